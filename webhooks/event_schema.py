@@ -30,9 +30,9 @@ ANSWER = OpenApiResponse(description="Any status of 2xx within 10 seconds; after
 
 
 @cache
-def body_with(data: type[serializers.Serializer]) -> serializers.Serializer:
+def body_with(data: type[serializers.Serializer[Any]]) -> serializers.Serializer[Any]:
     """Return the body of a delivery with these data: a class cannot have a field `data`, which serializers have."""
-    fields: dict[str, serializers.Field] = {
+    fields: dict[str, serializers.Field[Any, Any, Any, Any]] = {
         "event": serializers.ChoiceField(EventKind.choices),
         "timestamp": serializers.DateTimeField(),
         "test": serializers.BooleanField(required=False, help_text="True in a test event, else absent."),

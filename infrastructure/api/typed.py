@@ -75,7 +75,7 @@ class TypedDictSchema(OpenApiSerializerExtension):
         return _object([self.target], inspect.cleandoc(self.target.__doc__ or ""), auto_schema, direction)
 
 
-class DocumentField(serializers.Field):
+class DocumentField(serializers.Field[Any, Any, Any, Any]):
     """Field of a serializer with a document, which `of` makes of the value."""
 
     def __init__(self, document: Any, of: Callable[[Any], Any], **options: Any) -> None:
