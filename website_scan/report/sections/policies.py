@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from website_scan.document import ExportedCheck, StoredPolicy
-from website_scan.report.exhibits.headers import Verdict
+from website_scan.report.sections.headers import Verdict
 
 SCRIPTS = ("script-src-elem", "script-src-attr", "script-src", "default-src")
 STYLES = ("style-src-elem", "style-src-attr", "style-src", "default-src")
