@@ -171,7 +171,7 @@ class OrganizationAdmin(UncountedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
         """Return the organizations, with usage and counts annotated, so that the list needs one query."""
-        rows = super().get_queryset(request).filter(closed_at=None)
+        rows: QuerySet[Organization] = super().get_queryset(request).filter(closed_at=None)
         if getattr(request.resolver_match, "url_name", "") == "autocomplete":
             return rows
         return rows.annotate(

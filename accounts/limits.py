@@ -73,7 +73,7 @@ def _refuse(request: HttpRequest, status: int, message: str, retry_after_s: int)
 
 
 def _network(request: HttpRequest, prefixes: Mapping[int, int]) -> str:
-    raw = request.META.get("REMOTE_ADDR", "")
+    raw: str = request.META.get("REMOTE_ADDR", "")
     try:
         address = ipaddress.ip_address(raw)
     except ValueError:

@@ -37,7 +37,8 @@ def with_expired(
     oldest = model._default_manager.filter(**of_owner).order_by(order).values("created_at")[:1]
     owners = owner._default_manager.filter(**{f"{tier}__{kept_days}__isnull": False})
     found = owners.annotate(before=before, oldest=Subquery(oldest)).filter(oldest__lt=F("before"))
-    return found.order_by("pk").values_list("pk", "before").iterator()
+    expired: Iterator[tuple[int | str, datetime]] = found.order_by("pk").values_list("pk", "before").iterator()
+    return expired
 
 
 def delete_events(has_time: HasTime = always) -> bool:

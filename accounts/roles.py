@@ -153,7 +153,7 @@ def _memberships(request: HttpRequest, organization: str = "") -> list[Membershi
 
     The membership in the organization with that slug comes first, then the one chosen for the session.
     """
-    known: list[Membership] | None = getattr(request, "_memberships", None)
+    known: list[Membership] | None = getattr(request, "memberships", None)
     if known is None:
         user = getattr(request, "user", None)
         known = []
@@ -167,5 +167,5 @@ def _memberships(request: HttpRequest, organization: str = "") -> list[Membershi
             known.sort(key=lambda each: (each.organization.slug != organization, each.organization_id != chosen))
             for each in known:
                 each.user = user
-        request._memberships = known  # type: ignore[attr-defined]  # cache for this request
+        request.memberships = known  # type: ignore[attr-defined]  # cache for this request
     return known

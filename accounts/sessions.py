@@ -60,7 +60,7 @@ class AuthenticationMiddleware(middleware.AuthenticationMiddleware):
         return response
 
 
-def begin(sender: object, request: HttpRequest, user: User, **_: object) -> None:
+def begin(request: HttpRequest, user: User, **_: object) -> None:
     """Receiver of `user_logged_in`: create the LoginSession row of the new session."""
     now = timezone.now()
     LoginSession.objects.filter(user=user, last_seen_at__lt=now - lifetime()).delete()

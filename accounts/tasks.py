@@ -43,8 +43,8 @@ def _has_mails() -> bool:
     time_limit=sending.LIMIT_S + 15,
     has_work=staticmethod(_has_mails),
 )
-def send_mails(reason: str) -> None:
-    """Every minute, and when a mail was written: send the mails that are due. `reason` is for the log only."""
+def send_mails(_reason: str) -> None:
+    """Every minute, and when a mail was written: send the mails that are due. The reason is for the log only."""
     if sending.send_due():
         queue.enqueue("accounts.tasks.send_mails", "more")
 

@@ -84,8 +84,8 @@ class Incoming:
             self._most = MAX_UPLOAD_BYTES
         self.deadline = time.monotonic() + BODY_S
         # The loop asks for the body. A thread would have to ask, too, if gunicorn still saw this.
-        self.expects_continue = self.request._expected_100_continue
-        self.request._expected_100_continue = False
+        self.expects_continue = self.request._expected_100_continue  # noqa: SLF001 -- gunicorn has no public name
+        self.request._expected_100_continue = False  # noqa: SLF001 -- gunicorn has no public name
 
     def _read_bytes(self, length: int) -> bool:
         if length > self._most:

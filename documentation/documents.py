@@ -164,7 +164,7 @@ def _markdown() -> MarkdownIt:
     return made
 
 
-def _fence(renderer: object, tokens: Sequence[Token], index: int, *_: object) -> str:
+def _fence(_renderer: object, tokens: Sequence[Token], index: int, *_: object) -> str:
     return code_block(tokens[index].content, str(tokens[index].meta["id"]))
 
 

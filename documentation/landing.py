@@ -103,7 +103,7 @@ def about_our_scans(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def robots(request: HttpRequest) -> HttpResponse:
+def robots(_request: HttpRequest) -> HttpResponse:
     """Return robots.txt (RFC 9309)."""
     return HttpResponse(ROBOTS.format(base_url=settings.BASE_URL), content_type="text/plain; charset=utf-8")
 
@@ -122,13 +122,13 @@ def security_txt(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def favicon(request: HttpRequest) -> HttpResponse:
+def favicon(_request: HttpRequest) -> HttpResponse:
     """Redirect /favicon.ico, for programs that read no HTML, some of which cannot show SVG."""
     return redirect(static("img/favicon.ico"))
 
 
 @require_safe
-def manifest(request: HttpRequest) -> HttpResponse:
+def manifest(_request: HttpRequest) -> HttpResponse:
     """Return the web application manifest (W3C), which browsers use for home screens."""
     icons = [
         {
@@ -158,7 +158,7 @@ def brand_card(request: HttpRequest, digest: str) -> HttpResponse:
 
 
 @require_safe
-def licence(request: HttpRequest) -> HttpResponse:
+def licence(_request: HttpRequest) -> HttpResponse:
     return HttpResponse(_licence(), content_type="text/plain; charset=utf-8")
 
 
@@ -176,7 +176,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def openapi(request: HttpRequest) -> HttpResponse:
+def openapi(_request: HttpRequest) -> HttpResponse:
     """Return the committed openapi.yaml with the address of this installation. Generating it would cost a second."""
     return HttpResponse(_openapi(), content_type="application/yaml; charset=utf-8")
 

@@ -143,7 +143,7 @@ def check_page(request: HttpRequest, check_id: str) -> HttpResponse:
 
 
 @require_safe
-def search_script(request: HttpRequest) -> HttpResponse:
+def search_script(_request: HttpRequest) -> HttpResponse:
     """Search index, which pages of the documentation load when somebody uses their search field."""
     response = HttpResponse(_search_script(), content_type="text/javascript; charset=utf-8")
     response["Cache-Control"] = "public, max-age=3600"

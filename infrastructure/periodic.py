@@ -16,7 +16,7 @@ from infrastructure.cache import outage
 HEARTBEAT = "operations:scheduled"
 
 
-class PeriodicTask(Task):
+class PeriodicTask(Task[..., None]):
     """Task with a function that asks PostgreSQL: `@shared_task(base=PeriodicTask, has_work=staticmethod(…))`.
 
     `has_work` returns False only if the task would find nothing to do. Its condition is coarse, never that of the task.

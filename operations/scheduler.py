@@ -120,7 +120,7 @@ class ScheduleFile(UserDict[str, Any]):
             self.data = pickle.loads(path.read_bytes())  # noqa: S301 -- DATA_DIR is ours, as are its keys
 
     @classmethod
-    def open(cls, filename: str, writeback: bool) -> ScheduleFile:
+    def open(cls, filename: str, writeback: bool) -> ScheduleFile:  # noqa: ARG003 -- Celery passes it by name
         """Open the file, as Celery does with `shelve`. If it is damaged, Celery removes it."""
         return cls(Path(filename))
 

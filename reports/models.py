@@ -11,9 +11,9 @@ from accounts.models import ApiKey, Organization
 from website_scan.document import (
     ExportDocument,
     Facts,
+    PicturePlaces,
     StoredBasis,
     StoredExhibits,
-    StoredPictures,
     StoredWaterfall,
     read_export,
 )
@@ -51,7 +51,7 @@ class Report(models.Model):
     # The fields of `website_scan.result.Pictures`; `pictures` has the positions within the other two.
     page_picture = models.BinaryField(null=True)
     film = models.BinaryField(null=True)
-    pictures: models.JSONField[StoredPictures | None, StoredPictures | None] = models.JSONField(null=True, blank=True)
+    pictures: models.JSONField[PicturePlaces | None, PicturePlaces | None] = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(db_index=True)
     shared_at = models.DateTimeField(null=True, blank=True, help_text="Since when anyone with the link can read it.")

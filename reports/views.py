@@ -30,8 +30,8 @@ from scans.models import Scan
 from website_scan.report.diff import diff
 from website_scan.report.explanations import advice
 from website_scan.report.exports import FORMATS
+from website_scan.report.illustrations import frame_of
 from website_scan.report.mute_matching import NO_MUTES
-from website_scan.report.pictures import frame_of
 from website_scan.report.references import safe_link
 
 

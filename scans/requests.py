@@ -48,14 +48,14 @@ class ScanRequest:
     credentials: Credentials | None = None
 
 
-class BasicAuthSerializer(serializers.Serializer):
+class BasicAuthSerializer(serializers.Serializer[Any]):
     """User name and password, as RFC 7617 has them."""
 
     username = serializers.CharField(allow_blank=True)
     password = serializers.CharField(allow_blank=True)
 
 
-class CredentialsSerializer(serializers.Serializer):
+class CredentialsSerializer(serializers.Serializer[Any]):
     """Credentials for the target: at most 20 names and 16 KiB in all. Sent to the origin of `url` alone."""
 
     headers = serializers.DictField(child=serializers.CharField(), required=False, allow_null=True)

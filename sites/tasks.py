@@ -26,7 +26,7 @@ FINISH_S = 3_000
 
 
 @shared_task(soft_time_limit=discovering.TIME_LIMIT_S + 15, time_limit=discovering.TIME_LIMIT_S + 30)
-def discover_pages(audit_id: str) -> None:
+def discover_pages(_audit_id: str) -> None:
     """Run one attempt at discovery for the audit whose turn it is: messages only say that an audit waits.
 
     The sweeper requeues interrupted discoveries.

@@ -18,8 +18,8 @@ from scans.visits.claims import claim_scan, finish_scan
 from tests.world import make_result
 from website_scan import score_basis, scoring
 from website_scan.catalogue import Check, checks
+from website_scan.exhibits.pictures import MAX_CROPS
 from website_scan.findings import ScanType, Severity
-from website_scan.illustrations import MAX_CROPS
 from website_scan.result import CategoryResult, CheckResult, CheckStatus, Pictures, Waterfall, WaterfallRow
 
 CHECKS = 250

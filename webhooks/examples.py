@@ -24,7 +24,7 @@ def example(kind: EventKind, now: datetime) -> bytes:
     return encoded({"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data})
 
 
-def _scan(kind: EventKind, now: datetime) -> dict[str, Any]:
+def _scan(kind: EventKind, _now: datetime) -> dict[str, Any]:
     scan_id = new_id("scan")
     data: dict[str, Any] = {"scan_id": scan_id, "url": URL, "type": "security"}
     is_failed = kind is EventKind.SCAN_FAILED

@@ -29,8 +29,8 @@ def _has_deliveries() -> bool:
     time_limit=PROCESS_LIMIT_S + 45,
     has_work=staticmethod(_has_deliveries),
 )
-def deliver(reason: str) -> None:
-    """Deliver until nothing is due. The due deliveries are found by their rows; `reason` is only for the log."""
+def deliver(_reason: str) -> None:
+    """Deliver until nothing is due. The due deliveries are found by their rows; The reason is only for the log."""
     is_main = threading.current_thread() is threading.main_thread()
     if not _dispatcher.deliver_due(time_limit_s=PROCESS_LIMIT_S if is_main else float("inf")):
         queue.enqueue("webhooks.tasks.deliver", "more")

@@ -373,7 +373,7 @@ class StoredWaterfall(TypedDict):
     left_out: int
 
 
-class StoredPictures(TypedDict):
+class PicturePlaces(TypedDict):
     """Positions within a report's pictures.
 
     `of` says whether crops are of the page or the screenshot, `size` is its width and height in CSS pixels, `crops` are

@@ -169,15 +169,15 @@ def _joined(item: Mapping[str, object], names: Iterable[str], own: WrittenUrl) -
     return " ".join(NORMAL_FORM.get(name, _as_it_is)(str(item[name]), own) for name in names)
 
 
-def _as_it_is(text: str, own: WrittenUrl) -> str:
+def _as_it_is(text: str, _own: WrittenUrl) -> str:
     return text.strip().lower()
 
 
-def _prose(text: str, own: WrittenUrl) -> str:
+def _prose(text: str, _own: WrittenUrl) -> str:
     return prose(text)
 
 
-def _name(text: str, own: WrittenUrl) -> str:
+def _name(text: str, _own: WrittenUrl) -> str:
     return without_generated(text)
 
 

@@ -34,7 +34,7 @@ _Running = dict[concurrent.futures.Future[object], type]
 class Gathering:
     """Evidence of one page for one or more scan types. `errors` has the types that have nothing to judge."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- the arguments of `run.scan`
         self,
         target: Target,
         types: tuple[ScanType, ...],

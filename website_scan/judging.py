@@ -15,10 +15,10 @@ from website_scan.catalogue import checks as checks_of
 from website_scan.document import Facts
 from website_scan.errors import Refusal
 from website_scan.exhibits.collection import exhibits
+from website_scan.exhibits.pictures import pictures
 from website_scan.exhibits.site_facts import site_facts
 from website_scan.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Severity, Warn
 from website_scan.fingerprints import EVIDENCE_ITEMS
-from website_scan.illustrations import pictures
 from website_scan.messages import excerpt, plain, plain_item, sentences
 from website_scan.net.targets import Target
 from website_scan.page.evidence import Clock, Page, ServedContent

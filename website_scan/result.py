@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from website_scan.document import Facts, SiteFacts, StoredBasis, StoredExhibits, StoredPictures
+from website_scan.document import Facts, PicturePlaces, SiteFacts, StoredBasis, StoredExhibits
 from website_scan.errors import Refusal
 from website_scan.findings import EvidenceItem, ScanType, Severity
 
@@ -138,7 +138,7 @@ class Pictures:
 
     page: bytes | None
     film: bytes | None
-    places: StoredPictures
+    places: PicturePlaces
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from website_scan.plan import Plan
 from website_scan.result import Budget, Checked, Phase, Progress, ScanError, ScanResult
 
 
-def scan(
+def scan(  # noqa: PLR0913 -- the library's entry: three arguments, and five for whoever needs them
     target: Target,
     types: Iterable[ScanType],
     network: Network,

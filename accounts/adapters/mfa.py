@@ -69,9 +69,7 @@ def note_failure(request: HttpRequest, user: User, **_: object) -> None:
     notices.note(user, "person.second_factor_failed", address=notices.address(request))
 
 
-def note_use(
-    request: HttpRequest, user: User, authenticator: Authenticator, reauthenticated: bool, **_: object
-) -> None:
+def note_use(request: HttpRequest, user: User, authenticator: Authenticator, **_: object) -> None:
     """Receiver of `authenticator_used`: send a notice if a recovery code was used."""
     if authenticator.type == Authenticator.Type.RECOVERY_CODES:
         notices.tell(user, "codes_used", request)

@@ -48,7 +48,7 @@ class BoundedSession(requests.Session):
             if time.monotonic() > ends_at or len(body) > ANSWER_BYTES:
                 response.close()
                 raise requests.Timeout("the identity provider took too long, or said too much")
-        response._content = bytes(body)
+        response._content = bytes(body)  # noqa: SLF001 -- requests has no other way to set a body that was read in parts
         return response
 
 

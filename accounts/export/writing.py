@@ -41,8 +41,11 @@ def write_part(
             archive.writestr("README.txt", readme)
         for number in range(first, len(kinds)):
             kind = kinds[number]
-            write = _write_files if kind.has_own_files else _write_list
-            place, ended = write(archive, kind, organization_id, files, place, is_full)
+            if kind.has_own_files:
+                place, ended = _write_files(archive, kind, organization_id, place, is_full)
+            else:
+                name = f"{kind.name}-{files + 1}.json" if files else f"{kind.name}.json"
+                place, ended = _write_list(archive, name, kind, organization_id, place, is_full)
             if not ended:
                 return {"kind": number, "files": files + 1, "place": place}
             files, place = 0, None
@@ -52,9 +55,8 @@ def write_part(
 
 
 def _write_list(
-    archive: zipfile.ZipFile, kind: Kind, organization_id: int, files: int, place: Any, is_full: Callable[[], bool]
+    archive: zipfile.ZipFile, name: str, kind: Kind, organization_id: int, place: Any, is_full: Callable[[], bool]
 ) -> tuple[Any, bool]:
-    name = f"{kind.name}-{files + 1}.json" if files else f"{kind.name}.json"
     separator = b"\n"
     with archive.open(name, "w", force_zip64=True) as target:
         target.write(b"[")
@@ -70,7 +72,7 @@ def _write_list(
 
 
 def _write_files(
-    archive: zipfile.ZipFile, kind: Kind, organization_id: int, files: int, place: Any, is_full: Callable[[], bool]
+    archive: zipfile.ZipFile, kind: Kind, organization_id: int, place: Any, is_full: Callable[[], bool]
 ) -> tuple[Any, bool]:
     for batch in _batches(kind, organization_id, place):
         for place, row in batch:

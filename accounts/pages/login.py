@@ -73,7 +73,7 @@ class LogoutView(allauth_views.LogoutView):
     http_method_names = ("post", "options")
 
 
-def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+def csrf_failure(request: HttpRequest, **_: str) -> HttpResponse:
     """Answer a form whose token is not the browser's: the person has logged in or out since the page was opened.
 
     If our own page has sent it, redirect to the form with its input; nothing is done before the person sends it again.

@@ -138,16 +138,16 @@ def _framework_answer(request: HttpRequest, status: int, code: str, message: str
     return render(request, "error.html", {"status": status, "message": message, "shell": shell}, status=status)
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001 -- Django passes it by name
     """Handler of Django's 400s, such as a bad Host header or a malformed upload."""
     return _framework_answer(request, 400, "INVALID_PARAMS", "The request could not be understood.")
 
 
-def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001 -- Django passes it by name
     return _framework_answer(request, 403, "FORBIDDEN", "You may not do this.")
 
 
-def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001 -- Django passes it by name
     return _framework_answer(request, 404, "NOT_FOUND", "There is nothing at this address.")
 
 

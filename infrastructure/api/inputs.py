@@ -26,7 +26,7 @@ from website_scan.net.targets import InvalidUrl, Target, parse_target
 MAX_URL = 2048
 
 
-class Input(serializers.Serializer):
+class Input(serializers.Serializer[Any]):
     """The body of a request."""
 
     @classmethod
@@ -106,7 +106,7 @@ def parse_address(value: object, policy: Policy, field: str) -> Target:
         raise named from None
 
 
-class Nested(serializers.Serializer):
+class Nested(serializers.Serializer[Any]):
     """An object in the body, which has no field that is not known."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
@@ -149,7 +149,7 @@ class Told:
         self,
         *args: Any,
         says: str,
-        accepts: Callable[[Any], bool] = lambda value: True,
+        accepts: Callable[[Any], bool] = lambda _value: True,
         code: str | None = None,
         **kwargs: Any,
     ) -> None:

@@ -149,7 +149,7 @@ def file_response(media_type: str) -> dict[tuple[int, str], OpenApiTypes]:
 def operation(
     *,
     parameters: Sequence[OpenApiParameter] = (),
-    request: type[serializers.Serializer] | None = None,
+    request: type[serializers.Serializer[Any]] | None = None,
     responses: Mapping[Any, Any] = MappingProxyType({}),
     body_optional: bool = False,
     **described: Any,

@@ -77,7 +77,7 @@ class TypedDictSchema(OpenApiSerializerExtension):
         return _object([self.target], inspect.cleandoc(self.target.__doc__ or ""), auto_schema, direction)
 
 
-class ItemField(serializers.Field):
+class ItemField(serializers.Field[Any, Any, Any, Any]):
     """Item of a list of documents, as drf-spectacular takes it."""
 
     def __init__(self, document: Any) -> None:

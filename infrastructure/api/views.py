@@ -68,12 +68,12 @@ class ApiView(APIView):
             names.refuse_other_fields(json_body(request))
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
-        response = super().finalize_response(request, response, *args, **kwargs)
+        finalized: Response = super().finalize_response(request, response, *args, **kwargs)
         rate = getattr(getattr(request, "_request", request), "rate", None)
         if rate is not None:
             for name, value in rate.headers().items():
-                response[name] = value
-        return response
+                finalized[name] = value
+        return finalized
 
 
 def json_body(request: Request) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def request_line(
     )
 
 
-def scan_line(
+def scan_line(  # noqa: PLR0913 -- the fields of the line, by keyword
     *,
     scan: str,
     scan_type: str,
@@ -85,7 +85,7 @@ def scan_line(
     )
 
 
-def delivery_line(
+def delivery_line(  # noqa: PLR0913 -- the fields of the line, by keyword
     *, delivery: str, webhook: str, event: str, outcome: str, status: int | None, error: str, wall_ms: int, attempt: int
 ) -> None:
     """Write the line of an attempt to deliver an event. `status` is the HTTP status of the receiver's response."""

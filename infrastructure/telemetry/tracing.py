@@ -35,7 +35,8 @@ def start(service: str, version: str, processor: SpanProcessor | None = None) ->
     """
     global _tracer, _provider
     from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
-    from opentelemetry.sdk.trace import RandomIdGenerator, TracerProvider
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
     class IdGenerator(RandomIdGenerator):
         def generate_trace_id(self) -> int:

@@ -121,11 +121,11 @@ def linked(
     """
     back, on = (order.parse(query.get(name, "")) for name in order.names)
     page = turn(read, back=back, on=on, size=size, key=key, beside=order.beside)
-    previous, next = (
+    previous_query, next_query = (
         None if place is None else urlencode({**filters, name: order.text(place)})
         for name, place in zip(order.names, (page.previous, page.next), strict=True)
     )
-    return LinkedPage(page.rows, previous, next, page.searched_to)
+    return LinkedPage(page.rows, previous_query, next_query, page.searched_to)
 
 
 def _parse_moment(raw: str) -> Moment | None:

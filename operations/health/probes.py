@@ -14,12 +14,12 @@ from infrastructure.postgresql.silence import log_failure
 from infrastructure.telemetry.middleware import PROBE_PATHS
 
 
-def healthz(request: HttpRequest) -> JsonResponse:
+def healthz(_request: HttpRequest) -> JsonResponse:
     """Return 200 while the process lives. Uses neither PostgreSQL nor Redis."""
     return JsonResponse({"status": "ok"})
 
 
-def readyz(request: HttpRequest) -> JsonResponse:
+def readyz(_request: HttpRequest) -> JsonResponse:
     """Return 200 when requests can be served, else 503 with the problems."""
     problems = {}
     try:

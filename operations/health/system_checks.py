@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
+from django.core import checks
+from django.core.checks import CheckMessage, Error, Info, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 
@@ -22,13 +22,13 @@ ENVIRONMENT, BROWSER = "environment", "browser"
 
 
 @register(ENVIRONMENT)
-def environment_variables(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def environment_variables(**_: object) -> list[CheckMessage]:
     """Return one error for every variable with an invalid value."""
     return [Error(problem.message, hint=problem.hint, id=f"environment.{problem.name}") for problem in problems]
 
 
 @register(ENVIRONMENT)
-def secret_key(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def secret_key(**_: object) -> list[CheckMessage]:
     """Return an error if no key is set; `environment_variables` reports a key that is too short."""
     try:
         if settings.SECRET_KEY:
@@ -41,12 +41,12 @@ def secret_key(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMe
 
 
 @register(ENVIRONMENT)
-def log_format(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def log_format(**_: object) -> list[CheckMessage]:
     """Warn about an unknown log format, which would silently become text."""
     if settings.LOG_FORMAT in ("text", "json"):
         return []
     return [
-        Warning(
+        checks.Warning(
             f"LOG_FORMAT {settings.LOG_FORMAT!r} is not known, text is used.",
             hint="Set it to text or json.",
             id="environment.LOG_FORMAT",
@@ -55,7 +55,7 @@ def log_format(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMe
 
 
 @register(ENVIRONMENT)
-def mail(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def mail(**_: object) -> list[CheckMessage]:
     """Warn about mail to the log on a public service: nobody receives it, and the log exposes its links.
 
     Mail to the log is meant for one's own machine.
@@ -63,7 +63,7 @@ def mail(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]
     if not settings.SECURE or not goes_to_log():
         return []
     return [
-        Warning(
+        checks.Warning(
             "BASE_URL is https, and mail goes to the log: people get no links to sign up, join or reset a password, "
             "and whoever reads the log can use them.",
             hint="Set EMAIL_URL to a mail server, such as smtp+tls://user:password@host:587.",
@@ -73,9 +73,9 @@ def mail(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]
 
 
 @register(Tags.database)
-def stored_secrets(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def stored_secrets(databases: Sequence[str] | None = None, **_: object) -> list[CheckMessage]:
     """Warn if the keys that are set do not decrypt the stored secrets; `migrate` and `prepare` run it."""
-    if not kwargs.get("databases"):
+    if not databases:
         return []
     try:
         unreadable, tried = count_unreadable()
@@ -84,12 +84,12 @@ def stored_secrets(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[Che
     if not unreadable:
         return []
     message = f"{unreadable} of the {tried} newest secrets in the database are encrypted with a key that is not set."
-    return [Warning(message, hint=LOST_KEY, id="environment.SECRET_KEY_FALLBACKS")]
+    return [checks.Warning(message, hint=LOST_KEY, id="environment.SECRET_KEY_FALLBACKS")]
 
 
 # Not before every command: in containers only one worker has a browser, and the others would warn of theirs.
 @register(BROWSER, deploy=True)
-def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def browser(**_: object) -> list[CheckMessage]:
     """Report the browser that scans use: an operator should know that without one scans have fewer checks."""
     if settings.SCAN_BROWSER == "off":
         return [Info("Scans use no browser: SCAN_BROWSER is off.", id="scans.I002")]
@@ -98,7 +98,7 @@ def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessa
         packages = ", ".join(missing_packages())
         missing = f"the packages {packages} are not installed" if packages else "no Chromium was found"
         return [
-            Warning(
+            checks.Warning(
                 f"Scans use no browser: {missing}. Checks that need one are left out.",
                 hint="`make browser` installs what is missing; SCAN_BROWSER=off says that none is wanted.",
                 id="scans.W001",
@@ -107,7 +107,7 @@ def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessa
     used = Info(f"Scans use the browser {program}.", id="scans.I001")
     if not settings.SCAN_BROWSER_SANDBOX:
         hint = "A hole in Chromium is then a way into the worker's user. Unset SCAN_BROWSER_SANDBOX where you can."
-        return [used, Warning("The browser runs without its sandbox.", hint=hint, id="scans.W002")]
+        return [used, checks.Warning("The browser runs without its sandbox.", hint=hint, id="scans.W002")]
     if problem := sandbox_problem(program):
         hint = (
             "Run workers as an ordinary user where user namespaces are allowed (in containers: deploy/seccomp.json);"
@@ -115,6 +115,6 @@ def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessa
         )
         return [
             used,
-            Warning(f"The browser will not start: it gets no sandbox, {problem}.", hint=hint, id="scans.W003"),
+            checks.Warning(f"The browser will not start: it gets no sandbox, {problem}.", hint=hint, id="scans.W003"),
         ]
     return [used]

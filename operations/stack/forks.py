@@ -112,8 +112,8 @@ def _become(
     finally:
         # The end of a Python process, without the code of its parent that waits below on the stack.
         with contextlib.suppress(BaseException):
-            threading._shutdown()  # type: ignore[attr-defined]  # as multiprocessing does in its forks
-            atexit._run_exitfuncs()
+            threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 -- as multiprocessing does in its forks
+            atexit._run_exitfuncs()  # noqa: SLF001 -- as multiprocessing does in its forks
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(status)

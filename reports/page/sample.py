@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from website_scan.document import ExportDocument, Facts, StoredBasis, StoredExhibits, StoredPictures, StoredWaterfall
+from website_scan.document import ExportDocument, Facts, PicturePlaces, StoredBasis, StoredExhibits, StoredWaterfall
 from website_scan.findings import ScanType
 from website_scan.report.elsewhere import OtherReport
 from website_scan.report.filters import Filter
+from website_scan.report.illustrations import frame_of, illustrations_of
 from website_scan.report.mute_matching import NO_MUTES
 from website_scan.report.muting import Muting
-from website_scan.report.pictures import frame_of, pictures_of
 from website_scan.report.report_page import ReportPage, report_page
 
 FOLDER = Path(__file__).resolve().parent / "samples"
@@ -90,7 +90,7 @@ class Sample:
     waterfall: StoredWaterfall | None
     exhibits: StoredExhibits | None
     has_screenshot: bool
-    pictures: StoredPictures | None
+    pictures: PicturePlaces | None
     expires_at: None = None  # never
 
     def page(self, chosen: Filter, check_pages: str, base: str, others: Iterable[OtherReport] = ()) -> ReportPage:
@@ -104,7 +104,7 @@ class Sample:
             self.waterfall,
             muting,
             exhibits=self.exhibits,
-            pictures=pictures_of(
+            illustrations=illustrations_of(
                 self.pictures,
                 screenshot=f"{base}/screenshot.webp",
                 page=f"{base}/page.webp",

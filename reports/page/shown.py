@@ -18,11 +18,11 @@ from reports.page.preview import preview_of
 from reports.page.reader_muting import muting_of
 from reports.page.tabs import tabs_of
 from reports.visibility import Seen
-from website_scan.document import ExportDocument, StoredPictures, read_export
+from website_scan.document import ExportDocument, PicturePlaces, read_export
 from website_scan.report.elsewhere import OtherReport
 from website_scan.report.exports import FORMATS
 from website_scan.report.filters import Filter
-from website_scan.report.pictures import Pictures, pictures_of
+from website_scan.report.illustrations import Illustrations, illustrations_of
 from website_scan.report.report_page import ReportPage, report_page
 
 
@@ -102,7 +102,7 @@ class ShownReport:
             chosen=self.chosen,
             check_pages=reverse("docs-checks"),
             exhibits=self.row.exhibits,
-            pictures=_pictures(self.row.pictures, self.scan.id),
+            illustrations=_illustrations(self.row.pictures, self.scan.id),
             others=self.others,
         )
 
@@ -123,8 +123,8 @@ class ShownReport:
         ]
 
 
-def _pictures(stored: StoredPictures | None, scan_id: str) -> Pictures:
-    return pictures_of(
+def _illustrations(stored: PicturePlaces | None, scan_id: str) -> Illustrations:
+    return illustrations_of(
         stored,
         screenshot=reverse("report-screenshot", args=[scan_id]),
         page=reverse("report-page-picture", args=[scan_id]),

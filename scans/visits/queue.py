@@ -69,7 +69,9 @@ def types_of(queue: str) -> list[str]:
 
 def running_visits(organization_id: int) -> int:
     """Count the organization's queued and running visits, for its concurrency limit."""
-    return access.rows(Scan, organization_id).unfinished().visits().count()  # type: ignore[attr-defined]  # ScanQuerySet
+    scans = access.rows(Scan, organization_id)
+    running: int = scans.unfinished().visits().count()  # type: ignore[attr-defined]  # ScanQuerySet
+    return running
 
 
 def enqueue(scan_id: str, scan_type: ScanType) -> None:

@@ -231,7 +231,7 @@ def audit_summary_of(audit: Audit) -> AuditSummary:
 def audit_document_of(audit: Audit) -> AuditDocument:
     worst = _worst_pages(audit)
     shown: AuditDocument = {
-        **audit_summary_of(audit),
+        **audit_summary_of(audit),  # type: ignore[typeddict-item]  # the summary never has `request`
         "results": {each: {**score, "worst_pages": worst[each]} for each, score in audit.scores.items()},
         "discover": audit.discover,
         "include": audit.include,

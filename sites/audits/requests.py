@@ -55,7 +55,7 @@ class AuditRequest:
     credentials: Credentials | None = None
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 -- what an audit is of, and the API's options by keyword
         cls,
         kind: str,
         targets: Sequence[Target],

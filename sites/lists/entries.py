@@ -166,7 +166,7 @@ def entries_page(
 
     back = at.key if at is not None and not at.is_after else None
     on = at.key if at is not None and at.is_after else None
-    page = keyset.turn(read, back=back, on=on, size=limit, key=key, beside=lambda key, is_backward: None)
+    page = keyset.turn(read, back=back, on=on, size=limit, key=key, beside=lambda *_: None)
     return EntryPage(
         page.rows,
         str(_Cursor(True, page.next)) if page.next else None,

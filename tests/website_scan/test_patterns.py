@@ -183,7 +183,7 @@ def _shapes(pattern: re.Pattern[Any]) -> tuple[str, list[tuple[str, str]]]:
     return whole, loops
 
 
-def _sample(nodes: Any, before: str, loops: list[tuple[str, str]]) -> str:
+def _sample(nodes: Any, before: str, loops: list[tuple[str, str]]) -> str:  # noqa: C901 -- one case for each operator
     made = ""
     for kind, argument in nodes:
         here = before + made

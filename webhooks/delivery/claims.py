@@ -171,6 +171,7 @@ def next_due(*, now: datetime, within: timedelta) -> datetime | None:
     """Return the time when the next delivery is due, None if none is within that time."""
     with connection.cursor() as cursor:
         cursor.execute(NEXT_DUE, {"now": now, "until": now + within})
+        moment: datetime | None
         (moment,) = cursor.fetchone()
     return moment
 
@@ -179,7 +180,8 @@ def hold() -> int:
     """Mark the waiting deliveries of disabled webhooks as held, so that claims skip them. Returns their number."""
     with connection.cursor() as cursor:
         cursor.execute(HOLD)
-        return cursor.rowcount
+        held: int = cursor.rowcount
+    return held
 
 
 def release(webhook: Webhook) -> None:

@@ -138,7 +138,7 @@ class Connection(asyncio.Protocol):
             message, self._received = b"".join(self._received), [each]
             self._take(json.loads(message))
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- asyncio.Protocol
         self.is_open = False
         for each in list(self._sessions.values()):
             each.end()

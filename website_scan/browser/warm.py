@@ -240,7 +240,7 @@ class _Running:
         _end(self.loop, self.thread, self.folder)
 
 
-def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _note(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     logger.debug("The browser's connection: %s", context.get("exception") or context["message"])
 
 

@@ -251,7 +251,7 @@ class _Completion(argparse.Action):
     ) -> None:
         import shtab  # imported only when needed
 
-        for each in parser._actions:
+        for each in parser._actions:  # noqa: SLF001 -- argparse has no public list of its options
             if each.type is Path:
                 each.complete = shtab.DIRECTORY if each.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]  # for shtab
         sys.stdout.write(shtab.complete(parser, shell=values))

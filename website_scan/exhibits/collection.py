@@ -1,4 +1,4 @@
-"""Exhibits of a report's page: redirects, response headers, policies, previews and weights.
+"""Exhibits that a scan stores for the page of its report: redirects, response headers, policies, previews and weights.
 
 Plain JSON values, bounded and masked, for all of it is what a site has sent.
 """

@@ -50,7 +50,7 @@ class Network:
     `shared` counts every request and connection, beside the limits of this network.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- a policy, and options by keyword
         self,
         policy: Policy,
         *,

@@ -130,7 +130,9 @@ def _density(descriptors: str) -> float:
     return size / PHONE_PIXELS * PHONE_DENSITY if found[2] == "w" else size
 
 
-def _of_element(node: LexborNode, reading: Reading) -> Iterator[tuple[str, ResourceKind, bool]]:
+def _of_element(  # noqa: C901 -- one branch for each element of HTML that loads something
+    node: LexborNode, reading: Reading
+) -> Iterator[tuple[str, ResourceKind, bool]]:
     match node.tag:
         case "script":
             source = attribute(node, "src")

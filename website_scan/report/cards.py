@@ -13,10 +13,10 @@ from website_scan.report.evidence import contrasts, fixes
 from website_scan.report.evidence.sentences import headline
 from website_scan.report.evidence.tables import Table, tables
 from website_scan.report.filters import EVERYTHING, Filter
+from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrations
 from website_scan.report.metrics import CONCERNED, UNITS
 from website_scan.report.mute_matching import Covered
 from website_scan.report.muting import NOTHING_MUTED, MutedPart, Muting, muted_parts
-from website_scan.report.pictures import NO_PICTURES, Crop, Pictures
 from website_scan.report.references import CriterionLink, ReferenceLink, criterion, page_url, reference
 from website_scan.report.snippets import NO_HOW_TO, HowTo, how_to
 from website_scan.report.standing import Standing, standing
@@ -99,7 +99,7 @@ class CardContext:
     prefix: str = ""
     chosen: Filter = EVERYTHING
     check_pages: str = ""
-    pictures: Pictures = NO_PICTURES
+    illustrations: Illustrations = NO_ILLUSTRATIONS
     server: str = ""
 
 
@@ -145,7 +145,7 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
         holds=exported["holds"],
         metrics=CONCERNED.get(id, ()),
         is_hidden=not context.chosen.fits(exported),
-        crops=context.pictures.crops(exported),
+        crops=context.illustrations.crops(exported),
         elsewhere=context.elsewhere.get(id, ()),
         how_to=how_to(id, context.server, fix, has_page=bool(page)) if fix else NO_HOW_TO,
     )

@@ -48,7 +48,7 @@ def export_document(
 ) -> ExportDocument:
     """Return the JSON export: the report with all that is stored beside it."""
     return {
-        **_head(result, scan_id, created_at, completed_at),
+        **_head(result, scan_id, created_at, completed_at),  # type: ignore[typeddict-item]  # it has no `error`
         "categories": [
             {"name": each.name, "score": each.score, "checks": list(map(_exported_check, each.checks))}
             for each in _by_need(result.categories)

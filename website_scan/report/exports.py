@@ -77,7 +77,7 @@ FORMATS: Mapping[str, ExportFormat] = {
         "application/json",
         "everything, for programs",
         "The stored export.",
-        lambda export, muted, check_pages: export,
+        lambda export, _muted, _check_pages: export,
     ),
     "sarif": ExportFormat(
         "SARIF 2.1.0",
@@ -94,6 +94,6 @@ FORMATS: Mapping[str, ExportFormat] = {
         "text/csv; charset=utf-8",
         "for spreadsheets",
         "A line for each check that ran.",
-        lambda export, muted, check_pages: csv_table(read_export(export)),
+        lambda export, _muted, _check_pages: csv_table(read_export(export)),
     ),
 }

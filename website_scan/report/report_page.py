@@ -23,14 +23,14 @@ from website_scan.report.cards import CardContext, CheckCard, card_of
 from website_scan.report.elsewhere import OtherReport, elsewhere
 from website_scan.report.evidence.columns import column
 from website_scan.report.evidence.tables import written
-from website_scan.report.exhibits.exhibits import Exhibits, exhibits_of
 from website_scan.report.explanations import NOTES, category_meaning, grade_meaning
 from website_scan.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
+from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrations
 from website_scan.report.judge import WORTH
 from website_scan.report.metrics import Metric, metrics
 from website_scan.report.muting import NOTHING_MUTED, Muting, ScoreWithout, without_muted
-from website_scan.report.pictures import NO_PICTURES, Crop, Pictures
 from website_scan.report.references import safe_link
+from website_scan.report.sections.sections import Sections, sections_of
 from website_scan.report.waterfall import WaterfallChart, waterfall
 from website_scan.result import NOT_JUDGED
 
@@ -190,8 +190,8 @@ class ReportPage:
     facts: tuple[Fact, ...]
     coverage: CoverageSummary
     waterfall: WaterfallChart | None
-    exhibits: Exhibits
-    pictures: Pictures
+    sections: Sections
+    illustrations: Illustrations
     largest: Crop | None  # the element of the largest contentful paint
     muted: tuple[CheckCard, ...]  # not among the checks of the categories
     without_muted: ScoreWithout | None
@@ -214,7 +214,7 @@ class ReportPage:
         return any(check.later_win for check in self.first)
 
 
-def report_page(
+def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the page by keyword
     document: ExportDocument,
     facts: Facts,
     requests: StoredWaterfall | None = None,
@@ -223,7 +223,7 @@ def report_page(
     chosen: Filter = EVERYTHING,
     check_pages: str = "",
     exhibits: StoredExhibits | None = None,
-    pictures: Pictures = NO_PICTURES,
+    illustrations: Illustrations = NO_ILLUSTRATIONS,
     others: Iterable[OtherReport] = (),
 ) -> ReportPage:
     """Return the page of a report. `document` is the JSON export; `requests` and `exhibits` are stored with it.
@@ -243,7 +243,7 @@ def report_page(
         prefix=prefix,
         chosen=chosen,
         check_pages=check_pages,
-        pictures=pictures,
+        illustrations=illustrations,
         server=facts.get("server", ""),
     )
     cards = [[card_of(check, context) for check in category["checks"]] for category in document["categories"]]
@@ -275,9 +275,9 @@ def report_page(
         facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
         coverage=_coverage(document, facts, prefix),
         waterfall=waterfall(requests),
-        exhibits=exhibits_of(document, exhibits, prefix),
-        pictures=pictures,
-        largest=pictures.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
+        sections=sections_of(document, exhibits, prefix),
+        illustrations=illustrations,
+        largest=illustrations.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
         muted=tuple(
             _opened(card, False, chosen)
             for card in sorted((card for each in cards for card in each if card.is_muted), key=_need)

@@ -96,7 +96,7 @@ def _as_text(default: object) -> str:
 
 
 def metrics(of: Sequence[Counter | Histogram | Gauge]) -> Callable[[str], Iterator[Row]]:
-    def rows(before: str) -> Iterator[Row]:
+    def rows(_before: str) -> Iterator[Row]:
         yield "metric", "labels", "meaning"
         for each in of:
             name = each.name.removeprefix(PREFIX) + ("_total" if isinstance(each, Counter) else "")
@@ -107,7 +107,7 @@ def metrics(of: Sequence[Counter | Histogram | Gauge]) -> Callable[[str], Iterat
     return rows
 
 
-def retries(before: str) -> Iterator[Row]:
+def retries(_before: str) -> Iterator[Row]:
     yield "attempt", "after the one before", "after the event, about"
     yield "1", "", "at once"
     for number, pause in enumerate(PAUSES, 2):
@@ -121,13 +121,13 @@ def _duration(of: timedelta) -> str:
     return " ".join(filter(None, parts)) or f"{of.seconds} s"
 
 
-def severities(before: str) -> Iterator[Row]:
+def severities(_before: str) -> Iterator[Row]:
     yield "severity", "weighs"
     for severity, weight in SEVERITY_WEIGHT.items():
         yield severity, str(weight)
 
 
-def levels(before: str) -> Iterator[Row]:
+def levels(_before: str) -> Iterator[Row]:
     yield "finding", "fails the gate with", "JUnit then", "text", "SARIF", "`security-severity`", "code quality"
     for (_, severity), level in LEVELS.items():
         lower = "" if severity is Severity.LOW else " or lower"
@@ -136,13 +136,13 @@ def levels(before: str) -> Iterator[Row]:
         yield f"{level.word}, {severity}", *gate, *(f"`{each}`" for each in shown)
 
 
-def grades(before: str) -> Iterator[Row]:
+def grades(_before: str) -> Iterator[Row]:
     yield "grade", "from"
     for least, letter in (*GRADES, (0, "F")):
         yield letter, str(least)
 
 
-def repeats(before: str) -> Iterator[Row]:
+def repeats(_before: str) -> Iterator[Row]:
     yield "check", "silent beside", "of the same places", "its fix and weight"
     for each in REPEATS:
         names = (each.check, each.told_by)
@@ -150,7 +150,7 @@ def repeats(before: str) -> Iterator[Row]:
         yield check, told_by, "only" if each.same_places else "", "are added" if each.is_part else ""
 
 
-def alerts(before: str) -> Iterator[Row]:
+def alerts(_before: str) -> Iterator[Row]:
     yield "alert", "default", "a message is sent when"
     for kind in KINDS:
         yield f"`{kind.name}`", f"`{json.dumps(kind.usual)}`", kind.meaning

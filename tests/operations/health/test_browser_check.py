@@ -18,14 +18,14 @@ def ids(messages: list[CheckMessage]) -> list[str | None]:
 def test_the_browser_that_is_used_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_BROWSER = "/bin/true"
     monkeypatch.setattr("operations.health.system_checks.sandbox_problem", lambda program: "")
-    (message,) = browser(None)
+    (message,) = browser()
     assert (message.id, message.msg) == ("scans.I001", "Scans use the browser /bin/true.")
 
 
 def test_who_turned_the_sandbox_off_is_reminded(settings: Settings) -> None:
     settings.SCAN_BROWSER = "/bin/true"
     settings.SCAN_BROWSER_SANDBOX = False
-    assert ids(browser(None)) == ["scans.I001", "scans.W002"]
+    assert ids(browser()) == ["scans.I001", "scans.W002"]
 
 
 def test_where_there_is_no_sandbox_the_reason_is_told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,21 +33,21 @@ def test_where_there_is_no_sandbox_the_reason_is_told(settings: Settings, monkey
     monkeypatch.setattr(
         "operations.health.system_checks.sandbox_problem", lambda program: "user namespaces are forbidden here"
     )
-    used, warning = browser(None)
+    used, warning = browser()
     assert (used.id, warning.id) == ("scans.I001", "scans.W003")
     assert "user namespaces are forbidden here" in warning.msg
 
 
 def test_off_is_a_choice_and_no_fault(settings: Settings) -> None:
     settings.SCAN_BROWSER = "off"
-    assert ids(browser(None)) == ["scans.I002"]
+    assert ids(browser()) == ["scans.I002"]
 
 
 def test_a_missing_chromium_is_told_of(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     settings.SCAN_BROWSER = "auto"
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
-    (message,) = browser(None)
+    (message,) = browser()
     assert message.id == "scans.W001"
     assert "no Chromium was found" in message.msg
     assert "make browser" in (message.hint or "")
@@ -56,7 +56,7 @@ def test_a_missing_chromium_is_told_of(settings: Settings, monkeypatch: pytest.M
 def test_missing_packages_are_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_BROWSER = "auto"
     monkeypatch.setattr("website_scan.net.browser.PACKAGES", ("playwright", "no_such_package"))
-    (message,) = browser(None)
+    (message,) = browser()
     assert message.id == "scans.W001"
     assert "no_such_package" in message.msg
     assert "playwright" not in message.msg

@@ -14,5 +14,5 @@ SMTP = "django.core.mail.backends.smtp.EmailBackend"
 @pytest.mark.parametrize(("secure", "backend", "told"), [(True, CONSOLE, 1), (False, CONSOLE, 0), (True, SMTP, 0)])
 def test_mail_to_the_log_is_for_ones_own_machine(settings: Settings, secure: bool, backend: str, told: int) -> None:
     settings.SECURE, settings.EMAIL_BACKEND = secure, backend
-    found = mail(None)
+    found = mail()
     assert [each.id for each in found] == ["environment.EMAIL_URL"] * told

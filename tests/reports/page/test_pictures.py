@@ -14,9 +14,9 @@ from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person
 from tests.world import Member, make_result, make_scan
 from website_scan.browser.evidence import Box, BrowserLoad, Frame, Load, PagePicture
+from website_scan.exhibits.pictures import MAX_CROPS, pictures
 from website_scan.findings import HIGH, ScanType
-from website_scan.illustrations import MAX_CROPS, pictures
-from website_scan.report.pictures import NO_PICTURES, frame_of, pictures_in_file, pictures_of
+from website_scan.report.illustrations import NO_ILLUSTRATIONS, frame_of, illustrations_in_file, illustrations_of
 from website_scan.result import CheckResult, Pictures
 
 PLACES = {
@@ -80,7 +80,7 @@ def test_only_performance_keeps_the_film_and_other_types_look_at_the_first_scree
 
 
 def test_a_piece_has_something_around_it_and_stays_within_the_picture() -> None:
-    shown = pictures_of(PLACES, screenshot="/s", page="/p", frame=lambda number: f"/{number}")
+    shown = illustrations_of(PLACES, screenshot="/s", page="/p", frame=lambda number: f"/{number}")
     crops = shown.crops(CHECK)
     assert shown.url == "/p"
     assert sorted(crops) == [0, 2]
@@ -96,7 +96,7 @@ def test_a_piece_has_something_around_it_and_stays_within_the_picture() -> None:
 
 def test_an_element_that_is_named_twice_is_shown_once() -> None:
     twice = CHECK | {"evidence": [{"selector": "i"}, {}, {"selector": "i"}]}
-    shown = pictures_of(PLACES, screenshot="/s", page="/p", frame=str)
+    shown = illustrations_of(PLACES, screenshot="/s", page="/p", frame=str)
     assert sorted(shown.crops(twice)) == [0]
 
 
@@ -107,10 +107,10 @@ def test_frames_are_cut_out_of_the_film() -> None:
 
 
 def test_in_a_file_they_are_data_and_reports_from_before_have_none() -> None:
-    shown = pictures_in_file(PLACES, screenshot=None, page=b"page", film=FILM, prefix="report-1-")
+    shown = illustrations_in_file(PLACES, screenshot=None, page=b"page", film=FILM, prefix="report-1-")
     assert (shown.id, shown.url) == ("report-1-picture", "data:image/webp;base64,cGFnZQ==")
     assert shown.frames[0].url == "data:image/jpeg;base64,Zmlyc3Q="
-    assert pictures_in_file(None, screenshot=None, page=None, film=None, prefix="") is NO_PICTURES
+    assert illustrations_in_file(None, screenshot=None, page=None, film=None, prefix="") is NO_ILLUSTRATIONS
 
 
 def pictured(member: Member) -> Scan:

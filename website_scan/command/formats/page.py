@@ -12,9 +12,9 @@ from website_scan import __version__
 from website_scan.command.judged import Judged, Outcome
 from website_scan.findings import ScanType
 from website_scan.report.elsewhere import OtherReport
+from website_scan.report.illustrations import NO_ILLUSTRATIONS, Illustrations, data_url, illustrations_in_file
 from website_scan.report.mute_matching import MuteRule, Mutes, host_and_path
 from website_scan.report.muting import Muting
-from website_scan.report.pictures import NO_PICTURES, Pictures, data_url, pictures_in_file
 from website_scan.report.references import safe_link
 from website_scan.report.report_page import report_page
 from website_scan.report.templating import STATIC, TEMPLATES, environment
@@ -70,7 +70,7 @@ def _shown(judged: Judged, anchor: str, outcome: Outcome) -> Mapping[str, object
             prefix,
             check_pages=outcome.check_pages,
             exhibits=judged.exhibits,
-            pictures=_pictures(judged, prefix),
+            illustrations=_illustrations(judged, prefix),
             others=[
                 OtherReport(each.document, f"#report-{number}-check-")
                 for number, each in enumerate(outcome.reports, 1)
@@ -81,10 +81,10 @@ def _shown(judged: Judged, anchor: str, outcome: Outcome) -> Mapping[str, object
     return shown
 
 
-def _pictures(judged: Judged, prefix: str) -> Pictures:
+def _illustrations(judged: Judged, prefix: str) -> Illustrations:
     if judged.pictures is None:
-        return NO_PICTURES
-    return pictures_in_file(
+        return NO_ILLUSTRATIONS
+    return illustrations_in_file(
         judged.pictures.places,
         screenshot=judged.screenshot,
         page=judged.pictures.page,

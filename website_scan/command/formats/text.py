@@ -21,7 +21,7 @@ STYLES = {"fail": "31", "warn": "33", "good": "32", "bold": "1", "dim": "2"}
 Paint = Callable[[str, str], str]
 
 
-def plain(style: str, words: str) -> str:
+def plain(_style: str, words: str) -> str:
     """Return the words without colours, and without terminal control characters."""
     return printable(words)
 
@@ -57,26 +57,28 @@ def text(
     told = judged.told_by(others)
     for category, check in findings:
         yield from _finding(judged.url, category, check, told.get(check["id"], ""), paint)
-    accepted = judged.findings(accepted=True)
-    if accepted and not is_quiet:
-        yield ""
-        yield paint("bold", f"  Accepted ({len(accepted)})")
-        for _, check in accepted:
-            yield paint("dim", f"    - {check['title']} ({judged.accepted[check['id']]})")
-    if document["skipped_checks"]:
-        yield ""
-        yield paint("bold", f"  Could not run ({len(document['skipped_checks'])})")
-        for skipped in document["skipped_checks"]:
-            yield printable(f"    ? {skipped['name']}: {skipped['reason']}")
+    if not is_quiet:
+        accepted = [
+            paint("dim", f"    - {check['title']} ({judged.accepted[check['id']]})")
+            for _, check in judged.findings(accepted=True)
+        ]
+        yield from _section("Accepted", accepted, paint)
+    skipped = [printable(f"    ? {check['name']}: {check['reason']}") for check in document["skipped_checks"]]
+    yield from _section("Could not run", skipped, paint)
     if is_quiet:
         return
-    if document["omitted_checks"]:
-        yield ""
-        yield paint("bold", f"  Left out without a browser ({len(document['omitted_checks'])})")
-        yield from (paint("dim", f"    - {omitted['name']}") for omitted in document["omitted_checks"])
+    omitted = [paint("dim", f"    - {check['name']}") for check in document["omitted_checks"]]
+    yield from _section("Left out without a browser", omitted, paint)
     yield ""
     scores = ", ".join(f"{each['name']} {each['score']}" for each in document["categories"])
     yield paint("good", f"  {judged.passed} passed") + printable(f". By category: {scores}")
+
+
+def _section(title: str, lines: Sequence[str], paint: Paint) -> Iterator[str]:
+    if lines:
+        yield ""
+        yield paint("bold", f"  {title} ({len(lines)})")
+        yield from lines
 
 
 def how_judged(document: ExportDocument) -> Sequence[str]:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from website_scan.crawl.discovery.addresses import Site, identity
-from website_scan.crawl.discovery.effort import Effort, Pace
+from website_scan.crawl.discovery.addresses import identity
+from website_scan.crawl.discovery.context import CrawlContext
 from website_scan.crawl.discovery.markup import Markup, read_markup
 from website_scan.crawl.discovery.mazes import Mazes, shape
-from website_scan.crawl.discovery.pages import Admission, PageList
+from website_scan.crawl.discovery.pages import Admission
 from website_scan.crawl.links import sampled
-from website_scan.net.client import Network
+from website_scan.messages import counted, excerpt
 from website_scan.net.errors import BudgetExceeded, NetError
 from website_scan.net.http.redirects import REDIRECTS
 from website_scan.net.http.request import Request
@@ -62,31 +62,21 @@ class Crawl:
     others was fetched, as far as necessary.
     """
 
-    def __init__(
-        self,
-        site: Site,
-        network: Network,
-        pages: PageList,
-        effort: Effort,
-        pace: Pace,
-        agent: str,
-        max_pages: int,
-        tell: Callable[[int], None],
-    ) -> None:
-        self._site = site
-        self._network = network
-        self._pages = pages
-        self._effort = effort
-        self._pace = pace
-        self._agent = agent
-        self._tell = tell
+    def __init__(self, context: CrawlContext) -> None:
+        self._site = context.site
+        self._network = context.network
+        self._pages = context.pages
+        self._effort = context.effort
+        self._pace = context.pace
+        self._agent = context.agent
+        self._tell = context.tell
         self._found: deque[Step] = deque()
         self._listed: deque[Step] = deque()
         self._in_vain = 0
-        self._fetches = FETCHES_PER_PAGE * max_pages + MORE_FETCHES
+        self._fetches = FETCHES_PER_PAGE * context.max_pages + MORE_FETCHES
         self._failures = 0
         self._acting: set[int] = set()
-        self.mazes = Mazes(max_pages)
+        self.mazes = Mazes(context.max_pages)
         self.stopped = ""
         self.intricate = 0
         self.broken = 0
@@ -99,9 +89,23 @@ class Crawl:
         return not self._is_begun or bool(self._listed or self._found)
 
     @property
-    def acting(self) -> int:
-        """Return the number of URLs left out because requesting them might change something."""
-        return len(self._acting)
+    def notes(self) -> list[str]:
+        """Return sentences on links that were not followed and pages that were left out."""
+        notes: list[str] = []
+        if self.mazes.left_out:
+            many = counted(self.mazes.left_out, "address", "addresses")
+            notes.append(f"Left out: {many} that may go on without end, such as {excerpt(self.mazes.example, 80)}.")
+        if self._acting:
+            notes.append(
+                f"Not followed: {counted(len(self._acting), 'link')} that may change something, such as a log-out."
+            )
+        if self.broken:
+            notes.append(f"Left out: {counted(self.broken, 'linked page')} answering with an error.")
+        if self.intricate:
+            notes.append(f"Too large or intricate to look for links: {counted(self.intricate, 'page')}.")
+        if self.stopped:
+            notes.append(self.stopped)
+        return notes
 
     def run(self, start: str, markup: Markup) -> None:
         """Crawl from the links of the start page until the list is full. Raises `Exhausted`."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from website_scan.crawl.discovery.addresses import Site
+from website_scan.crawl.discovery.context import CrawlContext
 from website_scan.crawl.discovery.crawl import Crawl
 from website_scan.crawl.discovery.effort import Effort, Exhausted, Pace
 from website_scan.crawl.discovery.markup import Markup, read_markup
@@ -16,7 +17,7 @@ from website_scan.crawl.robots import CrawlerRules, decide, product_token
 from website_scan.crawl.robots_file import RobotsFile, load_robots
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
-from website_scan.messages import counted, excerpt
+from website_scan.messages import counted
 from website_scan.net.budget import MIB, Limits
 from website_scan.net.client import Network
 from website_scan.net.targets import Target
@@ -95,7 +96,11 @@ def discover(wish: Wish, network: Network, tell: Callable[[int], None], time_lim
     agent = product_token(network.policy.user_agent)
     if refused := _refused_by(robots, page.target, agent):
         return _failed("ROBOTS_DISALLOWED", refused)
-    return _Search(wish, page, robots, agent, network, patterns, effort, tell).run()
+    rules = CrawlerRules(robots.robots, agent)
+    pages = PageList(rules, patterns, wish.max_pages + wish.spare, effort)
+    pace = Pace(rules.crawl_delay_s)
+    context = CrawlContext(Site(page.target), network, pages, effort, pace, agent, wish.max_pages, tell)
+    return _Search(wish, page, robots, context).run()
 
 
 def _failed(code: str, message: str) -> Discovery:
@@ -128,31 +133,18 @@ def _refused_by(robots: RobotsFile, start: Target, agent: str) -> str:
 class _Search:
     """State of one call of `discover()`, after robots.txt has permitted the crawl."""
 
-    def __init__(
-        self,
-        wish: Wish,
-        page: Page,
-        robots: RobotsFile,
-        agent: str,
-        network: Network,
-        patterns: Patterns,
-        effort: Effort,
-        tell: Callable[[int], None],
-    ) -> None:
+    def __init__(self, wish: Wish, page: Page, robots: RobotsFile, context: CrawlContext) -> None:
         self._wish = wish
         self._page = page
         self._robots = robots
-        self._agent = agent
-        rules = CrawlerRules(robots.robots, agent)
-        pace = Pace(rules.crawl_delay_s)
-        site = Site(page.target)
-        self._start = site.path(page.target.url, page.target.url) or page.target.path
-        self._pages = PageList(rules, patterns, wish.max_pages + wish.spare, effort)
-        self._sitemaps = SitemapReading(site, network, self._pages, effort, pace, tell)
-        self._crawl = Crawl(site, network, self._pages, effort, pace, agent, wish.max_pages, tell)
-        self._site = site
-        self._tell = tell
-        self._delay_s = pace.delay_s
+        self._agent = context.agent
+        self._site = context.site
+        self._start = self._site.path(page.target.url, page.target.url) or page.target.path
+        self._pages = context.pages
+        self._sitemaps = SitemapReading(context)
+        self._crawl = Crawl(context)
+        self._tell = context.tell
+        self._delay_s = context.pace.delay_s
         self._exhausted = ""
         self._has_links = True
 
@@ -162,7 +154,7 @@ class _Search:
             self._pages.add(self._start, is_page=True)
             self._tell(self._pages.found)
             if SITEMAP in self._wish.discover:
-                self._sitemaps.read(self._robots.robots.sitemaps, self._wish.max_pages)
+                self._sitemaps.read(self._robots.robots.sitemaps)
             if LINKS in self._wish.discover and len(self._pages) < self._wish.max_pages:
                 self._follow_links()
         except Exhausted as exhausted:
@@ -201,7 +193,7 @@ class _Search:
         return self._pages.overflow > 0 or len(self._pages) > self._wish.max_pages
 
     def _notes(self) -> list[str]:
-        pages, crawl, wish = self._pages, self._crawl, self._wish
+        pages, wish = self._pages, self._wish
         notes: list[str] = []
         if wish.start.host.removeprefix("www.") != self._page.target.host.removeprefix("www."):
             notes.append(
@@ -209,7 +201,7 @@ class _Search:
             )
         if self._is_beyond:
             notes.append(f"The site has more pages than {wish.max_pages:,}.")
-        elif pages.is_full and not crawl.is_complete:
+        elif pages.is_full and not self._crawl.is_complete:
             notes.append(f"The list ends with {wish.max_pages:,} pages; the site may have more.")
         if SITEMAP in wish.discover and not self._sitemaps.files and not self._sitemaps.notes:
             notes.append("The site has no sitemap.")
@@ -222,17 +214,7 @@ class _Search:
             )
         if not self._has_links:
             notes.append("The start page's HTML links to no other page; links that scripts add are not seen.")
-        if crawl.mazes.left_out:
-            many = counted(crawl.mazes.left_out, "address", "addresses")
-            notes.append(f"Left out: {many} that may go on without end, such as {excerpt(crawl.mazes.example, 80)}.")
-        if crawl.acting:
-            notes.append(f"Not followed: {counted(crawl.acting, 'link')} that may change something, such as a log-out.")
-        if crawl.broken:
-            notes.append(f"Left out: {counted(crawl.broken, 'linked page')} answering with an error.")
-        if crawl.intricate:
-            notes.append(f"Too large or intricate to look for links: {counted(crawl.intricate, 'page')}.")
-        if crawl.stopped:
-            notes.append(crawl.stopped)
+        notes += self._crawl.notes
         if self._exhausted:
             notes.append(self._exhausted)
             if self._delay_s:

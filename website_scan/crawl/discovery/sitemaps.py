@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from website_scan.crawl.discovery.addresses import Site
-from website_scan.crawl.discovery.effort import Effort, Pace
-from website_scan.crawl.discovery.pages import PageList
+from website_scan.crawl.discovery.context import CrawlContext
 from website_scan.crawl.sitemap_requests import USUAL, fetch_sitemap
 from website_scan.crawl.sitemaps import MAX_CHILDREN, Sitemap, SitemapKind, parse_sitemap
 from website_scan.messages import counted, excerpt
-from website_scan.net.client import Network
 from website_scan.net.errors import BudgetExceeded, NetError
 from website_scan.net.http.response import Response
 from website_scan.net.targets import InvalidUrl, Target
@@ -45,15 +42,14 @@ class SitemapReading:
     `files` counts the files that could be read.
     """
 
-    def __init__(
-        self, site: Site, network: Network, pages: PageList, effort: Effort, pace: Pace, tell: Callable[[int], None]
-    ) -> None:
-        self._site = site
-        self._network = network
-        self._pages = pages
-        self._effort = effort
-        self._pace = pace
-        self._tell = tell
+    def __init__(self, context: CrawlContext) -> None:
+        self._site = context.site
+        self._network = context.network
+        self._pages = context.pages
+        self._effort = context.effort
+        self._pace = context.pace
+        self._max_files = MAX_FILES + context.max_pages // PAGES_FOR_ANOTHER
+        self._tell = context.tell
         self._seen: set[str] = set()
         self._faults: list[str] = []
         self._stopped = ""
@@ -69,18 +65,18 @@ class SitemapReading:
         others = [f"{counted(more, 'more sitemap')} could not be read, or in part only."] if more > 0 else []
         return [*self._faults[:SHOWN], *others, *([self._stopped] if self._stopped else [])]
 
-    def read(self, named: Sequence[str], max_pages: int) -> None:
+    def read(self, named: Sequence[str]) -> None:
         """Read the sitemaps that robots.txt names, else those in the usual places. Raises `Exhausted`.
 
         Ends when the list overflows: then the site has more pages than wanted, and their number does not matter.
         """
         pending = deque(_Named(address, 1) for address in dict.fromkeys(named))
-        most = MAX_FILES + max_pages // PAGES_FOR_ANOTHER
         if not pending:
             self._guess(pending)
         while pending and not self._pages.overflow:
-            if len(self._seen) >= most:
-                self._stopped = f"The site has more than {counted(most, 'sitemap')}; those beyond were not read."
+            if len(self._seen) >= self._max_files:
+                files = counted(self._max_files, "sitemap")
+                self._stopped = f"The site has more than {files}; those beyond were not read."
                 break
             if self._failures >= MAX_FAILURES:
                 self._stopped = "Sitemaps did not come, one after the other, so no more of them were asked for."

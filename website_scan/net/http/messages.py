@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -98,6 +99,17 @@ def _read_one_head(stream: BinaryIO, used_bytes: int, limit_bytes: int) -> Head:
     if found is None:
         raise BadResponse("What the server answers is not HTTP.")
     major, minor, status, reason = found.groups()
+    fields = _read_fields(line)
+    return Head(
+        status=int(status),
+        reason=(reason or b"").strip().decode("latin-1"),
+        version=f"{major.decode()}.{(minor or b'0').decode()}",
+        headers=Headers(tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in fields)),
+        size_bytes=size,
+    )
+
+
+def _read_fields(line: Callable[[], bytes]) -> list[tuple[bytes, bytes]]:
     fields: list[tuple[bytes, bytes]] = []
     while field := line():
         if b"\0" in field:
@@ -110,13 +122,7 @@ def _read_one_head(stream: BinaryIO, used_bytes: int, limit_bytes: int) -> Head:
         name, colon, value = field.partition(b":")
         if colon and (name := name.strip(b" \t")):  # skip lines without a name, as browsers do
             fields.append((name, value.strip(b" \t")))
-    return Head(
-        status=int(status),
-        reason=(reason or b"").strip().decode("latin-1"),
-        version=f"{major.decode()}.{(minor or b'0').decode()}",
-        headers=Headers(tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in fields)),
-        size_bytes=size,
-    )
+    return fields
 
 
 def framing(head: Head, method: str) -> Framing:
@@ -158,28 +164,34 @@ def read_body(stream: BinaryIO, frame: Framing, limit_bytes: int) -> Body:
     return Body(bytes(content), is_cut=not is_whole, is_read=is_whole)
 
 
-def _read_chunks(stream: BinaryIO, limit_bytes: int) -> Body:
-    content = bytearray()
-    framing_bytes = 0
+@dataclass(slots=True)
+class _ChunkLines:
+    """Reader of the lines around chunks, which may have `left_bytes` together. `read` raises if the stream ends."""
 
-    def line() -> bytes:
-        nonlocal framing_bytes
-        got = stream.readline(CHUNK_LINE_BYTES)
-        framing_bytes += len(got)
-        if framing_bytes > limit_bytes + FRAMING_BYTES:
+    stream: BinaryIO
+    left_bytes: int
+
+    def read(self) -> bytes:
+        got = self.stream.readline(CHUNK_LINE_BYTES)
+        self.left_bytes -= len(got)
+        if self.left_bytes < 0:
             raise BadResponse("The response's chunks are more framing than content.")
         if not got:
             raise ConnectionResetError
         return got
 
+
+def _read_chunks(stream: BinaryIO, limit_bytes: int) -> Body:
+    content = bytearray()
+    lines = _ChunkLines(stream, limit_bytes + FRAMING_BYTES)
     try:
         while True:
-            found = _CHUNK_SIZE.fullmatch(line().rstrip(b"\r\n"))
+            found = _CHUNK_SIZE.fullmatch(lines.read().rstrip(b"\r\n"))
             if found is None:
                 raise BadResponse("The response's chunks can't be understood.")
             left = int(found[1], 16)
             if not left:
-                while line().strip(b"\r\n"):
+                while lines.read().strip(b"\r\n"):
                     pass  # trailers
                 return Body(bytes(content), is_cut=False, is_read=True)
             while left:
@@ -190,7 +202,7 @@ def _read_chunks(stream: BinaryIO, limit_bytes: int) -> Body:
                     raise ConnectionResetError
                 content += got
                 left -= len(got)
-            if line().strip(b"\r\n"):
+            if lines.read().strip(b"\r\n"):
                 raise BadResponse("The response's chunks are longer than they say.")
     except ConnectionError:
         return Body(bytes(content), is_cut=True, is_read=False)

@@ -360,7 +360,7 @@ def _is_healthy(port: int) -> bool:
 def _interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt on SIGTERM and SIGHUP, so that they end a start in order, like Ctrl-C."""
 
-    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
 
     before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}

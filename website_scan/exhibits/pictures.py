@@ -1,4 +1,4 @@
-"""Illustrations of a report: crops of a picture of the page around the named elements, and pictures of the load."""
+"""Pictures that a scan stores for its report: crops of the page around the named elements, and the film of the load."""
 
 from __future__ import annotations
 

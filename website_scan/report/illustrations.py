@@ -1,4 +1,4 @@
-"""Pictures of a report's page, from the stored screenshots and film (templates/report/pictures.html)."""
+"""Illustrations of a report's page, from the stored screenshots and film (templates/report/illustrations.html)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from website_scan.document import ExportedCheck, StoredPictures
+from website_scan.document import ExportedCheck, PicturePlaces
 
 # In CSS pixels of the page. A crop includes surroundings, to show where the element is, and only the top of a tall one.
 AROUND_X, AROUND_Y = 40, 28
@@ -43,8 +43,8 @@ class FilmFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class Pictures:
-    """Pictures of one report. `id`, `url` and `size` are those of the whole picture.
+class Illustrations:
+    """Illustrations of one report. `id`, `url` and `size` are those of the whole picture.
 
     `boxes` are the elements' boxes by check ID and index of the item of evidence.
     """
@@ -80,17 +80,17 @@ class Pictures:
         )
 
 
-NO_PICTURES = Pictures()
+NO_ILLUSTRATIONS = Illustrations()
 
 
-def pictures_of(
-    stored: StoredPictures | None, *, screenshot: str, page: str, frame: Callable[[int], str], prefix: str = ""
-) -> Pictures:
+def illustrations_of(
+    stored: PicturePlaces | None, *, screenshot: str, page: str, frame: Callable[[int], str], prefix: str = ""
+) -> Illustrations:
     """Return the stored pictures with the addresses of their images."""
     if not stored:
-        return NO_PICTURES
+        return NO_ILLUSTRATIONS
     width, height = stored["size"] or (0, 0)
-    return Pictures(
+    return Illustrations(
         id=f"{prefix}picture",
         url=page if stored["of"] == "page" else screenshot,
         size=(width, height),
@@ -99,11 +99,11 @@ def pictures_of(
     )
 
 
-def pictures_in_file(
-    stored: StoredPictures | None, *, screenshot: bytes | None, page: bytes | None, film: bytes | None, prefix: str
-) -> Pictures:
+def illustrations_in_file(
+    stored: PicturePlaces | None, *, screenshot: bytes | None, page: bytes | None, film: bytes | None, prefix: str
+) -> Illustrations:
     """Return the stored pictures with `data:` URLs, for a document that needs no server."""
-    return pictures_of(
+    return illustrations_of(
         stored,
         screenshot=data_url("image/webp", screenshot),
         page=data_url("image/webp", page),
@@ -117,7 +117,7 @@ def data_url(media_type: str, content: bytes | None) -> str:
     return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}" if content else ""
 
 
-def frame_of(film: bytes | memoryview | None, stored: StoredPictures | None, number: int) -> bytes | None:
+def frame_of(film: bytes | memoryview | None, stored: PicturePlaces | None, number: int) -> bytes | None:
     """Return a JPEG of the film, or None if the film has no frame of this number."""
     if film is None or stored is None or number >= len(stored["frames"]):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from website_scan.document import ExportedCheck, StoredPolicy
-from website_scan.report.exhibits.headers import Verdict
+from website_scan.report.sections.headers import Verdict
 
 SCRIPTS = ("script-src-elem", "script-src-attr", "script-src", "default-src")
 STYLES = ("style-src-elem", "style-src-attr", "style-src", "default-src")
@@ -49,7 +49,7 @@ def _is_http(source: str) -> bool:
     return source.lower().startswith("http:")
 
 
-def _is_any(source: str) -> bool:
+def _is_any(_source: str) -> bool:
     return True
 
 

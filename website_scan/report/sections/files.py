@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from website_scan.document import ExportedCheck
 from website_scan.report.evidence.tables import Cell, address, written
-from website_scan.report.exhibits.headers import Verdict
+from website_scan.report.sections.headers import Verdict
 
 ADDRESSED = "url"  # the name of a file's address in evidence
 SENT = ("wire_bytes", "sent_bytes", "bytes")  # names of a file's transferred size, the most exact first

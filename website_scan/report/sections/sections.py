@@ -1,4 +1,4 @@
-"""Exhibits: what a report's page shows beside the checks, from data stored by the scan and evidence of checks."""
+"""Sections that a report's page shows beside the checks, from data stored by the scan and evidence of checks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import pairwise
 from website_scan.document import ExportDocument, StoredExhibits, StoredHop
 from website_scan.need import need_of
 from website_scan.report.evidence.tables import Table, tables
-from website_scan.report.exhibits.files import FaultyFile, faulty_files
-from website_scan.report.exhibits.headers import JudgedHeader, judged_headers
-from website_scan.report.exhibits.policies import Policy, policy_tables
-from website_scan.report.exhibits.previews import SearchResult, SharedLink, search_result, shared_link
-from website_scan.report.exhibits.treemap import Weights, weights
+from website_scan.report.sections.files import FaultyFile, faulty_files
+from website_scan.report.sections.headers import JudgedHeader, judged_headers
+from website_scan.report.sections.policies import Policy, policy_tables
+from website_scan.report.sections.previews import SearchResult, SharedLink, search_result, shared_link
+from website_scan.report.sections.treemap import Weights, weights
 
 CHAIN = "tls-cert-trusted"
 
@@ -27,8 +27,8 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Exhibits:
-    """Exhibits of a report. Each is empty or None in reports of other types, and in reports stored without it."""
+class Sections:
+    """Sections of a report. Each is empty or None in reports of other types, and in reports stored without it."""
 
     headers: tuple[JudgedHeader, ...] = ()
     policies: tuple[Policy, ...] = ()
@@ -41,7 +41,7 @@ class Exhibits:
 
     @property
     def contents(self) -> list[Entry]:
-        """Entries of the exhibits in the page's order."""
+        """Entries of the sections in the page's order."""
         named = (
             (self.search_result or self.shared_link, Entry("How others show it", "previews")),
             (self.headers, Entry("Response headers", "headers")),
@@ -54,15 +54,15 @@ class Exhibits:
         return [entry for shown, entry in named if shown]
 
 
-def exhibits_of(document: ExportDocument, stored: StoredExhibits | None, prefix: str) -> Exhibits:
-    """Return the exhibits. `document` is the JSON export, `stored` comes from `website_scan.exhibits`.
+def sections_of(document: ExportDocument, stored: StoredExhibits | None, prefix: str) -> Sections:
+    """Return the sections. `document` is the JSON export, `stored` comes from `website_scan.exhibits`.
 
     `prefix` goes before anchors.
     """
     stored = stored or {}
     checks = {check["id"]: check for category in document["categories"] for check in category["checks"]}
     is_security = document["type"] == "security"
-    return Exhibits(
+    return Sections(
         headers=judged_headers(stored["headers"], checks, prefix) if "headers" in stored else (),
         policies=policy_tables(stored.get("policies", ()), checks, prefix),
         certificates=tables(checks[CHAIN]["evidence"]) if is_security and CHAIN in checks else (),

@@ -13,10 +13,10 @@ from lxml import html
 
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType
-from website_scan.report.exhibits.exhibits import Exhibits, exhibits_of
-from website_scan.report.exhibits.headers import JUDGED
-from website_scan.report.exhibits.policies import ABOUT
-from website_scan.report.exhibits.treemap import Area, squarified, weights
+from website_scan.report.sections.headers import JUDGED
+from website_scan.report.sections.policies import ABOUT
+from website_scan.report.sections.sections import Sections, sections_of
+from website_scan.report.sections.treemap import Area, squarified, weights
 
 EVIL = "<script>alert(1)</script>\"'&{}{0}"
 
@@ -36,15 +36,15 @@ def exported(*found: dict[str, Any], type: str = "security") -> dict[str, Any]:
     return {"type": type, "categories": [{"checks": list(found)}]}
 
 
-def shown(document: dict[str, Any], stored: dict[str, Any] | None, prefix: str = "") -> Exhibits:
-    return exhibits_of(document, stored, prefix)
+def shown(document: dict[str, Any], stored: dict[str, Any] | None, prefix: str = "") -> Sections:
+    return sections_of(document, stored, prefix)
 
 
-def markup(found: Exhibits) -> html.HtmlElement:
+def markup(found: Sections) -> html.HtmlElement:
     env = engines["jinja2"].env
     parts = (
-        env.get_template(f"report/{name}.html").render(exhibits=found, prefix="r-", page={"named_by": ""})
-        for name in ("previews", "exhibits")
+        env.get_template(f"report/{name}.html").render(sections=found, prefix="r-", page={"named_by": ""})
+        for name in ("previews", "sections")
     )
     return html.fromstring(f"<main>{''.join(parts)}</main>")
 
@@ -56,7 +56,7 @@ def test_checks_that_are_named_exist() -> None:
 
 def test_old_reports_without_any_of_it_have_no_sections() -> None:
     found = shown(exported(a_check("hsts")), None)
-    assert found == Exhibits()
+    assert found == Sections()
     assert not markup(found).xpath("//section")
 
 
@@ -276,7 +276,7 @@ def test_files_with_one_finding_each_need_no_list_of_their_own() -> None:
     twice = [a_finding(id, {"url": "https://shop.test/" + EVIL}) for id in ("unused-js", "js-minified")]
     assert shown(exported(*twice, type="security"), None).files == ()
     (file,) = shown(exported(*twice, type="performance"), None).files
-    assert not markup(Exhibits(files=(file,))).xpath("//script")
+    assert not markup(Sections(files=(file,))).xpath("//script")
 
 
 def test_a_page_of_many_files_lists_the_worst() -> None:
