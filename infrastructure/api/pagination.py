@@ -49,10 +49,6 @@ class Slice:
         """Return these rows of all `rows`."""
         return rows[self.offset : self.offset + self.limit]
 
-    def listed(self, name: str, shown: object, total: int) -> dict[str, Any]:
-        """Return the body of the response: the rows as the API shows them, and the number of all rows."""
-        return {name: shown, "total": total, "limit": self.limit, "offset": self.offset}
-
 
 def slice_of(query: QueryDict) -> Slice:
     """Return the slice of the parameters `limit` and `offset`. Raises InvalidParams."""

@@ -71,11 +71,13 @@ class Postgres(Server):
         self._sockets = sockets
         # Written once, while only this process's user can write to the folder.
         self._settings = _SETTINGS | ({} if durable else _FAST_SETTINGS) | _admit_owner(sockets)
-        self._account = _account(self._binaries / "postgres", data_dir, sockets.parent)
+        self._account = _account(data_dir, sockets.parent)
         # django-environ's form for sockets: in the part after the authority, all but the last segment is the folder.
         self.url = f"postgresql://postgres@:{PORT}/{sockets}/postgres"
 
     def start(self) -> None:
+        if self._account != MYSELF and not self._binaries.is_relative_to(self._sockets):
+            self._open_binaries()
         self._own(self._sockets)
         if (self._cluster / "PG_VERSION").exists():
             self._own(self._cluster)
@@ -118,6 +120,18 @@ class Postgres(Server):
 
     def complaint(self) -> str:
         return last_line(self.log, containing=("FATAL", "PANIC", "error", "ERROR"))
+
+    def _open_binaries(self) -> None:
+        """Copy the programs to the folder of the socket if the server's account may not enter their folder."""
+        if closed_folder(self._binaries) is None:
+            return
+        installed = self._binaries.parent
+        package = installed.parent
+        libraries = package.with_name(f"{package.name}.libs")  # which the programs find by their place beside it
+        for folder in filter(Path.exists, (installed, libraries)):
+            shutil.copytree(folder, self._sockets / folder.relative_to(package.parent), symlinks=True)
+        self._binaries = self._sockets / self._binaries.relative_to(package.parent)
+        self._sockets.chmod(0o710)  # its group is that of initdb, which must enter, too
 
     def _initialise(self) -> None:
         """Create the cluster in a draft folder and rename it, so that a partial cluster never exists."""

