@@ -8,16 +8,9 @@ from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
-from website_scan.document import (
-    ExportDocument,
-    Facts,
-    PicturePlaces,
-    StoredBasis,
-    StoredExhibits,
-    StoredWaterfall,
-    read_export,
-)
+from website_scan.document import ExportDocument, read_export
 from website_scan.ids import new_id, new_report_id
+from website_scan.stored_data import Facts, PicturePlaces, StoredBasis, StoredExhibits, StoredWaterfall
 
 # Annotation: True if the report has a screenshot, without reading it.
 HAS_SCREENSHOT = ExpressionWrapper(Q(screenshot__isnull=False), output_field=models.BooleanField())

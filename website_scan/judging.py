@@ -12,7 +12,6 @@ from website_scan.browser.evidence import AxeReport, BrowserLoad, ShownContent, 
 from website_scan.browser.waterfall import waterfall
 from website_scan.catalogue import Category, Check, caps, catalogue_version
 from website_scan.catalogue import checks as checks_of
-from website_scan.document import Facts
 from website_scan.errors import Refusal
 from website_scan.exhibits.collection import exhibits
 from website_scan.exhibits.pictures import pictures
@@ -38,6 +37,7 @@ from website_scan.result import (
     SkippedCheck,
 )
 from website_scan.scoring import Cap
+from website_scan.stored_data import Facts
 from website_scan.time_limit import OutOfTime, limited
 from website_scan.timestamps import timestamp
 

@@ -14,11 +14,11 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-from website_scan.document import Facts
 from website_scan.findings import EvidenceItem
 from website_scan.messages import MASK
 from website_scan.net.credentials import Credentials, OriginCredentials
 from website_scan.result import CategoryResult, CheckResult, ScanResult
+from website_scan.stored_data import Facts
 
 # A value as short as "1" or "en" is not a secret, and occurs everywhere.
 LEAST = 4

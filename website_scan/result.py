@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from website_scan.document import Facts, PicturePlaces, SiteFacts, StoredBasis, StoredExhibits
 from website_scan.errors import Refusal
 from website_scan.findings import EvidenceItem, ScanType, Severity
+from website_scan.stored_data import Facts, PicturePlaces, SiteFacts, StoredBasis, StoredExhibits
 
 # The end of the notice of a report on a page whose content nobody saw.
 NOT_JUDGED = "What depends on its content was not judged."

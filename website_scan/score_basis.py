@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from website_scan.document import StoredBasis, StoredScoredCheck
 from website_scan.findings import Severity
 from website_scan.need import Need, need
 from website_scan.result import CategoryResult
@@ -24,6 +23,7 @@ from website_scan.scoring import (
     rounded,
     with_fixed,
 )
+from website_scan.stored_data import StoredBasis, StoredScoredCheck
 
 
 def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> StoredBasis:

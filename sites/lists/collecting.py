@@ -20,10 +20,10 @@ from scans.models import Scan
 from scans.signals import Ended
 from sites.models import Audit, ListResult
 from sites.models.site_list import Fact, ResultFinding
-from website_scan.document import StoredHop
 from website_scan.findings import Severity
 from website_scan.messages import cut
 from website_scan.result import CheckResult, ScanResult
+from website_scan.stored_data import StoredHop
 from website_scan.urls import host_of
 
 # Seconds between two counts of a run while it goes on: each writes the counts of the whole run and its tags.

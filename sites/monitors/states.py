@@ -5,15 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Set
 
-from website_scan.document import (
-    ExportDocument,
-    ExportedCheck,
-    Facts,
-    ReducedCheck,
-    ReducedDocument,
-    ReducedFinding,
-)
+from website_scan.document import ExportDocument, ExportedCheck, ReducedCheck, ReducedDocument, ReducedFinding
 from website_scan.report.places import is_cut, occurrences_of
+from website_scan.stored_data import Facts
 from website_scan.urls import host_and_port_of
 
 # The check whose evidence names the certificate, with any verdict.

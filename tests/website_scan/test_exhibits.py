@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tests.website_scan.browser.loads import load, request, visit
 from tests.website_scan.cast import document, head, page
 from website_scan.browser.evidence import BrowserLoad
-from website_scan.document import StoredExhibits
 from website_scan.exhibits.collection import exhibits
 from website_scan.exhibits.weights import MAX_WEIGHTS
 from website_scan.findings import ScanType
@@ -18,6 +17,7 @@ from website_scan.page.evidence import Document, Page
 from website_scan.page.references import ResourceKind
 from website_scan.performance.evidence import Resource, Resources
 from website_scan.security.csp import Policies, policies_of
+from website_scan.stored_data import StoredExhibits
 
 SECURITY, PERFORMANCE, ACCESSIBILITY, SEO = (
     ScanType.SECURITY,

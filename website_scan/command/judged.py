@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from website_scan.document import (
-    ExportDocument,
-    ExportedCategory,
-    ExportedCheck,
-    ExportedError,
-    ExportedFinding,
-    Facts,
-    StoredBasis,
-    StoredExhibits,
-    StoredWaterfall,
-)
+from website_scan.document import ExportDocument, ExportedCategory, ExportedCheck, ExportedError, ExportedFinding
 from website_scan.findings import Severity
 from website_scan.messages import counted
 from website_scan.need import by_need
@@ -24,6 +14,7 @@ from website_scan.report.held import held
 from website_scan.report.levels import level_of
 from website_scan.result import Pictures
 from website_scan.score_basis import score_without
+from website_scan.stored_data import Facts, StoredBasis, StoredExhibits, StoredWaterfall
 
 IN_BASELINE = "in the baseline"
 NOT_COMPARED = "not compared, as the baseline was written without a browser"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from website_scan.crawl.canonicals import Canonicals
-from website_scan.document import StoredExhibits, StoredPolicy
 from website_scan.exhibits.weights import weights_of
 from website_scan.findings import ScanType
 from website_scan.messages import MASK, excerpt
@@ -16,6 +15,7 @@ from website_scan.net.http.response import Headers
 from website_scan.page.evidence import Document, Page
 from website_scan.security.csp import Policies
 from website_scan.seo.previews import search_result, shared_link
+from website_scan.stored_data import StoredExhibits, StoredPolicy
 
 URL_LENGTH = 300
 MAX_HEADERS, HEADER_LENGTH = 60, 300

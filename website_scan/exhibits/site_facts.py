@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from website_scan.document import SiteFacts
 from website_scan.messages import excerpt
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, metas_named
 from website_scan.security.csp import Policies
 from website_scan.security.evidence import TlsPeer, TlsSupport
 from website_scan.seo.metadata import descriptions, titles
+from website_scan.stored_data import SiteFacts
 
 LENGTH, TAG_LENGTH = 300, 40
 

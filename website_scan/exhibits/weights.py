@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from website_scan.browser.evidence import BrowserLoad
-from website_scan.document import StoredWeight
 from website_scan.messages import excerpt
 from website_scan.page.evidence import Page
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.performance.evidence import Resources
+from website_scan.stored_data import StoredWeight
 from website_scan.urls import host_of
 
 # What is beyond is counted as one.

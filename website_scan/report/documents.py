@@ -18,7 +18,6 @@ from website_scan.document import (
     ExportedCheck,
     ReportDocument,
     ReportedCheck,
-    StoredWaterfall,
     Summary,
 )
 from website_scan.findings import Severity
@@ -26,6 +25,7 @@ from website_scan.need import need_of_result
 from website_scan.report.held import held
 from website_scan.result import CategoryResult, CheckResult, ScanResult, Waterfall
 from website_scan.scoring import severity_counts
+from website_scan.stored_data import StoredWaterfall
 from website_scan.timestamps import timestamp
 
 

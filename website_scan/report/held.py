@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from website_scan.document import StoredBasis
 from website_scan.findings import Severity
 from website_scan.messages import agreeing
 from website_scan.score_basis import Hold, Holders, hold
+from website_scan.stored_data import StoredBasis
 
 MOST_STEPS = 3
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

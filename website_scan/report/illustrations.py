@@ -6,7 +6,8 @@ import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from website_scan.document import ExportedCheck, PicturePlaces
+from website_scan.document import ExportedCheck
+from website_scan.stored_data import PicturePlaces
 
 # In CSS pixels of the page. A crop includes surroundings, to show where the element is, and only the top of a tall one.
 AROUND_X, AROUND_Y = 40, 28

@@ -10,14 +10,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from website_scan.document import (
-    ExportDocument,
-    ExportedCategory,
-    Facts,
-    StoredExhibits,
-    StoredWaterfall,
-    checks_of,
-)
+from website_scan.document import ExportDocument, ExportedCategory, checks_of
 from website_scan.need import Need, need
 from website_scan.report.cards import CardContext, CheckCard, card_of
 from website_scan.report.elsewhere import OtherReport, elsewhere
@@ -33,6 +26,7 @@ from website_scan.report.references import safe_link
 from website_scan.report.sections.sections import Sections, sections_of
 from website_scan.report.waterfall import WaterfallChart, waterfall
 from website_scan.result import NOT_JUDGED
+from website_scan.stored_data import Facts, StoredExhibits, StoredWaterfall
 
 # Labels of `facts` by the engine's names; a name that is not listed gets the label of `columns.column`.
 FACT_LABELS = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from website_scan.document import StoredRequest, StoredWaterfall
 from website_scan.messages import plain, size
+from website_scan.stored_data import StoredRequest, StoredWaterfall
 from website_scan.written_urls import split_url, written_host
 
 WIDTH = 1000

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from website_scan.crawl.link_relations import is_absolute
-from website_scan.document import StoredSearchResult, StoredSharedLink
 from website_scan.messages import excerpt
 from website_scan.page.evidence import Document
 from website_scan.page.markup import http_address
 from website_scan.seo.metadata import TITLE_SIZE_PX, advance, descriptions, read_social_metadata, titles
+from website_scan.stored_data import StoredSearchResult, StoredSharedLink
 from website_scan.urls import Url
 
 # Google's results on a desktop. A description has two lines, about 160 letters.

@@ -8,9 +8,9 @@ from scans.models import Scan
 from sites.lists.collecting import facts_of, moved_to
 from tests.sites.lists.running import Found, Script, check, entry_of, listed
 from tests.world import Member, make_result, make_scan, member_of
-from website_scan.document import StoredHop
 from website_scan.findings import LOW
 from website_scan.result import CategoryResult
+from website_scan.stored_data import StoredHop
 
 pytestmark = pytest.mark.django_db
 

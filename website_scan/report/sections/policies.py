@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from website_scan.document import ExportedCheck, StoredPolicy
+from website_scan.document import ExportedCheck
 from website_scan.report.sections.headers import Verdict
+from website_scan.stored_data import StoredPolicy
 
 SCRIPTS = ("script-src-elem", "script-src-attr", "script-src", "default-src")
 STYLES = ("style-src-elem", "style-src-attr", "style-src", "default-src")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from website_scan.document import ExportDocument, StoredExhibits, StoredHop
+from website_scan.document import ExportDocument
 from website_scan.need import need_of
 from website_scan.report.evidence.tables import Table, tables
 from website_scan.report.sections.files import FaultyFile, faulty_files
@@ -14,6 +14,7 @@ from website_scan.report.sections.headers import JudgedHeader, judged_headers
 from website_scan.report.sections.policies import Policy, policy_tables
 from website_scan.report.sections.previews import SearchResult, SharedLink, search_result, shared_link
 from website_scan.report.sections.treemap import Weights, weights
+from website_scan.stored_data import StoredExhibits, StoredHop
 
 CHAIN = "tls-cert-trusted"
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from website_scan.document import StoredWeight
 from website_scan.messages import size
+from website_scan.stored_data import StoredWeight
 
 # Width and height of the drawing; positions and sizes of areas are in per cent of these.
 WIDTH, HEIGHT = 3.0, 1.0
