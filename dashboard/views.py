@@ -43,7 +43,6 @@ from sites.pages.forms import ScanForm
 from sites.pages.starting import start, start_again
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
-from website_scan.ids import is_id
 from website_scan.net.targets import parse_target
 from website_scan.urls import Url
 
@@ -125,10 +124,11 @@ def scan_new(request: MemberRequest) -> HttpResponse:
 
 @require_POST
 @requires(Membership.Role.MEMBER)
+@known
 @session_suffices("the organization's own work, which all members see")
 def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
     """Start a new scan with the page, type and credentials of an earlier scan."""
-    scan = _scan(request, scan_id)
+    scan = services.SCAN.find(request.membership.organization_id, scan_id)
     caller = member_caller(request.membership)
     try:
         refuse_now(request)
@@ -246,14 +246,6 @@ def _scan_form(request: MemberRequest, form: ScanForm, status: int) -> HttpRespo
     quota = usage.quota(request.membership.organization_id, limits, timezone.now())
     context = {"section": "scans", "form": form, "estimate": estimate(form, quota)}
     return render(request, "dashboard/scan_new.html", context, status=status)
-
-
-def _scan(request: MemberRequest, scan_id: str) -> Scan:
-    rows = access.rows(Scan, request.membership.organization_id)
-    scan = rows.filter(id=scan_id).first() if is_id("scan", scan_id) else None
-    if scan is None:
-        raise Http404
-    return scan
 
 
 def _back(request: MemberRequest) -> HttpResponse:

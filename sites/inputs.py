@@ -1,12 +1,15 @@
-"""Fields that requests for monitors and for lists share."""
+"""Fields and rules that requests for monitors and for lists share."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
+from accounts.models import Interval, Tier
+from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Text
 from sites.models.monitor import NAME_LENGTH
-from sites.schedule import time_zones
+from sites.schedule import PERIODS, time_zones
 
 
 def name_field(**options: Any) -> Text:
@@ -28,3 +31,10 @@ def zone_field() -> Text:
         says="timezone must be a name of the IANA time zone database, such as Europe/Berlin.",
         accepts=lambda name: name in time_zones(),
     )
+
+
+def refuse_shorter_than_plan(every: str, period: timedelta, tier: Tier) -> None:
+    """Raise InvalidParams if the interval `every`, which lasts for `period`, is shorter than the plan's shortest."""
+    shortest = Interval(tier.shortest_interval)
+    if period < PERIODS[shortest]:
+        raise InvalidParams(f"every is {every}; your plan allows {shortest.label} at most.", "every")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -115,6 +115,12 @@ class NotifySerializer(Nested):
 
     emails = Members(required=False)
     webhooks = Flag(required=False)
+
+
+def recipient_columns(notify: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a row for the parsed fields of NotifySerializer; an absent field sets no column."""
+    columns = {"emails": "recipients", "webhooks": "tells_webhooks"}
+    return {columns[name]: value for name, value in notify.items()}
 
 
 # Keys of monitors and lists as JSON.

@@ -13,11 +13,11 @@ from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Choice, Flag, Input, Parsed, Text, Whole, refusal_as_error
 from scans.requests import CredentialsSerializer, chosen_types, types_of
-from sites.inputs import name_field, zone_field
+from sites.inputs import name_field, refuse_shorter_than_plan, zone_field
 from sites.lists.tags import MAX_TAGS, NOTE_LENGTH, tidy_note, tidy_tags
 from sites.models import SiteList
 from sites.models.site_list import ListInterval
-from sites.recipients import NotifySerializer
+from sites.recipients import NotifySerializer, recipient_columns
 from sites.schedule import PERIODS
 from website_scan.net.credentials import Credentials
 from website_scan.net.policy import Policy
@@ -55,9 +55,8 @@ def pages_within_plan(number: int, tier: Tier) -> int:
 
 def interval_within_plan(every: str, tier: Tier) -> str:
     """Return the interval, which may be empty. Raises InvalidParams if the plan does not allow such a short one."""
-    shortest = Interval(tier.shortest_interval)
-    if every and PERIODS_OF_LISTS[ListInterval(every)] < PERIODS[shortest]:
-        raise InvalidParams(f"every is {every}; your plan allows {shortest.label} at most.", "every")
+    if every:
+        refuse_shorter_than_plan(every, PERIODS_OF_LISTS[ListInterval(every)], tier)
     return every
 
 
@@ -114,11 +113,7 @@ class ListFieldsSerializer(Input):
         columns = {name: values[name] for name in COLUMNS & values.keys()}
         if "types" in values:
             columns["types"] = [str(each) for each in types_of(values["types"])]
-        notify = values.get("notify", {})
-        if "emails" in notify:
-            columns["recipients"] = notify["emails"]
-        if "webhooks" in notify:
-            columns["tells_webhooks"] = notify["webhooks"]
+        columns |= recipient_columns(values.get("notify", {}))
         return ListRequest(columns, values.get("request"), keeps_credentials="request" not in values)
 
 

@@ -11,10 +11,10 @@ from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Choice, Flag, Pattern, Whole, refusal_as_error
 from sites.audits.requests import OF_A_SITE, AuditFields, AuditRequest, targets_of
-from sites.inputs import name_field, zone_field
+from sites.inputs import name_field, refuse_shorter_than_plan, zone_field
 from sites.models import Audit, Monitor
 from sites.monitors.alerts import USUAL, AlertSerializer
-from sites.recipients import NotifySerializer
+from sites.recipients import NotifySerializer, recipient_columns
 from sites.schedule import PERIODS
 from website_scan.net.policy import Policy
 
@@ -23,7 +23,7 @@ TIME = r"^([01]\d|2[0-3]):[0-5]\d$"
 OF_AUDIT = frozenset({*Audit.Kind.values, "types", "discover", "max_pages", "include", "exclude", "request"})
 OF_SCHEDULE = frozenset({"every", "at", "day", "timezone"})
 # Columns whose field has the same name and value in the API and in forms.
-COLUMNS = frozenset(each.name for each in Monitor._meta.concrete_fields) - OF_AUDIT - OF_SCHEDULE - {"alert"}
+COLUMNS = frozenset({"name"})
 DAY_RULE = "day must be a whole number: 1 (Monday) to 7 for a week, 1 to 31 for a month."
 
 
@@ -43,9 +43,7 @@ class MonitorRequest:
 
 def interval_within_plan(every: str, tier: Tier) -> str:
     """Return the interval. Raises InvalidParams if the plan does not allow such a short one."""
-    if is_shorter(every, tier.shortest_interval):
-        shortest = Interval(tier.shortest_interval).label
-        raise InvalidParams(f"every is {every}; your plan allows {shortest} at most.", "every")
+    refuse_shorter_than_plan(every, PERIODS[Interval(every)], tier)
     return every
 
 
@@ -102,12 +100,7 @@ class MonitorFieldsSerializer(AuditFields):
         columns = {name: values[name] for name in COLUMNS & values.keys()}
         if "alert" in values:
             columns["alert"] = dict(alert) | values["alert"]
-        notify = values.get("notify", {})
-        if "emails" in notify:
-            columns["recipients"] = notify["emails"]
-        if "webhooks" in notify:
-            columns["tells_webhooks"] = notify["webhooks"]
-        return columns
+        return columns | recipient_columns(values.get("notify", {}))
 
     def schedule(self, values: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns of the schedule; what is not named stays as it is known."""
