@@ -18,6 +18,7 @@ GRADES = ("A+", "A", "B", "C", "D", "F")
 SEVERITIES = [str(severity) for severity in Severity]
 # A pattern, not an enumeration: client generators make names from enum values, and A+ would get the same name as A.
 GRADE = r"^(A\+|[ABCDF])$"
+FINGERPRINT = r"^[0-9a-f]{16}$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ Score = Annotated[int, Keywords(minimum=0, maximum=100)]
 Grade = Annotated[str, Keywords(pattern=GRADE)]
 Timestamp = Annotated[str, Keywords(format="date-time")]
 Link = Annotated[str, Keywords(format="uri")]
-Fingerprint = Annotated[str, Keywords(pattern="^[0-9a-f]{16}$")]
+Fingerprint = Annotated[str, Keywords(pattern=FINGERPRINT)]
 ScanId = Annotated[str, identifier("scan")]
 TypeName = Annotated[str, values((str(each), each.label) for each in ScanType)]
 SeverityName = Annotated[str, values(SEVERITIES)]

@@ -12,11 +12,11 @@ from infrastructure.api.inputs import Input, Moment, Pattern, Text, checked, ref
 from scans.policy import scan_policy
 from website_scan.catalogue import check_ids
 from website_scan.findings import ScanType
+from website_scan.json_types import FINGERPRINT
 from website_scan.net.errors import Blocked
 from website_scan.net.targets import InvalidUrl, parse_target
 from website_scan.report.mute_matching import host_and_path
 
-FINGERPRINT = r"^[0-9a-f]{16}$"
 # No mute lasts for ever: a finding shows again unless its mute is renewed within a year.
 LONGEST = timedelta(days=366)
 USUAL = timedelta(days=365)
