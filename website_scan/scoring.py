@@ -118,7 +118,7 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
     scored = tuple(
         replace(
             category,
-            score=_told(category),
+            score=_reported_score(category),
             checks=tuple(
                 replace(result, points=worth.points, later=worth.later, holds=worth.holds)
                 for result, worth in zip(category.checks, worths, strict=True)
@@ -150,7 +150,7 @@ class Evaluation:
 
 def evaluate(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> Evaluation:
     """Evaluate the score and the worth of each check. `score` explains both."""
-    parts = [_kept(category) for category in categories]
+    parts = [_weight_left(category) for category in categories]
     results = results_of(categories)
     uncapped = _mean(parts)
     exact = _capped(uncapped, results, caps)
@@ -162,9 +162,9 @@ def evaluate(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> Eva
         if not result.weighs or _credit(result) == 1.0:
             return Worth(0.0, 0.0, holds)
         fixed = _as_passed(result)
-        left = _kept(with_fixed(categories[number], lambda each: each is result))
-        mean = _mean([*parts[:number], left, *parts[number + 1 :]])
-        capped = _capped(mean, [fixed if each is result else each for each in results], caps)
+        part = _weight_left(with_fixed(categories[number], lambda check: check is result))
+        mean = _mean([*parts[:number], part, *parts[number + 1 :]])
+        capped = _capped(mean, [fixed if check is result else check for check in results], caps)
         return Worth(round(capped - exact, 1), round(mean - uncapped, 1), holds)
 
     worths = [[worth(result, number) for result in category.checks] for number, category in enumerate(categories)]
@@ -225,8 +225,8 @@ def grade(value: int, results: Sequence[Scorable]) -> str:
     return "F"
 
 
-def _told(category: ScorableCategory) -> int:
-    """Return the score of a category that reports tell."""
+def _reported_score(category: ScorableCategory) -> int:
+    """Return the category's score for reports: rounded, and at most CRITICAL_CATEGORY with a critical failure."""
     value = rounded(category_score(category))
     is_critical = any(is_emergency(result.status, result.severity) for result in category.checks)
     return min(value, CRITICAL_CATEGORY) if is_critical else value
@@ -234,7 +234,7 @@ def _told(category: ScorableCategory) -> int:
 
 def category_score(category: ScorableCategory) -> float:
     """Return the percentage that is left of the shares of the checks that applied; 100 if none of them weighs."""
-    return _percent(*_kept(category))
+    return _percent(*_weight_left(category))
 
 
 def severity_counts(results: Sequence[Scorable]) -> Counter[Severity]:
@@ -242,7 +242,7 @@ def severity_counts(results: Sequence[Scorable]) -> Counter[Severity]:
     return Counter(result.severity for result in results if result.severity is not None)
 
 
-def _kept(category: ScorableCategory) -> tuple[float, float]:
+def _weight_left(category: ScorableCategory) -> tuple[float, float]:
     """Return how much of the category's weight is left, and how much of it was judged."""
     whole = sum(map(_weight, category.checks)) + category.absent_weight
     judged = sum(_weight(result) for result in category.checks if result.weighs)
@@ -268,24 +268,24 @@ def _cost(result: Scorable) -> float:
         # The curve alone decides: no step where a warning, which is never critical, becomes a failure. Only what a slow
         # machine measured is low.
         severity = result.declared_severity
-    found = SEVERITY_WEIGHT[severity] + result.included_weight
-    return min(_weight(result), found) * (1 - _credit(result))
+    cost = SEVERITY_WEIGHT[severity] + result.included_weight
+    return min(_weight(result), cost) * (1 - _credit(result))
 
 
 def _credit(result: Scorable) -> float:
     return STATUS_CREDIT[result.status] if result.credit is None else result.credit
 
 
-def _percent(kept: float, judged: float) -> float:
-    return 100 * kept / judged if judged else 100.0
+def _percent(left: float, judged: float) -> float:
+    return 100 * left / judged if judged else 100.0
 
 
 def _mean(parts: Sequence[tuple[float, float]]) -> float:
-    return _percent(sum(kept for kept, _ in parts), sum(judged for _, judged in parts))
+    return _percent(sum(left for left, _ in parts), sum(judged for _, judged in parts))
 
 
 def overall(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> float:
-    return _capped(_mean([_kept(category) for category in categories]), results_of(categories), caps)
+    return _capped(_mean([_weight_left(category) for category in categories]), results_of(categories), caps)
 
 
 def _capped(mean: float, results: Sequence[Scorable], caps: Sequence[Cap]) -> float:
