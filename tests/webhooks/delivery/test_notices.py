@@ -31,7 +31,7 @@ def gone(home: Member, receiver: Site) -> Webhook:
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
     receiver.routes["/hook"] = Answer("bye", status=410)
     finished_scan(home)
-    attempt_deliveries()
+    assert [attempt.status for attempt in attempt_deliveries()] == [410]
     return webhook
 
 
@@ -91,6 +91,6 @@ def test_without_anybody_to_tell_the_log_says_so(
     register_webhook(home, f"{receiver.url}/hook")
     receiver.routes["/hook"] = Answer("bye", status=410)
     finished_scan(home)
-    attempt_deliveries()
+    assert [attempt.status for attempt in attempt_deliveries()] == [410]
     assert "nobody to tell" in caplog.text
     assert not Mail.objects.exists()

@@ -19,7 +19,7 @@ class Far:
 
     def __init__(self, commands: int, answers: int) -> None:
         self._commands = commands
-        self._answers = answers
+        self._answers: int | None = answers
         self._received = b""
 
     async def command(self) -> dict[str, Any]:
@@ -34,23 +34,27 @@ class Far:
         self.write(b"".join(json.dumps(each).encode() + b"\0" for each in messages))
 
     def write(self, data: bytes) -> None:
+        assert self._answers is not None
         os.write(self._answers, data)
 
     def leave(self) -> None:
-        os.close(self._answers)
+        """Close the pipe of answers, once: its number may belong to another file afterwards."""
+        if self._answers is not None:
+            os.close(self._answers)
+            self._answers = None
 
 
 @contextlib.asynccontextmanager
 async def connected() -> AsyncIterator[tuple[Connection, Far]]:
     (commands, writing), (reading, answers) = os.pipe(), os.pipe()
     connection = await Connection.over(reading, writing)
+    far = Far(commands, answers)
     try:
-        yield connection, Far(commands, answers)
+        yield connection, far
     finally:
         connection.close()
         os.close(commands)
-        with contextlib.suppress(OSError):
-            os.close(answers)
+        far.leave()
 
 
 def test_an_answer_goes_to_its_command_whatever_comes_first_and_in_whatever_pieces() -> None:
