@@ -24,8 +24,8 @@ from tests.targets.zoo_cage import (
     site,
 )
 from tests.targets.zoo_wire import PAGE
+from tests.zstandard import zstd
 from website_scan.findings import ScanType
-from website_scan.net.http.decoding import zstd
 
 START = PAGE.decode()
 BOMB_BYTES = 1024 * MIB
