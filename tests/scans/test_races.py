@@ -102,7 +102,7 @@ def test_50_parallel_registrations_against_3_webhooks(crowd: tuple[Member, str])
 
     def register(_: int) -> int:
         body = {"url": url, "events": ["scan.completed"]}
-        return Api(member.plaintext).post("/api/webhooks", body).status_code
+        return int(Api(member.plaintext).post("/api/webhooks", body).status_code)
 
     assert Counter(all_at_once(register)) == {201: 3, 409: 47}
     assert Webhook.objects.count() == 3

@@ -6,7 +6,9 @@ import itertools
 import socket
 import time
 import uuid
+from collections.abc import Callable
 from ipaddress import ip_network
+from pathlib import Path
 
 import pytest
 
@@ -49,7 +51,7 @@ def answered(answer: Answer) -> AttemptResult:
 
 
 def test_a_name_that_became_private_gets_no_connection_and_is_logged_as_blocked(
-    home: Member, settings: object, monkeypatch: pytest.MonkeyPatch, tmp_path
+    home: Member, settings: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The name resolves to a public address at registration, and to a private one at delivery (DNS rebinding)."""
     monkeypatch.setattr(resolver, "HOSTS_FILE", tmp_path / "none")
@@ -113,7 +115,9 @@ def dripping(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("converse", [never, dripping])
-def test_the_whole_attempt_has_its_time_and_no_more(converse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_whole_attempt_has_its_time_and_no_more(
+    converse: Callable[[socket.socket], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert sending.TIMEOUT_S == 10
     monkeypatch.setattr(sending, "TIMEOUT_S", 0.5)
     with Site(converse=converse) as site:
