@@ -38,7 +38,10 @@ def result(text: str, **columns: object) -> ScanResult:
         error=ScanError("CODE", text),
         facts={"final_url": text, "status": 200},
         waterfall=Waterfall((WaterfallRow(text, "image", 0, 1, 2, 3, 200, False, False, False),), (), 2, 0),
-        exhibits={"headers": [[text, text]], "search_result": {"title": text}},
+        exhibits={
+            "headers": [[text, text]],
+            "search_result": {"title": text, "description": "", "url": "", "site": ""},
+        },
         site={"title": text},
         **columns,  # type: ignore[arg-type]
     )

@@ -228,6 +228,7 @@ QUOTES = (
     "Apache Status\nServer Version: Apache/2.4\n12\nrevlogv1\nref: refs/heads/main\n"
 )
 BLOG = head("", f"<article><h1>phpinfo()</h1><pre>{QUOTES}</pre></article>")
+FAKES = {f"a fake for everything, {family}": everywhere(fake_of(family)) for family in FAMILIES}
 SOFT_404S: dict[str, dict[str, Route]] = {
     "hard 404": {},
     "HTML 200 for everything": everywhere(Answer(head("", "<h1>Sorry, not found</h1>"))),
@@ -254,7 +255,8 @@ SOFT_404S: dict[str, dict[str, Route]] = {
     "random content": {"*": never_the_same},
     "honeypot": {"*": honeypot},
     "prose about all of it": everywhere(Answer(QUOTES, headers={"Content-Type": "text/plain"})),
-} | {f"a fake for everything, {family}": everywhere(fake_of(family)) for family in FAMILIES}
+    **FAKES,
+}
 
 
 @pytest.mark.parametrize("kind", SOFT_404S)
