@@ -322,7 +322,8 @@ def test_what_is_asked_for_where_nothing_lies(site: Site) -> None:
 
 def test_an_address_has_no_files_named_after_it(site: Site) -> None:
     exposure_of(site, "127.0.0.1")
-    assert not any("127" in path or "{" in path for path in site.paths())
+    named = [path for path in site.paths() if not re.fullmatch(r"/(%C0)?[0-9a-f]+", path)]  # random ones may have 127
+    assert not any("127" in path or "{" in path for path in named)
 
 
 def test_never_more_than_eight_at_once(site: Site) -> None:
