@@ -10,6 +10,7 @@ from threading import Barrier
 
 import pytest
 from django.db import connection
+from pytest_django import Settings
 
 from accounts.models import Membership, MonthlyUsage, Tier
 from scans.models import Scan
@@ -24,8 +25,8 @@ pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 
 @pytest.fixture
-def crowd(settings: object) -> Iterator[tuple[Member, str]]:
-    settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)  # type: ignore[attr-defined]
+def crowd(settings: Settings) -> Iterator[tuple[Member, str]]:
+    settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
     with listening() as port:
         yield member_of("Crowd", "business"), f"http://127.0.0.1:{port}/"
 

@@ -11,6 +11,7 @@ from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 
 from infrastructure import encryption
 from tests.targets.name_server import hosts, name_server
@@ -51,12 +52,12 @@ def answered(answer: Answer) -> AttemptResult:
 
 
 def test_a_name_that_became_private_gets_no_connection_and_is_logged_as_blocked(
-    home: Member, settings: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    home: Member, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The name resolves to a public address at registration, and to a private one at delivery (DNS rebinding)."""
     monkeypatch.setattr(resolver, "HOSTS_FILE", tmp_path / "none")
     with Site({"*": Answer("never")}) as site:
-        settings.SCAN_ALLOWED_PORTS = frozenset({site.port})  # type: ignore[attr-defined]
+        settings.SCAN_ALLOWED_PORTS = frozenset({site.port})
         with name_server(hosts({"hooks.example.com": ("93.184.215.14",)}), monkeypatch):
             webhook, _ = register_webhook(home, f"http://hooks.example.com:{site.port}/")
         finished_scan(home)

@@ -31,7 +31,7 @@ def simulated(requests: Sequence[LoadedRequest], seen: MainThread = MainThread()
     return [each.ended_s for each in simulate(requests, Processor(seen)).arrivals]
 
 
-def ends(*requests: LoadedRequest, **document: object) -> list[float]:
+def ends(*requests: LoadedRequest, **document: Any) -> list[float]:
     """Return the end times to a ten-thousandth of a second, because a document has at least one byte."""
     return [round(each, 4) for each in simulated((document_request(**document), *requests))]
 
@@ -57,8 +57,8 @@ def test_nothing_takes_no_time() -> None:
         ({"wait_s": 0.4}, 0.6),  # the wait was the round trip
     ],
 )
-def test_one_document(document: dict[str, object], expected: float) -> None:
-    each = replace(document_request(), **document)  # type: ignore[arg-type]
+def test_one_document(document: dict[str, Any], expected: float) -> None:
+    each = replace(document_request(), **document)
     assert simulated((each,))[0] == pytest.approx(expected, abs=1e-4)
 
 

@@ -126,12 +126,12 @@ def test_what_else_the_machine_does_makes_no_task_longer() -> None:
 STALL_S = 0.15 - 14_601 / 200_000
 
 
-def fcp(*requests: LoadedRequest, is_empty: bool = False, **others: object) -> float | None:
+def fcp(*requests: LoadedRequest, is_empty: bool = False, **others: Any) -> float | None:
     found = simulated(load(*requests, **others), Markup(is_empty=is_empty, is_shell=is_empty)).first_s
     return found if found is None else round(found, 3)
 
 
-def lcp(*requests: LoadedRequest, is_shell: bool = False, **others: object) -> float | None:
+def lcp(*requests: LoadedRequest, is_shell: bool = False, **others: Any) -> float | None:
     found = simulated(load(*requests, **others), Markup(is_shell=is_shell)).largest_s
     return found if found is None else round(found, 3)
 
@@ -341,12 +341,12 @@ def test_a_page_whose_markup_shows_nothing_waits_for_scripts(body: str, is_empty
     assert (markup.is_empty, markup.is_shell) == (is_empty, is_shell)
 
 
-def read(markup: str, **others: object) -> Markup:
+def read(markup: str, **others: Any) -> Markup:
     """Return what the probe reads from a page."""
     seen: list[Markup] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("website_scan.performance.probes.vitals.vitals", lambda _, markup: seen.append(markup))
-        measure(page(**others), AccessibleDocument(document(page(markup, **others))), visit())  # type: ignore[arg-type]
+        measure(page(**others), AccessibleDocument(document(page(markup, **others))), visit())
     return seen[0]
 
 
