@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,7 @@ class Figures:
     redis_commands: int
 
     @classmethod
-    def now(cls, service: Service, started: list[psutil.Process]) -> Figures:
+    def now(cls, service: Service, started: Sequence[psutil.Process]) -> Figures:
         from django.db import connection
 
         from infrastructure.queue import _redis as redis

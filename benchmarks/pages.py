@@ -188,14 +188,14 @@ def _lists(key: str, audit_id: str, scans: int) -> Requests:
 
 
 def _operators() -> Requests:
-    from django.http import HttpResponse
     from django.test import Client
 
     from operations.metrics import endpoint
+    from tests.responses import ClientResponse
 
     client = Client()
 
-    def metrics_anew() -> HttpResponse:
+    def metrics_anew() -> ClientResponse:
         endpoint._latest.forget()
         return client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
 

@@ -93,7 +93,7 @@ def _workers(table: Table, service: Service, per_worker: int) -> None:
         for number in range(1, WORKERS + 1):
             options = {"autoscale": f"{PLACES_EACH},{PLACES_EACH}", "hostname": f"worker@host{number}"}
             ((worker),) = cleanup.enter_context(service.running("worker", **options))
-            wait_until(lambda process=worker: len(process.children()) >= PLACES_EACH, PATIENCE_S)
+            _await_places(worker)
             # Warm-up: each process of the new worker imports its modules.
             _ended(_order("Scale", url, PLACES_EACH * number))
             psutil.cpu_times_percent()
@@ -103,6 +103,10 @@ def _workers(table: Table, service: Service, per_worker: int) -> None:
             table.row(str(number), rates[-1] / rates[0], rates[-1], idle, least=goals)
 
 
+def _await_places(worker: psutil.Process) -> None:
+    wait_until(lambda: len(worker.children()) >= PLACES_EACH, PATIENCE_S)
+
+
 def _ended(ids: list[str]) -> list[float]:
     """Return the times at which the scans have ended, in order."""
     from scans.models import Scan
@@ -110,7 +114,7 @@ def _ended(ids: list[str]) -> list[float]:
     rows = Scan.objects.filter(id__in=ids)
     wait_until(lambda: not rows.exclude(status__in=Scan.FINAL).exists(), PATIENCE_S, poll_s=0.5)
     assert not rows.exclude(status="completed").exists(), set(rows.values_list("status", "error_code"))
-    return sorted(each.timestamp() for each in rows.values_list("completed_at", flat=True))
+    return sorted(each.timestamp() for each in rows.values_list("completed_at", flat=True) if each)
 
 
 def _rate(ends: list[float]) -> float:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -123,7 +124,7 @@ def _beside_the_floor(table: Table, rounds: int) -> None:
     with slow(LATENCY_S, page, LATENCY_S, Certificate.VALID) as (url, ca_file):
         policy = Policy(allowed_networks=NETWORKS, ca_bundle=ca_file)
         for scan_type, goal_s in GOALS_S.items():
-            seconds = _median_s(rounds, lambda kind=scan_type: _scan(url, policy, (kind,)))
+            seconds = _median_s(rounds, partial(_scan, url, policy, (scan_type,)))
             floor_s = _median_s(rounds, lambda: _floor(url, ca_file))
             table.row(scan_type, seconds, floor_s, seconds / floor_s, most=(goal_s,))
 

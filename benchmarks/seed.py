@@ -159,7 +159,13 @@ def organization_with(name: str, scans: int, hosts: int = 1) -> Seeded:
     """Create an organization with `scans` scans spread over twelve months, types and hosts, and one real report."""
     Tier.objects.update(scans_per_month=PLENTY, concurrent_scans=PLENTY, requests_per_minute=PLENTY, webhooks=PLENTY)
     organization = ensure_organization(name=name)
-    values = {"name": name, "organization": organization.id, "scans": scans, "hosts": hosts, "now": timezone.now()}
+    values: dict[str, Any] = {
+        "name": name,
+        "organization": organization.id,
+        "scans": scans,
+        "hosts": hosts,
+        "now": timezone.now(),
+    }
     with connection.cursor() as cursor:
         cursor.execute(SCANS, values)
         cursor.execute("ANALYZE scans_scan")
@@ -205,7 +211,7 @@ def hang_on(seeded: Seeded, scans: int) -> Hung:
         )
         for number in range(max(2, round(scans * AUDITS_SHARE)))
     )
-    values = {
+    values: dict[str, Any] = {
         "organization": seeded.organization_id,
         "webhook": webhook.id,
         "key": ApiKey.objects.get(organization=seeded.organization_id).id,
@@ -221,7 +227,7 @@ def hang_on(seeded: Seeded, scans: int) -> Hung:
             (audits[0], pages, every, places),
             (audits[1], min(pages, USUAL_PAGES), some, USUAL_FINDINGS * 8),
         ):
-            of_audit = {
+            of_audit: dict[str, Any] = {
                 "audit": audit.id,
                 "types": types,
                 "pages": its_pages,

@@ -52,7 +52,7 @@ class Service:
     port: int
 
     @contextmanager
-    def running(self, *names: str, **options: str) -> Iterator[list[psutil.Process]]:
+    def running(self, *names: str, **options: str) -> Iterator[list[psutil.Popen]]:
         """Run these programs of `manage.py up`; `options` replace theirs, such as autoscale="4,4"."""
         from operations.stack.management.commands.up import programs
 

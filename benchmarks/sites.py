@@ -35,7 +35,8 @@ class Templated:
 def templated(pages: int, certificate: Certificate | None = None, answer_s: float = 0) -> Iterator[Templated]:
     """Run a site of that many pages; its files and pages take `answer_s` to answer."""
     with elsewhere(_serve_templated, pages, certificate, answer_s) as pipe:
-        yield Templated(*pipe.recv(), pipe)
+        base, ca_file = pipe.recv()
+        yield Templated(base, ca_file, pipe)
 
 
 def _serve_templated(pipe: Connection, pages: int, certificate: Certificate | None, answer_s: float) -> None:

@@ -123,7 +123,8 @@ def _scan(jobs: list[Job]) -> Counter[str]:
         assert time.monotonic() < deadline, list(waiting.values_list("type", "url", "status", "attempts")[:10])
         app.send_task("scans.tasks.sweep")
         wake = time.monotonic() + SWEEP_EVERY_S
-        wait_until(lambda wake=wake: time.monotonic() > wake or not waiting.exists(), PATIENCE_S, poll_s=1)
+        while time.monotonic() <= wake and waiting.exists():
+            time.sleep(1)
     ends = Scan.objects.filter(id__in=[row.id for row in rows]).values_list("status", "error_code")
     return Counter(f"{status} {code}".rstrip() for status, code in ends)
 

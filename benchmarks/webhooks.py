@@ -52,6 +52,7 @@ def _round(table: Table, service: Service, number: int, hanging: int) -> float:
             last = answering.order_by("-finished_at").values_list("finished_at", flat=True)[0]
         receivers.send("seen")
         began, requests = receivers.recv()
+        assert last is not None
         per_second: float = expected / (last.timestamp() - began)
         table.row(f"  {hanging} of them hang" if hanging else "  all answer", per_second, requests - expected)
         Webhook.objects.all().delete()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import environ
 from redis.backoff import NoBackoff
@@ -199,7 +200,7 @@ REDIS_URL = read(
     "redis://localhost:6379/0",
     "redis://:password@host:6379/0",
 )
-REDIS_TIMEOUTS = {
+REDIS_TIMEOUTS: dict[str, Any] = {
     "socket_timeout": 0.5,
     "socket_connect_timeout": 0.5,
     "retry": Retry(NoBackoff(), 0),  # fail open fast instead of waiting

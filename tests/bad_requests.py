@@ -140,7 +140,7 @@ class Operation:
 
 def changed(body: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of the body with these fields; missing objects on a path such as `a.b` are created."""
-    copy = json.loads(json.dumps(body))
+    copy: dict[str, Any] = json.loads(json.dumps(body))
     for place, value in change.items():
         *outer, last = place.split(".") if re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", place) else [place]
         inner = copy
@@ -394,8 +394,10 @@ def credentials(operation: Operation) -> Iterator[Bad]:
     yield from operation.values("request.basic_auth", True, "a:b", [], ["a", "b"], {}, {"username": "a"})
     yield from operation.values("request.basic_auth", {"password": "b"})
     yield from operation.values("request.basic_auth", {"username": "a", "password": "b", "realm": "c"})
-    for name, word in (("a:b", "c"), ("", ""), ("a\n", "b"), ("a", "b\0"), (None, "a"), ("a", 5), ("\ud800", "")):
-        yield from operation.values("request.basic_auth", {"username": name, "password": word})
+    unusable: tuple[tuple[object, object], ...]
+    unusable = (("a:b", "c"), ("", ""), ("a\n", "b"), ("a", "b\0"), (None, "a"), ("a", 5), ("\ud800", ""))
+    for username, word in unusable:
+        yield from operation.values("request.basic_auth", {"username": username, "password": word})
     both = {"headers": {"authorization": "Bearer a"}, "basic_auth": {"username": "a", "password": "b"}}
     yield operation.long("request: two authorizations", request=both)
     yield operation.long("request: 21 headers", request={"headers": {f"X-{n}": "a" for n in range(21)}})
@@ -467,8 +469,9 @@ def of_monitor(operation: Operation) -> Iterator[Bad]:
     yield from operation.values("timezone", "UTC\x00", "localtime", [], {}, "Factory", "\ud800")
     yield from operation.fields({"every": "day", "at": "06:00", "day": 1}, {"every": "hour", "at": "06:00", "day": 1})
     yield from operation.fields({"every": "week", "at": None, "day": 1}, {"every": "month", "at": None, "day": 1})
-    for value in (True, 0, 8, 1.0, 1.5, "1", []):
-        yield from operation.fields({"every": "week", "at": "06:00", "day": value})
+    days: tuple[object, ...] = (True, 0, 8, 1.0, 1.5, "1", [])
+    for day in days:
+        yield from operation.fields({"every": "week", "at": "06:00", "day": day})
     yield from operation.fields({"every": "month", "at": "06:00", "day": 32})
     yield from operation.fields({"every": "month", "at": "06:00", "day": 0})
     yield from operation.values("paused", None, 0, 1, "true", [])
@@ -487,8 +490,9 @@ def of_monitor(operation: Operation) -> Iterator[Bad]:
     for name in ("unreachable", "recovered", "fixed"):
         yield from operation.values(f"alert.{name}", None, 1, "true", [])
     yield from operation.values("alert.score_below", None, 80, [], {"speed": 80}, {"SEO": 80}, {"": 80})
-    for value in (True, 0, 101, 80.5, "80", []):
-        yield from operation.values("alert.score_below", {"security": value})
+    scores: tuple[object, ...] = (True, 0, 101, 80.5, "80", [])
+    for score in scores:
+        yield from operation.values("alert.score_below", {"security": score})
     yield from operation.values("alert.score_below", {"security": 80, "seo": 0})
     yield from operation.values("notify", None, True, "ada@example.com", [], {"email": []}, {"Emails": []}, {"": 1})
     yield from operation.values("notify.emails", None, 5, "ada@example.com", {}, [None], [""], [["ada@example.com"]])
@@ -871,7 +875,7 @@ def webhooks_group() -> Iterator[Bad]:
     yield from POST_WEBHOOK.fields({"url": LEFT_OUT}, {"events": LEFT_OUT}, {"events": LEFT_OUT, "colour": "red"})
     yield from urls(POST_WEBHOOK, "url", FEW_BAD_URLS)
     yield from POST_WEBHOOK.values("url", "https://private.example.com/", "https://rebound.example.com/")
-    bad_events = (
+    bad_events: tuple[object, ...] = (
         None,
         True,
         "scan.completed",

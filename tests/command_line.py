@@ -24,8 +24,13 @@ def environment(**variables: str) -> dict[str, str]:
     return {name: os.environ[name] for name in ("PATH", "DATA_DIR")} | nowhere | variables
 
 
-def start(*arguments: str | bytes, errors: int = subprocess.PIPE, **variables: str) -> subprocess.Popen[str]:
-    """Start `python manage.py …` with its output in a pipe, and its errors in another or where `errors` says."""
+def start(*arguments: str | bytes, **variables: str) -> subprocess.Popen[str]:
+    """Start `python manage.py …` with its output and its errors in pipes."""
+    return start_with_errors_in(subprocess.PIPE, *arguments, **variables)
+
+
+def start_with_errors_in(errors: int, /, *arguments: str | bytes, **variables: str) -> subprocess.Popen[str]:
+    """Start `python manage.py …` with its output in a pipe, and its errors in the file descriptor."""
     return subprocess.Popen(
         [sys.executable, str(ROOT / "manage.py"), *arguments],
         cwd="/",

@@ -13,6 +13,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 ALLOW = 0x7FFF0000
 ERRNO = 0x00050000
@@ -20,7 +21,7 @@ PR_CAPBSET_DROP = 24
 LAST_CAPABILITY = 63
 
 
-def load(profile: dict[str, object]) -> None:
+def load(profile: dict[str, Any]) -> None:
     """Load the profile into this process, and set no_new_privs. Raises OSError, KeyError."""
     library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
     library.seccomp_init.restype = ctypes.c_void_p

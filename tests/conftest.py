@@ -140,7 +140,7 @@ def _settings_of_tests() -> Iterator[None]:
 def _one_connection() -> Iterator[None]:
     """Keep one connection for all tests: Django would reconnect for each test class, which here is each test."""
 
-    def end(cls: type[TestCase]) -> None:
+    def end(cls: Any) -> None:  # a TestCase with attributes that Django's stubs leave out
         cls._rollback_atomics(cls.cls_atomics)
         super(TestCase, cls).tearDownClass()
 

@@ -190,8 +190,8 @@ def _worse(result: ScanResult, points: int) -> ScanResult:
     """Return an earlier version of the result: a lower score, faults that are fixed since, and without new ones."""
     if not points:
         return result
-    worse = {"score": max(0, (result.score or 0) - points)}
-    return replace(result, **worse, categories=tuple(_before(each) for each in result.categories))
+    score = max(0, (result.score or 0) - points)
+    return replace(result, score=score, categories=tuple(_before(each) for each in result.categories))
 
 
 def _before(category: CategoryResult) -> CategoryResult:

@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 from accounts.models import User
 from scans.models import Scan
 from sites.models import Badge, Monitor, MonitorRun
-from sites.models.documents import FindingNews, News, NewsList, PageNews
+from sites.models.documents import FindingNews, News, NewsList, PageNews, RunScore
 from sites.monitors.alerts import USUAL as USUAL_ALERT
 from tests.furnished_audits import SITE, TYPES, look_at, make_audit, make_pages
 from tests.world import Member
@@ -36,7 +36,7 @@ def make_monitor(member: Member, **columns: Any) -> Monitor:
     return Monitor.objects.create(organization=member.organization, **values | columns)
 
 
-def score(value: int, before: int | None = None) -> dict[str, Any]:
+def score(value: int, before: int | None = None) -> RunScore:
     """Return a type's score in the format of MonitorRun.scores."""
     return {"before": before, "score": value, "grade": next(grade for least, grade in GRADES if value >= least)}
 
@@ -85,7 +85,8 @@ def add_runs(monitor: Monitor, count: int, last: datetime, every: timedelta = ti
         run = MonitorRun(monitor=monitor, due_at=at, not_before=at, started_at=at, ended_at=at, scores=scores)
         run.status = MonitorRun.Status.DONE
         if age % 30 == 4:
-            run.news, run.is_told = news(**{KINDS[age // 30 % 4]: [finding(FAULT)]}), True
+            changed: dict[str, Any] = {KINDS[age // 30 % 4]: [finding(FAULT)]}
+            run.news, run.is_told = news(**changed), True
         if age % 90 == 17:
             run.status, run.scores = MonitorRun.Status.FAILED, {}
             run.error_code, run.error_message = "TIMEOUT", "The page did not answer in time."

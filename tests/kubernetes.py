@@ -97,7 +97,7 @@ def cluster() -> Iterator[Cluster]:
         etcd = f"http://127.0.0.1:{free_port()}"
         peers = f"http://127.0.0.1:{free_port()}"
         port = free_port()
-        stored = ["--data-dir", folder / "etcd", "--unsafe-no-fsync"]
+        stored: list[str | Path] = ["--data-dir", folder / "etcd", "--unsafe-no-fsync"]
         clients = ["--listen-client-urls", etcd, "--advertise-client-urls", etcd]
         processes.enter_context(
             _running([programs / "etcd", *stored, *clients, "--listen-peer-urls", peers], folder / "etcd.log")
@@ -235,7 +235,7 @@ def _build(folder: Path, made: Path) -> None:
     generator = folder / "openapi-gen"
     go("build", "-o", generator, "./vendor/k8s.io/kube-openapi/cmd/openapi-gen")
     inputs = [word for each in _described(code) for word in ("--input-dirs", each)]
-    output = [
+    output: list[str | Path] = [
         "-O",
         "zz_generated.openapi",
         "-p",
@@ -243,6 +243,7 @@ def _build(folder: Path, made: Path) -> None:
         "-o",
         folder / "go" / "src",
     ]
+    header: list[str | Path]
     header = ["--go-header-file", "hack/boilerplate/boilerplate.generatego.txt", "-r", folder / "violations"]
     _run("the API server cannot be built", [generator, *inputs, *output, *header], cwd=code, env=environment)
     version = "k8s.io/component-base/version"

@@ -89,6 +89,7 @@ def fault_of_field(field: models.Field[object, object]) -> str | None:
         return None
     if not field.null and not field.has_db_default():
         return "old code writes no value, and the column has neither db_default nor null"
-    if field.db_index or field.unique:
+    is_indexed: bool = field.db_index  # type: ignore[attr-defined]  # the stubs leave it out
+    if is_indexed or field.unique:
         return "the table cannot be written while the column's index is made"
     return None

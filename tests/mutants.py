@@ -86,8 +86,8 @@ def copied(module: str) -> Path:
         pytest=list(PYTEST),
         tests=list(MODULES[module]),
     )
-    with (folder / "pyproject.toml").open("a", encoding="utf-8") as file:
-        file.write(configuration)
+    with (folder / "pyproject.toml").open("a", encoding="utf-8") as settings:
+        settings.write(configuration)
     return folder
 
 

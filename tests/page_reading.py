@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse
 from django.test import Client
 from lxml import html
 
 from accounts.models import MonthlyUsage, User
+from tests.responses import ClientResponse
 from tests.world import Member, person_of
 
 
@@ -17,19 +17,29 @@ def browser_of(member: Member, role: str = "member") -> Client:
     return client
 
 
-def page_of(response: HttpResponse) -> html.HtmlElement:
-    return html.fromstring(response.content.decode())
+def page_of(response: ClientResponse) -> html.HtmlElement:
+    return parsed(response.content.decode())
 
 
-def text_of(response: HttpResponse) -> str:
+def parsed(markup: str) -> html.HtmlElement:
+    """Return the root of an HTML document or fragment; lxml's stubs only know it as an element of XML."""
+    return html.fromstring(markup)
+
+
+def strings(tree: html.HtmlElement, path: str) -> list[str]:
+    """Return the texts or values of attributes that an XPath expression selects, in the order of the document."""
+    return [str(value) for value in tree.xpath(path)]
+
+
+def text_of(response: ClientResponse) -> str:
     """Return the page's text, with URLs in one piece."""
-    whole = html.fromstring(response.content.decode().replace("<wbr>", ""))
+    whole = parsed(response.content.decode().replace("<wbr>", ""))
     for each in whole.find_class("url"):
         each.text, each[:] = each.text_content(), ()
     return " ".join(" ".join(whole.itertext()).split())
 
 
-def rows_of(response: HttpResponse) -> list[str]:
+def rows_of(response: ClientResponse) -> list[str]:
     """Return the URLs in the table of scans, from top to bottom."""
     found = page_of(response).xpath("//table[contains(@class, 'graded')]//tbody//th/*[contains(@class, 'address')]")
     return [each.text_content().strip() for each in found]

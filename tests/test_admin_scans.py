@@ -9,13 +9,14 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.test import Client
 from django.utils import timezone
-from lxml import html
+from pytest_django import DjangoAssertNumQueries
 
+from accounts import tenant_admin
 from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, Organization, User
-from accounts.tenant_admin import page_of
 from infrastructure import encryption
 from reports.models import Report
 from scans.models import Scan
+from tests.page_reading import page_of, parsed
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 from webhooks.models import Attempt, Delivery, Event, Webhook
 
@@ -49,7 +50,7 @@ def listed(client: Client, path: str, query: str) -> list[str]:
     """Return the first cell of each row of an admin list."""
     response = client.get(path, {"q": query})
     assert response.status_code == 200
-    page = html.fromstring(response.content.decode())
+    page = page_of(response)
     return [cell.text_content() for cell in page.xpath("//table[@id='result_list']/tbody/tr/th")]
 
 
@@ -88,10 +89,8 @@ def test_invitations_and_audit_events_are_found_by_address(operator: Client, hom
 
 
 def test_a_scans_timeline_ends_with_its_deliveries(operator: Client, told: Scan) -> None:
-    text = operator.get(page_of(told)).content.decode()
-    lines = [
-        " ".join(each.text_content().split()) for each in html.fromstring(text).xpath("//ol[@class='timeline']/li")
-    ]
+    text = operator.get(tenant_admin.page_of(told)).content.decode()
+    lines = [" ".join(each.text_content().split()) for each in parsed(text).xpath("//ol[@class='timeline']/li")]
     words = [line.split("UTC ", 1)[1] for line in lines]
     assert words[0].startswith("created by tests (wss_")
     assert "started attempt 1 of 3" in words
@@ -99,8 +98,8 @@ def test_a_scans_timeline_ends_with_its_deliveries(operator: Client, told: Scan)
     assert "event scan.completed" in words
     assert "delivery due to receiver.test:443, attempts: 0" in words
     event, delivery = Event.objects.get(), Delivery.objects.get()
-    links = html.fromstring(text).xpath("//ol[@class='timeline']//a/@href")
-    assert sorted(links) == sorted([page_of(event), page_of(delivery)])
+    links = parsed(text).xpath("//ol[@class='timeline']//a/@href")
+    assert sorted(links) == sorted([tenant_admin.page_of(event), tenant_admin.page_of(delivery)])
     assert f"/report/{told.id}" in text
 
 
@@ -109,15 +108,15 @@ def test_the_timeline_leads_to_an_id_that_reads_as_an_escape(operator: Client, t
     event = Event.objects.create(
         id="evt_2F" + "x" * 20, organization=told.organization, scan=told, kind="scan.completed", body=b"{}"
     )
-    text = operator.get(page_of(told)).content.decode()
-    assert f'href="{page_of(event)}"' in text
-    assert event.id in operator.get(page_of(event)).content.decode()
+    text = operator.get(tenant_admin.page_of(told)).content.decode()
+    assert f'href="{tenant_admin.page_of(event)}"' in text
+    assert event.id in operator.get(tenant_admin.page_of(event)).content.decode()
 
 
 def test_a_lease_that_ran_out_is_told(operator: Client, home: Member) -> None:
     past = timezone.now() - timedelta(minutes=1)
     scan = make_scan(home, status="scanning", started_at=past, attempts=2, lease_expires_at=past)
-    text = operator.get(page_of(scan)).content.decode()
+    text = operator.get(tenant_admin.page_of(scan)).content.decode()
     assert "lease ran out" in text
     assert "attempt 2 of 3" in text
 
@@ -128,13 +127,13 @@ def test_moments_have_their_seconds(operator: Client, home: Member) -> None:
 
 
 def test_a_deliverys_attempts_are_shown_and_escaped(operator: Client, told: Scan) -> None:
-    text = operator.get(page_of(Delivery.objects.get())).content.decode()
+    text = operator.get(tenant_admin.page_of(Delivery.objects.get())).content.decode()
     assert "&lt;script&gt;alert(1)" in text
     assert "<script>alert(1)" not in text
 
 
 def test_a_report_is_not_shown_but_linked(operator: Client, told: Scan) -> None:
-    text = operator.get(page_of(told.report)).content.decode()
+    text = operator.get(tenant_admin.page_of(told.report)).content.decode()
     assert "Bad thing" not in text
     assert f'href="/report/{told.id}"' in text
 
@@ -172,7 +171,7 @@ def test_who_may_only_look_cannot_requeue(home: Member, permissions: list[str]) 
 
 
 def test_organizations_are_listed_with_their_people_keys_and_scans_in_few_queries(
-    operator: Client, home: Member, stranger: Member, django_assert_max_num_queries
+    operator: Client, home: Member, stranger: Member, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(3):
         person_of(home, "member", f"{number}@people.test")
@@ -181,7 +180,7 @@ def test_organizations_are_listed_with_their_people_keys_and_scans_in_few_querie
     ApiKey.objects.filter(id=stranger.key.id).update(revoked_at=timezone.now())
     with django_assert_max_num_queries(7):
         response = operator.get("/admin/accounts/organization/")
-    page = html.fromstring(response.content.decode())
+    page = page_of(response)
     rows = {
         row.xpath("string(th)"): [
             row.xpath(f"string(td[contains(@class, 'field-{name}')])") for name in ("people", "active_keys", "running")
@@ -204,7 +203,7 @@ def test_what_staff_changes_stands_in_the_organizations_log(operator: Client, ho
 
 
 def test_organizations_and_people_lead_to_their_memberships(
-    operator: Client, home: Member, django_assert_max_num_queries
+    operator: Client, home: Member, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     people = [person_of(home, "owner", f"{number}@people.test") for number in range(3)]
     for page in (
@@ -212,7 +211,7 @@ def test_organizations_and_people_lead_to_their_memberships(
         f"/admin/accounts/user/{people[0].id}/change/",
     ):
         with django_assert_max_num_queries(15):
-            links = html.fromstring(operator.get(page).content.decode()).xpath("//a/@href")
+            links = page_of(operator.get(page)).xpath("//a/@href")
         membership = Membership.objects.get(user=people[0])
         assert f"/admin/accounts/membership/{membership.id}/change/" in links
     assert operator.get(f"/admin/accounts/membership/add/?user={people[0].id}").status_code == 200

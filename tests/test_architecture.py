@@ -36,7 +36,10 @@ def module_of(path: Path) -> str:
 
 
 def contracts() -> list[dict[str, object]]:
-    return importlinter.read_configuration(str(ROOT / "pyproject.toml"))["contracts_options"]
+    options: list[dict[str, object]] = importlinter.read_configuration(str(ROOT / "pyproject.toml"))[
+        "contracts_options"
+    ]
+    return options
 
 
 def test_the_import_contracts_hold(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,10 +9,10 @@ from copy import copy
 import pytest
 from django.db import transaction
 from django.test import Client
-from lxml import html
 from pytest_django import DjangoDbBlocker
 
 from tests.furnished import Furnished, furnish
+from tests.page_reading import page_of
 from tests.queries import counted
 from tests.router import ADMIN, address, routes
 from tests.test_who_sees_what import TABLE
@@ -73,7 +73,7 @@ def test_no_sentence_has_a_space_before_its_end(furnished: Furnished) -> None:
     for path in paths:
         response = owner.get(path)
         if response["Content-Type"].startswith("text/html"):
-            tree = html.fromstring(response.content.decode())
+            tree = page_of(response)
             for code in tree.xpath("//code | //pre | //script"):
                 code[:], code.text = (), "code"
             if faults := SPACE_BEFORE_END.findall(tree.text_content()):

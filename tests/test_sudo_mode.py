@@ -12,7 +12,6 @@ from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY
 from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.db import transaction
-from django.http import HttpResponse
 from django.test import Client, override_settings
 from django.views.generic import RedirectView
 
@@ -21,6 +20,7 @@ from infrastructure.environment import IdentityProvider
 from sites.models import Badge
 from tests.accounts.identity.people import PASSWORD, recovery_codes, with_app
 from tests.furnished import Furnished, furnish
+from tests.responses import ClientResponse
 from tests.router import ADMIN, API, address, views
 from tests.test_who_sees_what import FIELDS
 from tests.world import Member, browser_of, person_of
@@ -55,7 +55,7 @@ def stale(person: User) -> Client:
     return client
 
 
-def asks(response: HttpResponse) -> bool:
+def asks(response: ClientResponse) -> bool:
     return response.headers.get("Location", "").startswith(AGAIN)
 
 
@@ -73,11 +73,11 @@ def furnished(db: None) -> Furnished:
     return Furnished(found.home, found.people, {**found.ids, "pk": passkey.pk})
 
 
-def post(client: Client, path: str, fields: dict[str, Any]) -> HttpResponse:
+def post(client: Client, path: str, fields: dict[str, Any]) -> ClientResponse:
     """Send a POST request and roll back its changes."""
     session = client.cookies["sessionid"].value if "sessionid" in client.cookies else None
     with transaction.atomic():
-        response: HttpResponse = client.post(path, fields)
+        response: ClientResponse = client.post(path, fields)
         transaction.set_rollback(True)
     if session:
         client.cookies["sessionid"] = session
@@ -110,7 +110,7 @@ def test_what_is_declared_is_what_happens(furnished: Furnished) -> None:
 
 def test_every_change_in_the_admin_asks_again(furnished: Furnished) -> None:
     client = stale(furnished.people["owner"])
-    ids = furnished.ids | {"object_id": 1, "id": 1, "content_type_id": 1}
+    ids = {**furnished.ids, "object_id": 1, "id": 1, "content_type_id": 1}
     paths = {address(route, ids) for route, _ in views() if route.startswith(ADMIN)}
     ours = {"/admin/login/", "/admin/logout/", "/admin/password_change/"}
     assert {path for path in paths if not asks(post(client, path, {}))} == ours

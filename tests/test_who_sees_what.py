@@ -12,7 +12,6 @@ import ada_url
 import pytest
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpResponse
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
@@ -20,6 +19,7 @@ from accounts.models import ActivityEvent, User
 from accounts.pages import login
 from scans.models import BlockedDomain, Scan
 from tests.furnished import NAME, Furnished, furnish
+from tests.responses import ClientResponse
 from tests.router import ADMIN, API, address, routes
 from tests.world import browser_of, member_of, register_webhook
 
@@ -374,7 +374,7 @@ EVIL = [
 class Answer:
     """Response, and the number of changes in the organization's activity log after it."""
 
-    response: HttpResponse
+    response: ClientResponse
     changes: int
 
     def outcome(self) -> str:
@@ -388,7 +388,8 @@ class Answer:
 
     def names(self, text: str) -> bool:
         """Return True if the response, including its headers, contains the text."""
-        whole = self.response.serialize().decode(errors="replace") if not self.response.streaming else ""
+        response = self.response
+        whole = "" if response.streaming else (response.serialize_headers() + response.content).decode(errors="replace")
         return text.lower() in whole.lower()
 
 
@@ -404,8 +405,8 @@ class World:
     def ask(self, who: str, method: str, path: str, data: object = None, **options: Any) -> Answer:
         """Send a request as a person who has just logged in, and roll back its changes."""
         client = Client(**options)
-        if self.cookies[who]:
-            client.cookies["sessionid"] = self.cookies[who]
+        if cookie := self.cookies[who]:
+            client.cookies["sessionid"] = cookie
         with transaction.atomic():
             response = getattr(client, method)(path, data)
             changes = self.noted.count() - self.noted_before
@@ -414,7 +415,7 @@ class World:
 
     def path(self, route: str) -> str:
         ids = self.furnished.ids
-        return address(route, ids | {place: ids[name] for place, name in PLACES.get(route, {}).items()})
+        return address(route, {**ids, **{place: ids[name] for place, name in PLACES.get(route, {}).items()}})
 
     def our_ids(self) -> list[str]:
         return [each for each in self.furnished.ids.values() if re.fullmatch(r"[a-z]+_\w{22}", str(each))]
@@ -445,7 +446,7 @@ def world(furnished_once: World, db: None) -> World:
     return furnished_once
 
 
-def host_after(response: HttpResponse) -> str:
+def host_after(response: ClientResponse) -> str:
     """Return the host that a browser opens after the response (URL Standard, as browsers parse a Location)."""
     return ada_url.URL(ada_url.join_url("http://testserver/somewhere", response.headers.get("Location", ""))).hostname
 
@@ -516,7 +517,7 @@ def test_an_id_that_never_was_is_not_there(world: World) -> None:
     for route in pages():
         for place in re.findall(r"<(?:str|any):(\w+_id)>", route):
             for never in ("x", "%00", "key_" + "0" * 22):
-                path = address(route, ids | {place: never})
+                path = address(route, {**ids, place: never})
                 for method in ("get", "post"):
                     answer = world.ask("owner", method, path, world.fields(route))
                     led = "302" if method == "get" and route.endswith(onward) else "405"
@@ -549,7 +550,7 @@ def test_a_key_shows_nothing_of_another_organization(world: World) -> None:
 
 
 def test_the_admin_is_for_staff(world: World) -> None:
-    ids = world.furnished.ids | {"object_id": 1, "id": 1, "content_type_id": 1}
+    ids = {**world.furnished.ids, "object_id": 1, "id": 1, "content_type_id": 1}
     for route in routes():
         if route.startswith(ADMIN):
             path = address(route, ids)
@@ -569,7 +570,7 @@ def test_the_admin_is_for_staff(world: World) -> None:
 
 @pytest.mark.parametrize("state", ["queued", "running", "failed", "partial", "expired", "seo", "never"])
 def test_strangers_learn_nothing_of_a_scan_in_whatever_state(world: World, state: str) -> None:
-    scan_id = (world.furnished.ids | {"never_id": "scan_" + "0" * 22})[f"{state}_id"]
+    scan_id = {**world.furnished.ids, "never_id": "scan_" + "0" * 22}[f"{state}_id"]
     for route in [each for each in pages() if each.startswith("report/<")]:
         path = address(route, {"export_format": "csv", "number": 0, "digest": "0", "scan_id": scan_id})
         for who, expected in (("outsider", "404"), ("anonymous", "login")):
@@ -584,7 +585,7 @@ def test_strangers_learn_nothing_of_a_scan_in_whatever_state(world: World, state
     "state", ["audit", "running_audit", "discovering_audit", "failed_audit", "expired_audit", "never"]
 )
 def test_strangers_learn_nothing_of_an_audit_in_whatever_state(world: World, state: str) -> None:
-    audit_id = (world.furnished.ids | {"never_id": "aud_" + "0" * 22})[f"{state}_id"]
+    audit_id = {**world.furnished.ids, "never_id": "aud_" + "0" * 22}[f"{state}_id"]
     for route in [each for each in pages() if each.startswith("audit/")]:
         path = address(route, {"export_format": "csv", "number": 0, "digest": "0", "audit_id": audit_id})
         for who, expected in (("outsider", "404"), ("anonymous", "login")):

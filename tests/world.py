@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
@@ -23,6 +22,7 @@ from infrastructure.api.scopes import Scope
 from scans.models import Scan
 from scans.policy import scan_policy
 from scans.visits.claims import claim_scan, finish_scan
+from tests.responses import ClientResponse
 from webhooks.delivery.attempts import record
 from webhooks.delivery.claims import claim
 from webhooks.delivery.sending import AttemptResult, send
@@ -39,10 +39,10 @@ class Api:
         self._client = Client(raise_request_exception=False, REMOTE_ADDR=address)
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
 
-    def get(self, path: str, **headers: str) -> HttpResponse:
+    def get(self, path: str, **headers: str) -> ClientResponse:
         return self._client.get(path, headers=self._all(headers))
 
-    def delete(self, path: str, **headers: str) -> HttpResponse:
+    def delete(self, path: str, **headers: str) -> ClientResponse:
         return self._client.delete(path, headers=self._all(headers))
 
     def post(self, path: str, body: object, content_type: str = "application/json", **headers: str) -> Any:
@@ -57,7 +57,7 @@ class Api:
         data = json.dumps(body).encode()
         return self._client.put(path, data, content_type="application/json", headers=self._headers)
 
-    def call(self, method: str, path: str, body: bytes = b"", content_type: str = "", **headers: str) -> HttpResponse:
+    def call(self, method: str, path: str, body: bytes = b"", content_type: str = "", **headers: str) -> ClientResponse:
         return self._client.generic(method, path, body, content_type, headers=self._all(headers))
 
     def _all(self, headers: dict[str, str]) -> dict[str, str]:

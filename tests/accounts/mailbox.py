@@ -12,6 +12,6 @@ def link_in_mail(to: str) -> str:
     """Return the path of our first link in the newest e-mail, which must have gone to this address."""
     message = mail.outbox[-1]
     assert message.to == [to]
-    found = re.search(rf"^\s*{re.escape(settings.BASE_URL)}(/\S+)$", message.body, re.MULTILINE)
+    found = re.search(rf"^\s*{re.escape(settings.BASE_URL)}(/\S+)$", str(message.body), re.MULTILINE)
     assert found, message.body
     return found[1]

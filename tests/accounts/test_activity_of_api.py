@@ -104,7 +104,7 @@ def writes() -> list[tuple[str, str]]:
     for pattern in get_resolver().url_patterns:
         route = str(pattern.pattern)
         if isinstance(pattern, URLPattern) and route.startswith(("v1/", "api/")):
-            view = pattern.callback.view_class  # type: ignore[union-attr]  # all views of the API are classes
+            view = pattern.callback.view_class  # type: ignore[attr-defined]  # all views of the API are classes
             found += [(method, route) for method in WRITES if hasattr(view, method)]
     return found
 

@@ -10,9 +10,7 @@ import pytest
 from allauth.socialaccount.models import SocialAccount
 from django import forms
 from django.contrib.sessions.models import Session
-from django.http import HttpResponse
 from django.test import Client
-from lxml import html
 
 from accounts import drafts
 from accounts.models import LoginSession, Membership, Organization, User
@@ -20,6 +18,8 @@ from infrastructure.environment import IdentityProvider
 from reports.models import Mute
 from sites.models import Audit, Monitor
 from sites.pages.forms import SecretField
+from tests.page_reading import page_of
+from tests.responses import ClientResponse
 from tests.world import Member, browser_of, finished_scan, person_of
 from webhooks.models import Webhook
 
@@ -46,20 +46,20 @@ def person(home: Member, email: str = ADA, role: str = "owner") -> User:
     return user
 
 
-def log_in(client: Client, email: str = ADA, next_page: str = "") -> HttpResponse:
+def log_in(client: Client, email: str = ADA, next_page: str = "") -> ClientResponse:
     return client.post("/login/", {"login": email, "password": PASSWORD, "next": next_page})
 
 
-def draft_in(page: HttpResponse, action: str) -> str:
+def draft_in(page: ClientResponse, action: str) -> str:
     """Return the hidden field of the form that is sent to `action`."""
-    tree = html.fromstring(page.content.decode())
+    tree = page_of(page)
     (found,) = tree.xpath(f"//form[@action='{action}' or not(@action)]//input[@name='{drafts.FIELD}']/@value")
     return str(found)
 
 
-def entered_in(page: HttpResponse, name: str) -> list[str]:
+def entered_in(page: ClientResponse, name: str) -> list[str]:
     """Return the values of a field as the page shows them."""
-    tree = html.fromstring(page.content.decode())
+    tree = page_of(page)
     found = tree.xpath(f"//main//input[@name='{name}'][not(@type='checkbox' or @type='radio') or @checked]/@value")
     found += tree.xpath(f"//main//select[@name='{name}']/option[@selected]/@value")
     return [*found, *(each.text.strip() for each in tree.xpath(f"//main//textarea[@name='{name}']") if each.text)]
@@ -74,7 +74,7 @@ def client(home: Member) -> Client:
     return client
 
 
-def send_late(client: Client, page: str, action: str, entered: dict[str, str]) -> HttpResponse:
+def send_late(client: Client, page: str, action: str, entered: dict[str, str]) -> ClientResponse:
     """Open a page, lose the session, and send its form."""
     token = draft_in(client.get(page), action)
     LoginSession.objects.all().delete()
@@ -196,14 +196,14 @@ def test_a_form_from_before_another_log_in_is_back_too(home: Member, client: Cli
     strict.cookies = client.cookies
     page = strict.get(SCAN_NEW)
     token = draft_in(page, SCAN_NEW)
-    (csrf,) = set(html.fromstring(page.content.decode()).xpath("//input[@name='csrfmiddlewaretoken']/@value"))
+    (csrf,) = set(page_of(page).xpath("//input[@name='csrfmiddlewaretoken']/@value"))
     strict.cookies["csrftoken"] = "a" * 32  # as after a log-in in another tab
     entered = {"url": "https://example.com/mine", "csrfmiddlewaretoken": csrf, drafts.FIELD: token}
     ours = strict.post(SCAN_NEW, entered, HTTP_ORIGIN="http://testserver")
     assert (ours.status_code, ours["Location"]) == (302, SCAN_NEW)
     assert entered_in(strict.get(SCAN_NEW), "url") == ["https://example.com/mine"]
-    for origin in ({"HTTP_ORIGIN": "http://evil.test"}, {}):
-        theirs = strict.post(SCAN_NEW, entered, **origin)
+    for headers in ({"Origin": "http://evil.test"}, None):
+        theirs = strict.post(SCAN_NEW, entered, headers=headers)
         assert theirs.status_code == 403
         assert "The form has expired." in theirs.content.decode()
     assert entered_in(strict.get(SCAN_NEW), "url") == []

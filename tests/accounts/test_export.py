@@ -108,7 +108,7 @@ def test_every_table_of_an_organization_is_in_it_or_left_out_for_a_reason(db: No
     parts = {"AuditPage", "AuditFinding", "AuditPlace", "ListCount", "FormerKey", "Event"}
     short = {"IdempotencyRecord", "Mail"}
     inner = {"ScanCount", "Turn", "MonitorState", "FormerSecret", "DataExport", "DataExportPart", "DataExportChunk"}
-    reach = {Organization}
+    reach: set[type[models.Model]] = {Organization}
     while True:
         more = {
             relation.related_model

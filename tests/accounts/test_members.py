@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from accounts.members import AccountRefused, change_role, remove_member
+from accounts.members import change_role, remove_member
 from accounts.models import ActivityEvent, Membership, User
 from accounts.pages import organization
+from accounts.services import AccountRefused
 from tests.world import Member, browser_of, member_of, person_of
 
 ROLES = ("owner", "admin", "member", "viewer")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 import pytest_django
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
-from lxml import html
 
 from accounts import services
 from accounts.closing.services import close_organization
 from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, Organization, User
 from accounts.pages import person
+from tests.page_reading import page_of
+from tests.responses import ClientResponse
 from tests.world import Member, browser_of, finished_scan, person_of
 
 ADA = "ada@people.test"
@@ -58,9 +58,9 @@ def test_the_dashboard_begins_with_the_first_organization_until_another_is_chose
 
 def test_a_page_acts_on_its_own_organization_whatever_another_tab_does(home: Member, stranger: Member) -> None:
     client = both(home, stranger)
-    one = html.fromstring(client.get("/o/home/members/").content)
+    one = page_of(client.get("/o/home/members/"))
     (invites,) = one.xpath("//form[.//input[@name='email']]")
-    keys = html.fromstring(client.get("/o/home/keys/").content).xpath("//form[.//input[@name='name']]/@action")
+    keys = page_of(client.get("/o/home/keys/")).xpath("//form[.//input[@name='name']]/@action")
     settings_page = "/o/home/settings/"
     client.get(settings_page)
     # Another tab switches the organization, by the menu and by opening a report's link.
@@ -130,7 +130,7 @@ def test_one_person_creates_a_bounded_number_in_a_day(home: Member, monkeypatch:
     ada = person_of(home, "owner", ADA)
     client = browser_of(ada)
 
-    def create() -> HttpResponse:
+    def create() -> ClientResponse:
         return client.post("/organizations/new", {"organization": "Again"})
 
     for _ in range(2):
@@ -147,7 +147,7 @@ def test_one_person_creates_a_bounded_number_in_a_day(home: Member, monkeypatch:
 
 
 def test_where_sign_up_is_closed_only_operators_make_organizations(
-    home: Member, settings: pytest_django.fixtures.SettingsWrapper
+    home: Member, settings: pytest_django.Settings
 ) -> None:
     settings.SIGN_UP_OPEN = False
     ada = person_of(home, "owner", ADA)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
 import pytest
-from celery.fixups.django import DjangoWorkerFixup
+from celery.fixups.django import DjangoFixup
 from celery.signals import task_prerun
 from django.db import connection
 
@@ -19,7 +19,7 @@ BACKEND = "SELECT pg_backend_pid()"
 
 def run_task() -> int:
     """Do what Celery does around a task that asks for the process of its connection; return that."""
-    fixup, task = DjangoWorkerFixup(app), mock.Mock()
+    fixup, task = DjangoFixup(app).worker_fixup, mock.Mock()
     task.request.is_eager = False
     fixup.on_task_prerun(task)
     task_prerun.send(task)

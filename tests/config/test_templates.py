@@ -6,19 +6,18 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.template import engines
 from django.template.loader import get_template, render_to_string
 from django.test import RequestFactory
-from jinja2 import Environment, UndefinedError, nodes
+from jinja2 import UndefinedError, nodes
 
 from accounts.keys.services import create_api_key
 from accounts.models import Organization
 from documentation.landing import server_error
+from tests.jinja_templates import TEMPLATES
 from tests.world import Member, browser_of, make_scan, member_of, person_of
 from website_scan.report import templating
 
 HOSTILE = """<script>alert(1)</script>"'&"""
-TEMPLATES: Environment = engines["jinja2"].env  # type: ignore[attr-defined]
 OF_ADMIN = settings.BASE_DIR / "templates" / "django"
 NAMES = [
     str(path.relative_to(folder))
@@ -86,6 +85,7 @@ def test_what_a_template_takes_from_others_exists(name: str) -> None:
     parsed = TEMPLATES.parse(TEMPLATES.loader.get_source(TEMPLATES, name)[0])
     used = {each.name for each in parsed.find_all(nodes.Name)}
     for each in parsed.find_all((nodes.Include, nodes.Extends, nodes.FromImport)):
+        assert isinstance(each, nodes.Include | nodes.Extends | nodes.FromImport)
         if isinstance(each.template, nodes.Const):
             taken = TEMPLATES.get_template(each.template.value)
             for macro in each.names if isinstance(each, nodes.FromImport) else ():

@@ -9,6 +9,7 @@ from ipaddress import ip_network
 import pytest
 from django.test import override_settings
 from django.utils import timezone
+from pytest_django import Settings
 
 from accounts.models import ActivityEvent, Membership, MonthlyUsage, Tier, User
 from accounts.usage import month_of
@@ -269,8 +270,8 @@ def test_the_request_rate_is_that_of_the_api(home: Member, target: str) -> None:
     assert not Audit.objects.exists()
 
 
-def test_nothing_is_started_during_maintenance(home: Member, target: str, settings: object) -> None:
-    settings.MAINTENANCE_MODE = True  # type: ignore[attr-defined]
+def test_nothing_is_started_during_maintenance(home: Member, target: str, settings: Settings) -> None:
+    settings.MAINTENANCE_MODE = True
     response = browser_of(home).post("/o/home/scans/new", {"url": target, "type": "seo"})
     assert response.status_code == 503
     assert not Audit.objects.exists()

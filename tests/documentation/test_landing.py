@@ -15,9 +15,9 @@ import pytest
 import yaml
 from django.conf import settings as django_settings
 from django.contrib.staticfiles import finders
-from django.http import HttpResponse
 from django.test import Client
-from lxml import etree, html
+from lxml import etree
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.models import Membership, User
 from documentation import landing as views
@@ -27,6 +27,8 @@ from infrastructure.web.cards.drawing import BRAND, draw
 from infrastructure.web.csp import policy
 from reports.page.sample import sample_of
 from tests.generated import description
+from tests.page_reading import page_of, parsed, strings
+from tests.responses import ClientResponse
 from tests.world import Member, finished_scan, make_scan
 from website_scan import __version__
 from website_scan.catalogue import checks
@@ -42,8 +44,8 @@ def browser(member: Member) -> Client:
     return client
 
 
-def assert_nothing_is_inline(response: HttpResponse) -> None:
-    page = html.fromstring(response.content.decode())
+def assert_nothing_is_inline(response: ClientResponse) -> None:
+    page = page_of(response)
     assert page.xpath("//style") == []
     assert page.xpath("//@style") == []
     assert [script for script in page.xpath("//script") if not script.get("src")] == []
@@ -52,7 +54,7 @@ def assert_nothing_is_inline(response: HttpResponse) -> None:
     assert [url for url in loaded if re.match(r"[a-z]+:|//", url)] == []
 
 
-def assert_is_strict(response: HttpResponse) -> None:
+def assert_is_strict(response: ClientResponse) -> None:
     header = response["Content-Security-Policy"]
     assert "unsafe" not in header
     assert "*" not in header
@@ -71,17 +73,17 @@ def test_no_cache_keeps_a_public_page_that_names_the_person(home: Member, path: 
     assert "no-store" not in unknown.get("Cache-Control", "")
 
 
-def test_the_landing_page_says_how_to_begin(db: None, settings) -> None:
+def test_the_landing_page_says_how_to_begin(db: None, settings: Settings) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     text = Client().get("/").content.decode()
     assert "curl https://scan.acme.test/v1/scan" in text
     for kind in ("security", "performance", "accessibility", "seo"):
         assert f"&quot;type&quot;: &quot;{kind}&quot;" in text or f'"type": "{kind}"' in text
-    assert {"/docs/", "/login/"} <= set(html.fromstring(text).xpath("//a/@href"))
+    assert {"/docs/", "/login/"} <= set(parsed(text).xpath("//a/@href"))
 
 
 def test_the_landing_page_tells_three_stories_each_with_a_picture_that_the_product_made(db: None) -> None:
-    page = html.fromstring(Client().get("/").content.decode())
+    page = page_of(Client().get("/"))
     stories = {each.findtext(".//h2"): each for each in page.xpath("//article")}
     assert list(stories) == ["Your program scans", "Your team looks after sites", "Somebody sent you a report"]
     for each in page.xpath("//picture//*[@src or @srcset]"):
@@ -104,7 +106,7 @@ def test_the_landing_page_tells_three_stories_each_with_a_picture_that_the_produ
 
 
 def test_the_request_of_the_landing_page_starts_a_scan(home: Member, target: str) -> None:
-    said = html.fromstring(Client().get("/").content.decode()).xpath("string(//pre[@id='curl'])")
+    said = page_of(Client().get("/")).xpath("string(//pre[@id='curl'])")
     address, headers, (body,) = said.split()[1], re.findall(r'-H "(.+?): (.+?)"', said), re.findall(r"-d '(.+)'", said)
     assert address == f"{django_settings.BASE_URL}/v1/scan"
     sent = {name: value.replace("$API_KEY", home.plaintext) for name, value in headers}
@@ -114,13 +116,13 @@ def test_the_request_of_the_landing_page_starts_a_scan(home: Member, target: str
 
 
 def test_no_link_of_the_landing_page_is_broken(db: None) -> None:
-    links = set(html.fromstring(Client().get("/").content.decode()).xpath("//a/@href"))
+    links = set(page_of(Client().get("/")).xpath("//a/@href"))
     inside = {each for each in links if each.startswith("/")}
     assert {each: Client().get(each).status_code for each in inside} == dict.fromkeys(inside, 200)
 
 
 def test_the_landing_page_shows_what_the_command_says_of_a_finding(db: None) -> None:
-    said = html.fromstring(Client().get("/").content.decode()).xpath("string(//section[@aria-labelledby='gate']//pre)")
+    said = page_of(Client().get("/")).xpath("string(//section[@aria-labelledby='gate']//pre)")
     (exposed,) = [each for each in checks(ScanType.SECURITY) if each.id == "exposed-git"]
     assert said.startswith("$ website-scan https://shop.example.com/ ")
     for text in (exposed.found, exposed.why, "Gate failed"):
@@ -128,7 +130,7 @@ def test_the_landing_page_shows_what_the_command_says_of_a_finding(db: None) -> 
 
 
 def test_the_landing_page_counts_what_the_catalogue_holds(db: None) -> None:
-    text = " ".join(html.fromstring(Client().get("/").content.decode()).text_content().split())
+    text = " ".join(page_of(Client().get("/")).text_content().split())
     total = 0
     for scan_type in ScanType:
         count = len(checks(scan_type))
@@ -138,15 +140,15 @@ def test_the_landing_page_counts_what_the_catalogue_holds(db: None) -> None:
 
 
 @pytest.mark.parametrize("is_open", [True, False])
-def test_signing_up_is_offered_where_it_is_open(db: None, settings, is_open: bool) -> None:
+def test_signing_up_is_offered_where_it_is_open(db: None, settings: Settings, is_open: bool) -> None:
     settings.SIGN_UP_OPEN = is_open
-    links = html.fromstring(Client().get("/").content.decode()).xpath("//header//a/@href")
+    links = page_of(Client().get("/")).xpath("//header//a/@href")
     assert ("/signup/" in links) is is_open
     assert "/login/" in links
 
 
-def test_the_field_of_the_landing_page_leads_to_a_scan_of_that_page(db: None, settings, home: Member) -> None:
-    form = html.fromstring(Client().get("/").content.decode()).forms[0]
+def test_the_field_of_the_landing_page_leads_to_a_scan_of_that_page(db: None, settings: Settings, home: Member) -> None:
+    form = page_of(Client().get("/")).forms[0]
     assert (form.method, form.action, [each.name for each in form.inputs]) == ("GET", "/scan", ["url"])
     path = "/scan?url=shop.example.com/a%3Fb%3Dc%26d"
     way = "next=/scan%3Furl%3Dshop.example.com/a%253Fb%253Dc%2526d"
@@ -157,14 +159,14 @@ def test_the_field_of_the_landing_page_leads_to_a_scan_of_that_page(db: None, se
     assert known.redirect_chain == [
         (f"/o/{home.organization.slug}/scans/new?url=shop.example.com%2Fa%3Fb%3Dc%26d", 302)
     ]
-    (field,) = html.fromstring(known.content.decode()).xpath("//main//input[@name='url']/@value")
+    (field,) = page_of(known).xpath("//main//input[@name='url']/@value")
     assert field == "shop.example.com/a?b=c&d"
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_a_sample_of_each_type_can_be_looked_at_by_anybody(db: None, scan_type: ScanType) -> None:
     response = Client().get(f"/report/sample/{scan_type}")
-    page = html.fromstring(response.content.decode())
+    page = page_of(response)
     assert response.status_code == 200
     assert "This is a sample" in page.text_content()
     # The sample's site does not exist.
@@ -183,17 +185,19 @@ def test_there_are_no_other_samples(db: None) -> None:
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_samples_are_of_checks_that_there_are(scan_type: ScanType) -> None:
     """If this fails, run `make pictures`, which makes new samples."""
-    categories = sample_of(scan_type).document["categories"]
+    sample = sample_of(scan_type)
+    assert sample is not None
+    categories = sample.document["categories"]
     found = {check["id"] for category in categories for check in category["checks"]}
     assert found <= {each.id for each in checks(scan_type)}
     assert len(found) > 20
 
 
-def test_every_page_has_its_footer_and_says_what_it_looks_like_on_a_home_screen(db: None, settings) -> None:
+def test_every_page_has_its_footer_and_says_what_it_looks_like_on_a_home_screen(db: None, settings: Settings) -> None:
     settings.SOURCE_URL = "https://git.acme.test/scan"
     client = Client(raise_request_exception=False)
     for path in ("/", "/login/", "/nowhere", "/report/sample/seo"):
-        page = html.fromstring(client.get(path).content.decode())
+        page = page_of(client.get(path))
         links = page.xpath("//footer//a/@href")
         assert {"/docs/", "/openapi.yaml", "/licence", settings.SOURCE_URL} <= set(links)
         assert "/readyz" not in links  # for machines: JSON
@@ -222,13 +226,13 @@ def test_icons_are_as_large_as_they_say(db: None) -> None:
     "path",
     ["/", "/docs/", "/docs/errors", "/docs/api/scans", "/docs/checks/", "/docs/checks/dmarc", "/samples/"],
 )
-def test_the_pages_for_everybody_say_what_they_are(db: None, settings, path: str) -> None:
+def test_the_pages_for_everybody_say_what_they_are(db: None, settings: Settings, path: str) -> None:
     settings.BASE_URL = "https://scan.acme.test"
-    head = html.fromstring(Client().get(path).content.decode()).find("head")
+    head = page_of(Client().get(path)).find("head")
 
     def value(name: str) -> str:
         (found,) = head.xpath("//meta[@name=$name or @property=$name]/@content", name=name)
-        return found
+        return str(found)
 
     assert head.xpath("//link[@rel='canonical']/@href") == [f"https://scan.acme.test{path}"]
     assert head.xpath("//meta[@name='robots']") == []
@@ -257,7 +261,7 @@ def test_crawlers_of_networks_may_fetch_what_is_shared(db: None) -> None:
             assert rules.can_fetch(agent, f"https://scan.acme.test{path}")
 
 
-def test_search_engines_are_told_where_to_look(db: None, settings) -> None:
+def test_search_engines_are_told_where_to_look(db: None, settings: Settings) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     robots = Client().get("/robots.txt")
     assert robots["Content-Type"].startswith("text/plain")
@@ -265,7 +269,7 @@ def test_search_engines_are_told_where_to_look(db: None, settings) -> None:
     assert {"User-agent: *", "Disallow: /dashboard/", "Sitemap: https://scan.acme.test/sitemap.xml"} <= set(lines)
     sitemap = Client().get("/sitemap.xml")
     assert sitemap["Content-Type"].startswith("application/xml")
-    locations = etree.fromstring(sitemap.content).xpath("//*[local-name()='loc']/text()")
+    locations = strings(etree.fromstring(sitemap.content), "//*[local-name()='loc']/text()")
     pages = ["/", "/about-our-scans", "/docs/"]
     assert locations[:3] == [f"https://scan.acme.test{each}" for each in pages]
     assert {"https://scan.acme.test/docs/checks/hsts", "https://scan.acme.test/samples/"} <= {*locations}
@@ -273,7 +277,7 @@ def test_search_engines_are_told_where_to_look(db: None, settings) -> None:
     assert {Client().get(urlsplit(each).path).status_code for each in locations[:30]} == {200}
 
 
-def test_who_finds_a_hole_knows_whom_to_tell(db: None, settings) -> None:
+def test_who_finds_a_hole_knows_whom_to_tell(db: None, settings: Settings) -> None:
     assert Client().get("/.well-known/security.txt").status_code == 404
     settings.SECURITY_CONTACT = "mailto:security@acme.test"
     response = Client().get("/.well-known/security.txt")
@@ -313,20 +317,20 @@ def test_load_balancers_may_ask_by_any_name(db: None, path: str) -> None:
     assert Client(raise_request_exception=False).get("/", headers={"Host": "unknown.test"}).status_code == 400
 
 
-def test_the_version_stands_in_one_place(settings) -> None:
+def test_the_version_stands_in_one_place(settings: Settings) -> None:
     project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())
     assert project["tool"]["hatch"]["version"] == {"path": "website_scan/__init__.py"}
     assert "version" in project["project"]["dynamic"]
     assert f"version: {__version__}\n" in (settings.BASE_DIR / "openapi.yaml").read_text()[:200]
 
 
-def test_a_stranger_costs_no_query(django_assert_num_queries, db: None) -> None:
+def test_a_stranger_costs_no_query(django_assert_num_queries: DjangoAssertNumQueries, db: None) -> None:
     with django_assert_num_queries(0):
         assert Client().get("/").status_code == 200
 
 
 def test_who_is_logged_in_sees_a_way_out_and_staff_the_admin(home: Member) -> None:
-    page = html.fromstring(browser(home).get("/").content.decode())
+    page = page_of(browser(home).get("/"))
     assert page.xpath("//form[@method='post']/@action") == ["/logout/"]
     assert "/admin/" in page.xpath("//a/@href")
     assert "/login/" not in page.xpath("//a/@href")
@@ -353,7 +357,7 @@ def test_the_policy_stands_on_the_api_too(db: None) -> None:
 
 
 def test_the_documentation_knows_who_is_logged_in(home: Member) -> None:
-    page = html.fromstring(browser(home).get("/docs/").content.decode())
+    page = page_of(browser(home).get("/docs/"))
     assert page.xpath("//form[@method='post']/@action") == ["/logout/"]
 
 
@@ -387,7 +391,7 @@ def test_a_crash_shows_the_request_id_and_no_detail(broken_landing: None) -> Non
     assert_nothing_is_inline(response)
 
 
-def test_a_crash_without_static_files_is_answered_all_the_same(broken_landing: None, settings) -> None:
+def test_a_crash_without_static_files_is_answered_all_the_same(broken_landing: None, settings: Settings) -> None:
     manifest = "whitenoise.storage.CompressedManifestStaticFilesStorage"
     settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": manifest}}
     response = Client(raise_request_exception=False).get("/")

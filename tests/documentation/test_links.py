@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.template import engines
 
 from scans.check_catalogue import check_name, check_pages
+from tests.jinja_templates import macro
 from website_scan.command.formats.markdown import markdown
 from website_scan.command.formats.sarif import sarif
 from website_scan.command.judged import Judged, Outcome
+from website_scan.document import ExportDocument, ExportedFinding
 from website_scan.report.cards import CardContext, card_of
 from website_scan.report.references import page_url
 from website_scan.report.sarif import run
@@ -18,8 +19,8 @@ from website_scan.report.sarif import run
 PAGES = "https://scan.acme.test/docs/checks/"
 
 
-def document(check_id: str = "hsts") -> dict[str, Any]:
-    check = {
+def document(check_id: str = "hsts") -> ExportDocument:
+    check: ExportedFinding = {
         "id": check_id,
         "name": "HSTS",
         "title": "HSTS missing",
@@ -47,7 +48,16 @@ def document(check_id: str = "hsts") -> dict[str, Any]:
         "completed_at": "2026-11-21T13:17:41Z",
         "catalogue_version": "1",
         "categories": [{"name": "Transport security", "score": 80, "checks": [check]}],
-        "summary": {"high": 1},
+        "summary": {
+            "total_checks": 1,
+            "passed": 0,
+            "failed": 1,
+            "warnings": 0,
+            "critical": 0,
+            "high": 1,
+            "medium": 0,
+            "low": 0,
+        },
         "skipped_checks": [],
         "omitted_checks": [],
         "browser": None,
@@ -58,7 +68,7 @@ def document(check_id: str = "hsts") -> dict[str, Any]:
 def card(check_pages: str) -> str:
     exported = document()["categories"][0]["checks"][0]
     shown = card_of(exported, CardContext(check_pages=check_pages))
-    return str(engines["jinja2"].env.get_template("report/card.html").module.card(shown))
+    return str(macro("report/card.html", "card")(shown))
 
 
 def test_a_check_that_is_no_more_has_no_page() -> None:

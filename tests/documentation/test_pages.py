@@ -16,6 +16,7 @@ from documentation.documents import Chunk, chunks, render
 from documentation.reference import api
 from documentation.views import addresses
 from tests.generated import description
+from tests.page_reading import page_of, parsed
 
 MAX_COMPRESSED_BYTES = 60_000
 PAGES = [each for each in addresses() if not each.startswith("/docs/checks/") or each == "/docs/checks/"]
@@ -23,7 +24,7 @@ PAGES = [each for each in addresses() if not each.startswith("/docs/checks/") or
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, html.HtmlElement]:
-    return {path: html.fromstring(Client().get(path).content.decode()) for path in PAGES}
+    return {path: page_of(Client().get(path)) for path in PAGES}
 
 
 def text_of(element: html.HtmlElement) -> str:
@@ -38,7 +39,7 @@ def test_a_page_is_light_needs_no_query_and_has_no_inline_script(
         response = Client().get(path)
     assert response.status_code == 200
     assert len(gzip.compress(response.content)) < MAX_COMPRESSED_BYTES
-    page = html.fromstring(response.content.decode())
+    page = page_of(response)
     assert [each.rpartition("/")[2] for each in page.xpath("//script/@src")] == ["site.js", "search.js"]
     assert page.xpath("//@style") == page.xpath("//script[not(@src)]") == []
 
@@ -160,7 +161,7 @@ def test_markup_and_scripts_in_a_document_are_text() -> None:
         '| a | b |\n|---|---|\n| <img src=x onerror=alert(1)> | `<b>` |\n\n```js"><script>\n</code><script>1\n```\n'
     )
     rendered, _ = render([Chunk(2, "A <b>title</b>", "", text)], resolver("api.md"))
-    page = html.fromstring(f"<main>{rendered}</main>")
+    page = parsed(f"<main>{rendered}</main>")
     assert page.xpath("//script|//b|//img[@onerror]") == []
     assert page.xpath("//a/@href") == []
     assert "<script>alert(1)</script>" in page.text_content()

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from lxml import html
 
 from documentation.contents import GUIDES
 from documentation.reference import api
 from documentation.search import search_index
 from documentation.views import addresses
+from tests.page_reading import page_of
 
 Index = dict[str, Any]
 
@@ -67,13 +67,13 @@ def test_results_lead_to_headings_that_there_are(index: Index) -> None:
     for *_, address in index["sections"]:
         path, _, anchor = address.partition("#")
         if path not in pages:
-            pages[path] = set(html.fromstring(Client().get(path).content.decode()).xpath("//@id"))
+            pages[path] = set(page_of(Client().get(path)).xpath("//@id"))
         assert not anchor or anchor in pages[path], address
     assert sum(len(each.operations) for each in api().groups.values()) > 40
 
 
 def test_without_scripts_there_is_no_field_and_all_pages_are_in_the_list() -> None:
-    page = html.fromstring(Client().get("/docs/").content.decode())
+    page = page_of(Client().get("/docs/"))
     (form,) = page.xpath("//*[@role='search']")
     assert form.get("hidden") is not None
     assert form.xpath(".//label/@for") == form.xpath(".//input/@id")

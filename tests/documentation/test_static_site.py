@@ -18,6 +18,7 @@ from django.core.management.base import CommandError
 from lxml import etree, html
 
 from documentation.static_site import BrokenSite, build, file_of
+from tests.page_reading import parsed, strings
 
 URL = "https://docs.example.com/scans/"
 LINKS = "//@href | //@src | //@srcset | //@action | //@data-index"
@@ -39,7 +40,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, html.HtmlElement]:
-    return {each: html.fromstring(each.read_text(encoding="utf-8")) for each in sorted(site.rglob("*.html"))}
+    return {each: parsed(each.read_text(encoding="utf-8")) for each in sorted(site.rglob("*.html"))}
 
 
 def links(pages: dict[Path, html.HtmlElement]) -> Iterator[tuple[Path, str]]:
@@ -98,7 +99,7 @@ def test_it_has_the_guides_of_operators_the_reference_and_the_samples(site: Path
 def test_pages_name_their_address_and_the_sitemap_has_all_of_them(
     site: Path, pages: dict[Path, html.HtmlElement]
 ) -> None:
-    locations = etree.fromstring((site / "sitemap.xml").read_bytes()).xpath("//*[local-name()='loc']/text()")
+    locations = strings(etree.fromstring((site / "sitemap.xml").read_bytes()), "//*[local-name()='loc']/text()")
     assert {URL, f"{URL}docs/", f"{URL}docs/checks/hsts.html"} <= {*locations}
     for location in locations:
         file = site / location.removeprefix(URL)
@@ -121,7 +122,7 @@ def test_the_search_leads_to_files_of_the_site(site: Path) -> None:
 def test_without_an_address_nothing_claims_one(tmp_path: Path) -> None:
     site = made(tmp_path / "built")
     assert not (site / "sitemap.xml").exists()
-    page = html.fromstring((site / "docs" / "index.html").read_text(encoding="utf-8"))
+    page = parsed((site / "docs" / "index.html").read_text(encoding="utf-8"))
     assert page.xpath("//link[@rel='canonical'] | //meta[@property='og:url' or @property='og:image']") == []
 
 

@@ -371,7 +371,7 @@ def ask(shown: Shown, person: User | None, ids: Mapping[str, Any]) -> Rendered:
     else:
         response = client.post(path, {name: value.format(**ids) for name, value in shown.data.items()}, follow=True)
     assert response.status_code == shown.status, f"{path}: {response.status_code}"
-    body = b"".join(response.streaming_content) if response.streaming else response.content
+    body = response.getvalue()
     headers = {name: value for name, value in response.headers.items() if name != "Content-Length"}
     return Rendered(path, response.status_code, headers, body)
 

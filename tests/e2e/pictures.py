@@ -61,7 +61,6 @@ DASHBOARD: ViewportSize = {"width": 1200, "height": 800}
 DENSITY = 1.5
 MARGIN = 16
 # Fields of a check that a finding of a list keeps.
-OF_FINDINGS = ("status", "severity", "title", "message")
 ICONS = {"icon-180.png": 180, "icon-192.png": 192, "icon-512.png": 512}
 
 
@@ -176,16 +175,23 @@ def test_a_list_of_sites_is_judged(db: None) -> None:
         }
         letters = {"fail": "f", "warn": "w", "pass": "p"}
         findings = [
-            {"type": type, "check": check["id"], **{name: check[name] for name in OF_FINDINGS}}
+            {
+                "type": type,
+                "check": check["id"],
+                "status": check["status"],
+                "severity": check["severity"],
+                "title": check["title"],
+                "message": check["message"],
+            }
             for type, check in checks.values()
             if check["status"] in ("fail", "warn")
         ]
         severities = Counter(check["severity"] for _, check in checks.values() if check["status"] == "fail")
         return Looked(
             next(iter(documents.values()))["url"],
-            {str(type): document["score"] for type, document in documents.items()},
+            {str(type): document["score"] for type, document in documents.items() if document["score"] is not None},
             "".join(letters[checks[each][1]["status"]] if each in checks else "-" for each in known),
-            grades={str(type): document["grade"] for type, document in documents.items()},
+            grades={str(type): grade for type, document in documents.items() if (grade := document["grade"])},
             columns={"findings": findings, "severities": severities},
         )
 
@@ -245,7 +251,11 @@ def _picture_page(path: str, name: str, size: ViewportSize, from_selector: str =
 
     def picture(page: Page) -> None:
         page.set_viewport_size(size)
-        top = page.locator(from_selector).first.bounding_box()["y"] - MARGIN if from_selector else 0
+        top: float = 0
+        if from_selector:
+            box = page.locator(from_selector).first.bounding_box()
+            assert box is not None
+            top = box["y"] - MARGIN
         _save(page, name, size, top, density)
 
     with window() as browser:

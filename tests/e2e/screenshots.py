@@ -6,7 +6,9 @@ Its file name keeps pytest from collecting it, unless it is named: screenshots a
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page
@@ -15,7 +17,7 @@ from tests.e2e.pages import PAGES, render_pages, window
 
 FOLDER = Path(__file__).resolve().parents[2] / "var" / "screenshots"
 WIDTHS = (390, 768, 1440)
-THEMES = ("light", "dark")
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 @pytest.mark.timeout(600)
@@ -33,5 +35,5 @@ def test_every_page_is_pictured(db: None) -> None:
 
     with window() as browser:
         for name in PAGES:
-            browser.look(rendering, name, lambda page, name=name: picture(page, name))
+            browser.look(rendering, name, partial(picture, name=name))
     assert len(list(FOLDER.iterdir())) == len(PAGES) * len(WIDTHS) * len(THEMES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
@@ -17,14 +17,19 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages")]
 WIDTHS = (320, 390, 768, 1440)
 # With text of twice its size, also where media queries know nothing of it (WCAG 1.4.4).
 WIDTHS_OF_LARGE_TEXT = (640, 1280)
+Theme = Literal["light", "dark"]
 LARGE_TEXT = "size => { document.documentElement.style.fontSize = size; }"
 # No preload: axe-core would fetch style sheets again for the rule on orientation alone, which the pages' CSP forbids.
-COMMON = {"resultTypes": ["violations"], "preload": False}
+COMMON: dict[str, Any] = {"resultTypes": ["violations"], "preload": False}
 ALL_RULES = COMMON | {"rules": {"target-size": {"enabled": True}}}
 CONTRAST = COMMON | {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 LAYOUT = COMMON | {"runOnly": {"type": "rule", "values": ["target-size", "scrollable-region-focusable"]}}
 # All rules once, then the rules whose results depend on the theme or on the width.
-VIEWS = (("light", 1440, ALL_RULES), ("dark", 1440, CONTRAST), ("dark", 390, LAYOUT))
+VIEWS: tuple[tuple[Theme, int, dict[str, Any]], ...] = (
+    ("light", 1440, ALL_RULES),
+    ("dark", 1440, CONTRAST),
+    ("dark", 390, LAYOUT),
+)
 # The admin and the API's documentation have colour transitions; an inherited colour starts its transition when its
 # parent's has ended. Scripts notice a new colour scheme with the next frame, and only then their transitions start.
 SETTLED = """async () => {
@@ -42,7 +47,7 @@ WIDEST_IDS = """() => {
 }"""
 # A report with all kinds of pictures: all rules, at every width and twice in each theme.
 PICTURED = "report-browser"
-PICTURED_VIEWS = (("light", 320), ("light", 768), ("dark", 390), ("dark", 1440))
+PICTURED_VIEWS: tuple[tuple[Theme, int], ...] = (("light", 320), ("light", 768), ("dark", 390), ("dark", 1440))
 # With forced colours, text and graphics must differ from their background.
 UNSEEN = """() => {
   const solid = colour => !/^rgba\\(.*, 0\\)$|^transparent$/.test(colour);

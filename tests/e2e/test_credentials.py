@@ -65,7 +65,7 @@ def test_nothing_of_a_key_is_in_the_database_the_queue_the_logs_or_the_data_fold
 
 
 def read(monitor: redis.client.Monitor, into: list[str]) -> None:
-    for each in monitor.listen():
+    for each in monitor.listen():  # type: ignore[no-untyped-call]  # redis does not annotate it
         into.append(str(each["command"]))
         if "the-end" in into[-1]:
             return

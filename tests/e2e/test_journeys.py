@@ -261,7 +261,7 @@ def share(person: Person, visitor: Person, scan: dict[str, Any]) -> None:
 
     def is_seen() -> bool:
         visitor.page.goto(address)
-        seen = visitor.page.url == address
+        seen: bool = visitor.page.url == address
         assert seen == visitor.page.get_by_role("heading", name="Fix first").is_visible()
         assert seen or visitor.page.url.startswith(f"{visitor.base}/login/?next=/report/")
         return seen

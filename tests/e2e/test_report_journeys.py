@@ -368,9 +368,10 @@ def test_on_paper_no_picture_lies_over_the_words(browser: Window, rendering: Ren
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert page.locator(".thumbnail[open]").count() == 1
         page.emulate_media(media="print")
-        return page.locator(".thumbnail summary").evaluate_all(
+        positions: list[str] = page.locator(".thumbnail summary").evaluate_all(
             "all => all.map(each => getComputedStyle(each).position)"
         )
+        return positions
 
     assert set(browser.look(rendering, "", look)) == {"static"}
 
@@ -410,7 +411,8 @@ def test_a_line_is_between_the_parts_after_the_findings(browser: Window, renderi
     def look(page: Page) -> list[str]:
         lined = page.locator(".exhibits > .exhibit")
         lined.last.evaluate("each => each.insertAdjacentHTML('beforebegin', '<svg class=sprite></svg>')")
-        return lined.evaluate_all("all => all.map(each => getComputedStyle(each).borderTopWidth)")
+        widths: list[str] = lined.evaluate_all("all => all.map(each => getComputedStyle(each).borderTopWidth)")
+        return widths
 
     first, *others = browser.look(rendering, "", look)
     assert first == "0px"

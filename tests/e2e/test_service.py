@@ -66,7 +66,8 @@ def test_a_scan_whose_worker_is_killed_is_taken_up_again_and_ends_once(running: 
     scan = call(running, "POST", "/v1/scan", json=body).json()
 
     def state() -> dict[str, Any]:
-        return call(running, "GET", f"/v1/scan/{scan['id']}").json()
+        document: dict[str, Any] = call(running, "GET", f"/v1/scan/{scan['id']}").json()
+        return document
 
     wait_until(lambda: "/slow" in running.site.paths(), 60)
     assert state()["status"] == "scanning"

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import environ
@@ -203,13 +204,17 @@ def test_redis_may_lose_everything_at_any_moment(deployment: Deployment) -> None
 
 def test_postgresql_may_restart_under_load(deployment: Deployment) -> None:
     sites = [Site({"/hook": Answer("ok", delay_s=0.05)}) for _ in range(4)]
+
+    def has_sent_more(number: int) -> bool:
+        return deployment.count() > number
+
     with contextlib.ExitStack() as stack:
         for site in sites:
             stack.enter_context(site)
         deployment.pend(ALL // len(sites), *(f"{site.url}/hook" for site in sites))
         with deployment.running("webhooks", "scheduler"):
             for number, so_far in ((signal.SIGINT, ALL // 20), (signal.SIGQUIT, ALL * 3 // 10)):
-                wait_until(lambda least=so_far: deployment.count() > least, RECOVERY_S)
+                wait_until(partial(has_sent_more, so_far), RECOVERY_S)
                 deployment.restart_postgresql(number)
                 assert deployment.count() < ALL, "it was not under load"
             wait_until(lambda: deployment.count() == ALL, RECOVERY_S, poll_s=0.2)

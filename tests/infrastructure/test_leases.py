@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from accounts.models import DataExport
@@ -127,7 +127,7 @@ def test_a_database_that_is_away_does_not_end_renewals(monkeypatch: pytest.Monke
 
 def test_an_end_is_written_as_soon_as_the_database_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "PAUSE_S", 0)
-    monkeypatch.setattr(leases.connection, "close", lambda: None)
+    monkeypatch.setattr(connection, "close", lambda: None)
     away = iter([OperationalError("away"), OperationalError("still away")])
 
     def write() -> str:
@@ -140,7 +140,7 @@ def test_an_end_is_written_as_soon_as_the_database_takes_it(monkeypatch: pytest.
 
 def test_the_databases_error_is_told_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "PAUSE_S", 0)
-    monkeypatch.setattr(leases.connection, "close", lambda: None)
+    monkeypatch.setattr(connection, "close", lambda: None)
     errors = iter([OperationalError("away"), SoftTimeLimitExceeded()])
 
     def write() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -124,7 +125,7 @@ def test_a_worker_that_has_lost_the_queue_with_tasks_under_way_gets_an_error_tha
     """Celery handles connection errors; any other exception would end the worker."""
     enqueue("scans.tasks.run_scan", "row_1")
     connection = app.connection_for_read()
-    channel = connection.channel()
+    channel: Any = connection.channel()  # of kombu's transport for Redis, which has no stubs
     assert channel.basic_get("scans") is not None  # running, so not acknowledged
     connection.transport.client = None  # as kombu leaves it when it gives the connection up
     channel._pool = None
@@ -138,9 +139,10 @@ def test_a_worker_that_stops_does_not_wait_for_a_message_and_puts_back_the_one_t
     redis.delete("scans")
     for messages in (0, 1):
         connection = app.connection_for_read()
-        channel = connection.channel()
+        channel: Any = connection.channel()  # of kombu's transport for Redis, which has no stubs
         channel.basic_consume("scans", no_ack=False, callback=lambda message: None, consumer_tag="tried")
-        connection.transport.cycle._register_BRPOP(channel)
+        transport: Any = connection.transport
+        transport.cycle._register_BRPOP(channel)
         assert channel._in_poll
         if messages:
             enqueue("scans.tasks.run_scan", "row_1")

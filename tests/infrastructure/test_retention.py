@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from celery import current_app
 
 from infrastructure import retention, tasks
 from infrastructure.retention import Retention, table
@@ -30,7 +31,7 @@ def entry(name: str, done: list[str], ends: bool = True) -> Retention:
 def night(monkeypatch: pytest.MonkeyPatch, *entries: Retention) -> list[tuple[str, Any]]:
     sent: list[tuple[str, Any]] = []
     monkeypatch.setattr(retention, "table", lambda: entries)
-    monkeypatch.setattr(tasks.current_app, "send_task", lambda *message: sent.append(message))
+    monkeypatch.setattr(current_app, "send_task", lambda *message: sent.append(message))
     tasks.delete_old()
     return sent
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
+from pytest_django import Settings
 
 from infrastructure import maintenance
 from infrastructure.models import MaintenanceSwitch, switch_maintenance
+from infrastructure.postgresql.statements import fetch
 from tests.world import Api, Member
 
 
@@ -55,7 +59,7 @@ def test_without_a_message_it_says_so_in_general(home: Member, new_process: Call
     assert home.api.get("/v1/usage").json()["error"] == maintenance.MESSAGE
 
 
-def test_the_environment_wins(home: Member, new_process: Callable[[], None], settings) -> None:
+def test_the_environment_wins(home: Member, new_process: Callable[[], None], settings: Settings) -> None:
     settings.MAINTENANCE_MODE = True
     switch_maintenance(is_on=False)
     assert home.api.get("/v1/usage").json()["error"] == maintenance.MESSAGE
@@ -66,9 +70,13 @@ def test_a_process_asks_once_in_some_seconds(
 ) -> None:
     now = 1000.0
     asked = []
-    fetch = maintenance.fetch
-    monkeypatch.setattr(maintenance.time, "monotonic", lambda: now)
-    monkeypatch.setattr(maintenance, "fetch", lambda *query: asked.append(1) or fetch(*query))
+
+    def noting(*query: Any) -> Any:
+        asked.append(1)
+        return fetch(*query)
+
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(maintenance, "fetch", noting)
     assert [maintenance.maintenance_notice() for _ in range(100)] == [None] * 100
     switch_maintenance(is_on=True, message="Soon.")
     assert maintenance.maintenance_notice() is None
@@ -80,7 +88,7 @@ def test_a_process_asks_once_in_some_seconds(
 
 def test_a_database_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr(maintenance.time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     answers: list[str | Exception | None] = ["Soon.", OperationalError("gone"), None]
 
     def ask() -> str | None:
@@ -98,7 +106,7 @@ def test_a_database_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_while_one_thread_asks_the_others_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    asked: list[str | None] = []
 
     def ask() -> str | None:
         asked.append(switch.message())  # like another thread during the query

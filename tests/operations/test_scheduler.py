@@ -32,7 +32,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def steady(tmp_path: Path, sent: list[str]) -> SteadyScheduler:
+def steady(tmp_path: Path, sent: list[str]) -> Iterator[SteadyScheduler]:
     app.loader.import_default_modules()
     made = SteadyScheduler(app, schedule_filename=str(tmp_path / "schedule"))
     yield made

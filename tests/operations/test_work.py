@@ -148,7 +148,7 @@ def test_a_task_without_work_is_sent_after_a_long_pause(
     steady: SteadyScheduler, sent: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = time.monotonic() + scheduler.LONGEST_PAUSE_S
-    monkeypatch.setattr(scheduler.time, "monotonic", lambda: later)
+    monkeypatch.setattr(time, "monotonic", lambda: later)
     assert sent_now(steady, sent) == ASKED
     assert sent_now(steady, sent) == set()
 
@@ -194,7 +194,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> tuple[set[object], set[object]]:
 def test_a_pool_grows_with_each_task_and_shrinks_half_a_minute_later(tasks: tuple[set[object], set[object]]) -> None:
     received, accepted = tasks
     pool = Pool()
-    scaler = Autoscaler(pool, 3, 1)
+    scaler = Autoscaler(pool, 3, 1)  # type: ignore[arg-type]  # it needs these methods alone
     for number in range(5):
         received.add(number)
         accepted.add(number)
@@ -218,7 +218,7 @@ def test_a_pool_that_began_empty_keeps_a_process_after_its_first_task(tasks: tup
     received, _ = tasks
     pool = Pool()
     pool.num_processes = 0
-    scaler = Autoscaler(pool, 2, 0)
+    scaler = Autoscaler(pool, 2, 0)  # type: ignore[arg-type]  # it needs these methods alone
     scaler.maybe_scale()
     assert pool.num_processes == 0
     received.add("first")
@@ -231,7 +231,7 @@ def test_a_pool_that_began_empty_keeps_a_process_after_its_first_task(tasks: tup
 
 def test_the_memory_of_a_worker_is_frozen_before_it_forks() -> None:
     before = gc.get_freeze_count()
-    kept = [[] for _ in range(100)]
+    kept: list[list[object]] = [[] for _ in range(100)]
     keep_shared()
     try:
         assert gc.get_freeze_count() >= before + len(kept)

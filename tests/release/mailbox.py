@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import ssl
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.targets.mail_server import MailServer
@@ -20,7 +21,7 @@ def main() -> None:
     def log_in(line: str) -> str:
         return "235 welcome" if line == f"AUTH PLAIN {ACCOUNT}" else "535 wrong user or password"
 
-    replies = {
+    replies: dict[str, str | Callable[[str], str | None]] = {
         "EHLO": "250-mail.example.com\r\n250-STARTTLS\r\n250 AUTH PLAIN",
         "STARTTLS": "220 go on",
         "AUTH": log_in,

@@ -122,7 +122,11 @@ def test_every_dependency_has_its_reason_and_licence() -> None:
     for name in needed:
         meta = importlib.metadata.metadata(name)
         told = " ".join(
-            [meta.get("License-Expression", ""), meta.get("License", ""), *(meta.get_all("Classifier") or ())]
+            [
+                *(meta.get_all("License-Expression") or ()),
+                *(meta.get_all("License") or ()),
+                *(meta.get_all("Classifier") or ()),
+            ]
         )
         if name != "psycopg":  # requested, although it is LGPL
             assert not re.search(r"\b[AL]?GPL|General Public", told), name

@@ -16,7 +16,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
@@ -33,6 +32,7 @@ from sites.lists.starting import start_entries
 from sites.models import Audit, ListRun
 from tests.generated import description
 from tests.house import PACKAGES
+from tests.responses import ClientResponse
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer
 from tests.world import attempt_deliveries, finished_scan, make_scan, member_of, person_of, register_webhook
@@ -114,7 +114,7 @@ class Session:
     variables: dict[str, str]
     requests: list[tuple[str, str]] = field(default_factory=list)
 
-    def send(self, command: str) -> HttpResponse:
+    def send(self, command: str) -> ClientResponse:
         """Run a curl command as a shell would: substitute variables and send the request."""
         method, url, body = "GET", "", None
         headers: dict[str, str] = {}
@@ -142,7 +142,7 @@ class Session:
         self.requests.append((method, urlsplit(path).path))
         content_type = headers.pop("Content-Type", "application/octet-stream")
         client = Client(raise_request_exception=False)
-        response: Any = client.generic(method, path, body or "", content_type, headers=headers)
+        response = client.generic(method, path, body or "", content_type, headers=headers)
         self._remember(method, response)
         return response
 
@@ -270,7 +270,8 @@ def run_waiting_scans() -> None:
 def add_earlier_report(scan_id: str) -> None:
     """Add a report of the page from a day before, without one of its findings and with another one."""
     report = Report.objects.select_related("scan").get(scan=scan_id)
-    document, scan = report.document, report.scan
+    document: Any = report.document
+    scan = report.scan
     checks = [check for category in document["categories"] for check in category["checks"]]
     fault = next(each for each in checks if each["status"] != "pass" and not each["evidence"])
     fault |= {"status": "pass", "severity": None}
@@ -333,7 +334,8 @@ def test_the_table_of_errors_is_complete() -> None:
 
 def test_the_table_of_reasons_why_scans_fail_is_complete() -> None:
     probes()  # imports the modules that define error codes
-    raised = {each.code for each in (*subclasses(NetError), *subclasses(ScanFailed), InvalidUrl)}
+    failures: list[type[Refusal]] = [*subclasses(NetError), *subclasses(ScanFailed), InvalidUrl]
+    raised = {each.code for each in failures}
     raised.remove("BROWSER_FAILED")  # does not fail a scan
     written = set(re.findall(r'ScanError\(\s*"([A-Z_]+)"', sources()))
     assert {"NO_CHECK_RAN", "SCAN_INTERRUPTED", "INTERNAL_ERROR"} <= written
@@ -341,8 +343,15 @@ def test_the_table_of_reasons_why_scans_fail_is_complete() -> None:
 
 
 def test_the_table_of_plans_shows_a_fresh_installation(db: None) -> None:
-    columns = ("scans_per_month", "concurrent_scans", "requests_per_minute", "webhooks", "pages_per_audit")
-    columns += ("lists", "list_entries")
+    columns = (
+        "scans_per_month",
+        "concurrent_scans",
+        "requests_per_minute",
+        "webhooks",
+        "pages_per_audit",
+        "lists",
+        "list_entries",
+    )
     rows = {row[0]: [int(cell.replace(",", "")) for cell in row[1:]] for row in table("plan")}
     assert rows == {name: numbers for name, *numbers in Tier.objects.values_list("name", *columns)}
 

@@ -126,6 +126,6 @@ def test_the_numbers_are_those_of_the_code() -> None:
 def test_every_error_of_an_attempt_is_explained() -> None:
     explained = {code.strip("`") for code, _ in table("code")}
     # Redirects are not followed, so TOO_MANY_REDIRECTS cannot occur.
-    possible = {each.code for each in vars(errors).values() if isinstance(each, type) and "code" in vars(each)}
+    possible = {vars(each)["code"] for each in vars(errors).values() if isinstance(each, type) and "code" in vars(each)}
     expected = possible - {"TOO_MANY_REDIRECTS"} | {InvalidUrl.code, sending.OUR_FAULT, "RECEIVER_STATUS"}
     assert explained == expected

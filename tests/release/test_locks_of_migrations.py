@@ -108,7 +108,7 @@ def field(model: str, name: str) -> migrations.AddField:
 
 def apply(database: BaseDatabaseWrapper, project: ProjectState, *operations: Any) -> None:
     migration = migrations.Migration("made", "scans")
-    migration.operations = list(operations)
+    migration.operations = list(operations)  # type: ignore[misc]  # of the instance, as in Django's autodetector
     with database.schema_editor(atomic=True) as editor:
         migration.apply(project, editor)
 

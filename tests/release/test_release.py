@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -93,7 +94,7 @@ def test_version_and_changelog_are_written_and_committed_once(tree: Path) -> Non
 
 def test_all_places_that_name_the_version_name_this_one() -> None:
     for path, pattern in release.PLACES.items():
-        found = release.re.findall(pattern, (ROOT / path).read_text(encoding="utf-8"), release.re.MULTILINE)
+        found = re.findall(pattern, (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
         assert found, path
         assert set(found) == {__version__}, path
     assert f"\n  version: {__version__}\n" in (ROOT / "openapi.yaml").read_text(encoding="utf-8")

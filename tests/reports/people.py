@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse
 from django.test import Client
 from lxml import html
 
 from accounts.models import Membership, Organization, User
+from tests.responses import ClientResponse
 
 
 def person(organization: Organization | None, role: str = "member") -> Client:
@@ -19,9 +19,9 @@ def person(organization: Organization | None, role: str = "member") -> Client:
     return client
 
 
-def page_of(response: HttpResponse) -> html.HtmlElement:
+def page_of(response: ClientResponse) -> html.HtmlElement:
     return html.fromstring(response.content.decode())
 
 
-def text_of(response: HttpResponse) -> str:
+def text_of(response: ClientResponse) -> str:
     return " ".join(" ".join(page_of(response).itertext()).split())

@@ -44,7 +44,7 @@ def test_two_scans_of_a_site_are_compared(site: Site, tmp_path: Path) -> None:
         ran = run(
             *("scan", site.url_as("localhost") + "/page", "--type", "accessibility", "--format", "full"),
             *("--allow-network", "127.0.0.0/8"),
-            SCAN_CA_BUNDLE=site.ca_file,
+            SCAN_CA_BUNDLE=str(site.ca_file),
         )
         assert ran.returncode == 0, ran.stderr
         paths.append(tmp_path / f"{number}.json")

@@ -6,7 +6,6 @@ import io
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 from PIL import Image
 
@@ -17,6 +16,7 @@ from reports.page.sample import sample_of
 from scans.models import Scan
 from tests.reports.people import page_of, person
 from tests.reports.test_sharing import switch
+from tests.responses import ClientResponse
 from tests.world import Member, finished_scan, make_scan
 
 BASE = "https://scan.acme.test"
@@ -27,13 +27,13 @@ def base_url(settings: Any) -> None:
     settings.BASE_URL = BASE
 
 
-def preview_of(response: HttpResponse) -> dict[str, str]:
+def preview_of(response: ClientResponse) -> dict[str, str]:
     """Return the metadata of a page for other sites, by property or name."""
     found = page_of(response).xpath("//meta[starts-with(@property, 'og:') or starts-with(@name, 'twitter:')]")
     return {each.get("property") or each.get("name"): each.get("content") for each in found}
 
 
-def card_of(response: HttpResponse) -> str:
+def card_of(response: ClientResponse) -> str:
     """Return the path of a page's card."""
     return preview_of(response)["og:image"].removeprefix(BASE)
 
@@ -129,7 +129,9 @@ def test_a_scan_without_a_report_has_no_card(home: Member, status: str) -> None:
 
 @pytest.mark.parametrize("type", Scan.Type.values)
 def test_samples_are_previewed_with_their_grade(db: None, type: str) -> None:
-    document = sample_of(type).document
+    sample = sample_of(type)
+    assert sample is not None
+    document = sample.document
     response = Client().get(f"/report/sample/{type}")
     preview = preview_of(response)
     assert preview["og:title"].startswith(f"{document['grade']} ({document['score']}): ")

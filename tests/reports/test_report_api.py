@@ -15,6 +15,7 @@ from reports.models import Report
 from reports.retention import delete_reports
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.responses import ClientResponse
 from tests.world import Member, browser_of, finished_scan, make_result, make_scan, person_of
 from website_scan.result import OmittedCheck
 
@@ -22,7 +23,7 @@ LATER = ("browser", "omitted_checks", "repeated_checks")  # added to exports aft
 TOP = ["id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary"]
 
 
-def refusal(response) -> tuple[int, str]:
+def refusal(response: ClientResponse) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
 

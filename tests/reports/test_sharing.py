@@ -20,7 +20,7 @@ from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.result import Pictures
 
 PARTS = ("", "/screenshot.webp", "/page.webp", "/film/0.jpg", "/export/json", "/export/sarif", "/export/csv")
-PICTURES = Pictures(b"RIFF", b"JPEG", {"of": "page", "size": None, "crops": {}, "frames": [[0, [], 4]]})
+PICTURES = Pictures(b"RIFF", b"JPEG", {"of": "page", "size": None, "crops": {}, "frames": [(0, [], 4)]})
 
 
 def seen_scan(member: Member) -> Scan:

@@ -71,7 +71,7 @@ def database(request: Request) -> Answer:
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: pytest_django.fixtures.SettingsWrapper) -> Path:
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: pytest_django.Settings) -> Path:
     settings.SCAN_ALLOWED_NETWORKS = NETWORKS
     copy = tmp_path / "libraries.json"
     copy.write_bytes(javascript_libraries.DATA.read_bytes())

@@ -26,7 +26,7 @@ RELEASE = {
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: pytest_django.fixtures.SettingsWrapper) -> Path:
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: pytest_django.Settings) -> Path:
     settings.SCAN_ALLOWED_NETWORKS = NETWORKS
     copy = tmp_path / "schema_org.json"
     copy.write_bytes(structured_data.DATA.read_bytes())

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pytest_django import Settings
+
 from accounts.models import MonthlyUsage, Tier
 from scans.models import Scan
+from tests.responses import ClientResponse
 from tests.world import Member, make_scan
 
 FIELDS = {
@@ -28,7 +31,7 @@ def used(member: Member) -> int:
     return row.used if row else 0
 
 
-def refusal(response) -> tuple[int, str]:
+def refusal(response: ClientResponse) -> tuple[int, str]:
     body = response.json()
     assert set(body) == {"code", "error"}
     assert body["error"]
@@ -80,7 +83,9 @@ def test_the_concurrency_of_the_tier_holds(home: Member, target: str) -> None:
     assert "Retry-After" in response.headers
 
 
-def test_a_queue_that_is_too_long_is_SERVICE_UNAVAILABLE(home: Member, stranger: Member, target: str, settings) -> None:
+def test_a_queue_that_is_too_long_is_SERVICE_UNAVAILABLE(
+    home: Member, stranger: Member, target: str, settings: Settings
+) -> None:
     settings.SCAN_QUEUE_LIMIT = 2
     for _ in range(3):
         make_scan(stranger)
@@ -89,7 +94,7 @@ def test_a_queue_that_is_too_long_is_SERVICE_UNAVAILABLE(home: Member, stranger:
     assert int(response["Retry-After"]) >= 1
 
 
-def test_maintenance_is_SERVICE_UNAVAILABLE_for_valid_keys(home: Member, settings) -> None:
+def test_maintenance_is_SERVICE_UNAVAILABLE_for_valid_keys(home: Member, settings: Settings) -> None:
     settings.MAINTENANCE_MODE = True
     assert refusal(home.api.get("/v1/scans")) == (503, "SERVICE_UNAVAILABLE")
 

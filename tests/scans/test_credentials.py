@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client, override_settings
 from django.utils import timezone
+from pytest_django import Settings
 
 from accounts.models import REPORTS_KEPT_DAYS
 from scans.browser import _warm, close_browser
@@ -82,7 +83,7 @@ def keyed_scan(member: Member, **columns: Any) -> Scan:
     return make_scan(member, **sealed(parse(GIVEN)), **columns)
 
 
-def test_they_are_forgotten_with_the_report_and_not_before(home: Member, settings) -> None:
+def test_they_are_forgotten_with_the_report_and_not_before(home: Member, settings: Settings) -> None:
     edge = timezone.now() - timedelta(days=REPORTS_KEPT_DAYS)
     old, kept = (keyed_scan(home, created_at=edge + timedelta(minutes=by)) for by in (-1, 1))
     forget(Scan)
@@ -98,7 +99,7 @@ def test_they_are_forgotten_when_the_organization_closes(home: Member, stranger:
     assert Scan.objects.get(id=other.id).credentials == parse(GIVEN)
 
 
-def test_a_new_ring_of_keys_holds_for_them_too(home: Member, settings) -> None:
+def test_a_new_ring_of_keys_holds_for_them_too(home: Member, settings: Settings) -> None:
     keyed_scan(home)
     settings.ENCRYPTION_KEYS = ["first-key-" * 4]
     output = StringIO()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import OperationalError
+from django.db import OperationalError, connection
 
 from infrastructure import leases
 from infrastructure.logging import Outage
@@ -23,7 +23,7 @@ from tests.world import Member, make_result, make_scan
 def world(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove pauses and the site; keep the test's connection open, because it holds the test's transaction."""
     monkeypatch.setattr(leases, "PAUSE_S", 0)
-    monkeypatch.setattr(tasks.connection, "close", lambda: None)
+    monkeypatch.setattr(connection, "close", lambda: None)
     monkeypatch.setattr(silence, "outage", Outage("PostgreSQL"))
     monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
 

@@ -10,6 +10,7 @@ from threading import Barrier
 
 import pytest
 from django.db import connection
+from pytest_django import Settings
 
 from accounts.models import Membership, MonthlyUsage, Tier
 from scans.models import Scan
@@ -24,8 +25,8 @@ pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 
 @pytest.fixture
-def crowd(settings: object) -> Iterator[tuple[Member, str]]:
-    settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)  # type: ignore[attr-defined]
+def crowd(settings: Settings) -> Iterator[tuple[Member, str]]:
+    settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
     with listening() as port:
         yield member_of("Crowd", "business"), f"http://127.0.0.1:{port}/"
 
@@ -102,7 +103,7 @@ def test_50_parallel_registrations_against_3_webhooks(crowd: tuple[Member, str])
 
     def register(_: int) -> int:
         body = {"url": url, "events": ["scan.completed"]}
-        return Api(member.plaintext).post("/api/webhooks", body).status_code
+        return int(Api(member.plaintext).post("/api/webhooks", body).status_code)
 
     assert Counter(all_at_once(register)) == {201: 3, 409: 47}
     assert Webhook.objects.count() == 3

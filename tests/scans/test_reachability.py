@@ -13,6 +13,7 @@ import pytest_django
 from scans import reachability
 from tests.website_scan.net.loopback import NETWORKS
 from tests.world import Member
+from website_scan.net.client import Network
 from website_scan.net.errors import NotReachable
 from website_scan.net.policy import Policy
 from website_scan.net.targets import Target, parse_target
@@ -44,7 +45,7 @@ class Looks:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun = threading.Semaphore(0)
         self.may_end = threading.Event()
-        real = reachability.Network
+        real = Network
 
         def network(*arguments: object, **options: object) -> object:
             self.begun.release()
@@ -81,7 +82,7 @@ def test_while_many_look_a_scan_is_accepted_without_a_look(
     stranger: Member,
     silent: str,
     monkeypatch: pytest.MonkeyPatch,
-    settings: pytest_django.fixtures.SettingsWrapper,
+    settings: pytest_django.Settings,
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = NETWORKS
     looks = Looks(monkeypatch)

@@ -9,6 +9,7 @@ from threading import Barrier
 import pytest
 from django.db import connection
 from django.utils import timezone
+from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from accounts.models import ActivityEvent, MonthlyUsage, Tier, User
 from scans import services
@@ -37,7 +38,7 @@ def notes() -> list[dict[str, str]]:
 
 
 def test_what_waits_goes_back(
-    home: Member, staff: User, enqueued: list[str], django_capture_on_commit_callbacks
+    home: Member, staff: User, enqueued: list[str], django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
     before = timezone.now() - timedelta(hours=1)
     scan = make_scan(home, enqueued_at=before)

@@ -105,4 +105,4 @@ def _headers(now: Revision) -> dict[str, str]:
     }
     if now.nosniff:
         headers["X-Content-Type-Options"] = "nosniff"
-    return headers | now.headers
+    return {**headers, **now.headers}

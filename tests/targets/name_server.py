@@ -30,21 +30,22 @@ def records(**answers: Sequence[str]) -> Zone:
     return answer
 
 
-def hosts(known: Mapping[str, Sequence[str] | list[Sequence[str]]], longest: int = 5) -> Zone:
+def hosts(known: Mapping[str, tuple[str, ...] | list[tuple[str, ...]]], longest: int = 5) -> Zone:
     """Return a zone of these names: with IPv4 addresses, or with another name, which makes a CNAME.
 
     A list of answers is given one by one; the last one repeats. `longest` limits a chain of aliases.
     """
+    answers: dict[str, list[tuple[str, ...]]]
     answers = {host: list(each) if isinstance(each, list) else [each] for host, each in known.items()}
 
-    def answer(query: dns.message.Message) -> dns.message.Message:
+    def answer(query: dns.message.Message) -> dns.message.Message | None:
         question = query.question[0]
         host = question.name.to_text(omit_final_dot=True)
         if host not in answers:
             return failing(dns.rcode.NXDOMAIN)(query)
         if question.rdtype != dns.rdatatype.A:
             return reply(query)
-        chain = []
+        chain: list[tuple[str, ...]] = []
         while host in answers and len(chain) < longest:
             found = answers[host].pop(0) if len(answers[host]) > 1 else answers[host][0]
             chain.append((f"{host}.", *found))

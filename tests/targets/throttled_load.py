@@ -153,7 +153,7 @@ async def _until_quiet(page: Page, url: str) -> None:
     clock = asyncio.get_running_loop().time
     last = [clock()]
     for event in ("request", "requestfinished", "requestfailed"):
-        page.on(event, lambda _: last.append(clock()))  # type: ignore[call-overload]  # one overload for each event
+        page.on(event, lambda _: last.append(clock()))
     await page.goto(url, wait_until="load", timeout=1000 * LIMIT_S)
     last.append(clock())
     while clock() < last[-1] + QUIET_S:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 import brotli
 
@@ -24,8 +25,8 @@ from tests.targets.zoo_cage import (
     site,
 )
 from tests.targets.zoo_wire import PAGE
+from tests.zstandard import zstd
 from website_scan.findings import ScanType
-from website_scan.net.http.decoding import zstd
 
 START = PAGE.decode()
 BOMB_BYTES = 1024 * MIB
@@ -60,8 +61,8 @@ def _zstd_bomb() -> bytes:
     return frame * (BOMB_BYTES // (64 * MIB))
 
 
-def _encoded(name: str, coding: str, make: Callable[[], bytes], **options: object) -> Animal:
-    return Animal(name, page(make, ("Content-Encoding", coding)), **options)  # type: ignore[arg-type]
+def _encoded(name: str, coding: str, make: Callable[[], bytes], **options: Any) -> Animal:
+    return Animal(name, page(make, ("Content-Encoding", coding)), **options)
 
 
 BOMBS = (

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 
 import pytest
+from pytest_django import Settings
 
 from tests.targets.server import Answer, Site
 
@@ -13,7 +14,7 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 
 @pytest.fixture
-def receiver(settings) -> Iterator[Site]:
+def receiver(settings: Settings) -> Iterator[Site]:
     """Receiver at /hook that answers 200, in a network that deliveries may reach. `routes` changes its answer."""
     settings.SCAN_ALLOWED_NETWORKS = LOOPBACK
     with Site({"/hook": Answer("ok")}) as site:

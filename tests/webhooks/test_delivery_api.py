@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 
 from tests.generated import assert_described
+from tests.responses import ClientResponse
 from tests.targets.server import Answer, Site
 from tests.website_scan.net.seams import PUBLIC, Names
 from tests.world import ALL_EVENTS, Member, attempt_deliveries, finished_scan, key_caller, make_due, register_webhook
@@ -27,7 +29,7 @@ DELIVERY = {
 }
 
 
-def refusal(response) -> tuple[int, str]:
+def refusal(response: ClientResponse) -> tuple[int, str]:
     assert set(response.json()) == {"code", "error"}
     return response.status_code, response.json()["code"]
 
@@ -77,7 +79,9 @@ def test_disabling_and_enabling(home: Member, webhook: Webhook, path: str) -> No
     assert (enabled["enabled"], enabled["disabled_at"], enabled["disabled_reason"]) == (True, None, None)
 
 
-def test_the_port_of_a_name_is_judged_by_its_address(home: Member, settings, receiver: Site, monkeypatch) -> None:
+def test_the_port_of_a_name_is_judged_by_its_address(
+    home: Member, settings: Settings, receiver: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Any port is allowed in exempted networks only; a public name must use an allowed port even if there are some."""
     monkeypatch.setattr(client, "SystemResolver", lambda _: Names({"hooks.example.com": (PUBLIC,)}))
     body = {"url": "https://hooks.example.com:9999/", "events": ALL_EVENTS}

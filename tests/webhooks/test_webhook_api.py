@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import re
 
+from tests.responses import ClientResponse
 from tests.world import Member
 from webhooks.models import Webhook
 
 EVENTS = ["scan.completed", "scan.failed", "scan.partial"]
 
 
-def refusal(response) -> tuple[int, str]:
+def refusal(response: ClientResponse) -> tuple[int, str]:
     assert set(response.json()) == {"code", "error"}
     return response.status_code, response.json()["code"]
 

@@ -32,6 +32,11 @@ def message(finding: Finding) -> str:
     return finding.reason if isinstance(finding, NotApplicable) else finding.message
 
 
+def judged(finding: Finding) -> Pass | Warn | Fail:
+    assert not isinstance(finding, NotApplicable), finding.reason
+    return finding
+
+
 def response(url: str = URL, *headers: tuple[str, str], status: int = 200, body: bytes = b"") -> Response:
     return Response(url=url, status=status, headers=Headers(headers), body=body, body_wire_bytes=len(body))
 

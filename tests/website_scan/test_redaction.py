@@ -6,6 +6,7 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -29,7 +30,7 @@ URL = "https://shop.example.com/"
 KEY = "Zr4-tok,en&<9>Qx7vB2mN"
 
 
-def result(text: str, **columns: object) -> ScanResult:
+def result(text: str, **columns: Any) -> ScanResult:
     check = CheckResult("id", "Name", "Title", "fail", HIGH, HIGH, text, text, ({"item": text, "count": 1, text: "x"},))
     return replace(
         ScanResult(ScanType.SEO, URL, "partial", NOW, NOW, "v"),
@@ -38,9 +39,12 @@ def result(text: str, **columns: object) -> ScanResult:
         error=ScanError("CODE", text),
         facts={"final_url": text, "status": 200},
         waterfall=Waterfall((WaterfallRow(text, "image", 0, 1, 2, 3, 200, False, False, False),), (), 2, 0),
-        exhibits={"headers": [[text, text]], "search_result": {"title": text}},
+        exhibits={
+            "headers": [[text, text]],
+            "search_result": {"title": text, "description": "", "url": "", "site": ""},
+        },
         site={"title": text},
-        **columns,  # type: ignore[arg-type]
+        **columns,
     )
 
 

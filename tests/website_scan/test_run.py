@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pytest
 
@@ -342,7 +342,7 @@ def test_a_check_judges_only_the_pages_that_it_is_for(
     def judge(page: Page) -> Finding:
         return Pass("Judged.")
 
-    def copy_of(id: str, **options: bool) -> Any:
+    def copy_of(id: str, **options: Any) -> Any:
         function = types.FunctionType(judge.__code__, judge.__globals__, f"check_{id}")
         function.__annotations__ = dict(judge.__annotations__)
         return check(id, name=id, found=f"no {id}", severity=LOW, fix="-", **options)(function)
@@ -648,11 +648,14 @@ def test_what_could_not_be_had_of_the_origin_is_asked_for_again(plant: Plant) ->
     assert len(asked) == 2
 
 
+Gathered = TypeVar("Gathered")
+
+
 def test_while_something_is_measured_nobody_else_asks_the_site(plant: Plant) -> None:
     under_way: list[str] = []
     seen: list[list[str]] = []
 
-    def asks(name: str, evidence: object) -> Any:
+    def asks(name: str, evidence: Gathered) -> Gathered:
         under_way.append(name)
         seen.append(list(under_way))
         under_way.remove(name)

@@ -387,8 +387,8 @@ def test_a_category_with_a_failed_critical_check_is_below_50_and_the_whole_is_le
 def test_a_metric_costs_by_its_curve_with_no_step_where_a_warning_becomes_a_failure(credit: float) -> None:
     fine = result("pass", HIGH, id="fine")
     warned, failing = (
-        category_score(category(fine, replace(result(status, CRITICAL, severity), credit=credit)))
-        for status, severity in (("warn", HIGH), ("fail", CRITICAL))
+        category_score(category(fine, replace(each, credit=credit)))
+        for each in (result("warn", CRITICAL, HIGH), result("fail", CRITICAL, CRITICAL))
     )
     assert warned == failing == pytest.approx(100 - 100 * 10 * (1 - credit) / 16)
     # What a slow machine measured is a warning of low severity, and costs as one.

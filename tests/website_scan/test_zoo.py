@@ -135,7 +135,7 @@ def test_a_scan_of_a_site_that_fills_the_memory_does_not(animal: Animal, scanner
     ],
 )
 def test_the_api_says_how_a_scan_of_a_hostile_site_ended(
-    name: str, status: str, code: str, says: str, home: Member, settings: pytest_django.fixtures.SettingsWrapper
+    name: str, status: str, code: str, says: str, home: Member, settings: pytest_django.Settings
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = NETWORKS
     animal = BY_NAME[name]

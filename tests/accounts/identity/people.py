@@ -8,16 +8,16 @@ from urllib.parse import urlsplit
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, hotp_value
-from django.http import HttpResponse
 from django.test import Client
 
 from accounts.models import User
+from tests.responses import ClientResponse
 
 EMAIL, PASSWORD = "ada@people.test", "correct horse 9"
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
-def log_in(client: Client, email: str = EMAIL, password: str = PASSWORD, **data: str) -> HttpResponse:
+def log_in(client: Client, email: str = EMAIL, password: str = PASSWORD, **data: str) -> ClientResponse:
     return client.post("/login/", {"login": email, "password": password, **data})
 
 
@@ -34,7 +34,7 @@ def with_app(user: User) -> User:
 
 def code(secret: str = SECRET, *, later: int = 0) -> str:
     """Return the app's code; `later` is an offset in steps of 30 seconds."""
-    return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + later))
+    return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30 + later)))
 
 
 def recovery_codes(user: User) -> list[str]:
@@ -43,5 +43,5 @@ def recovery_codes(user: User) -> list[str]:
     return list(found)
 
 
-def path_of(response: HttpResponse) -> str:
+def path_of(response: ClientResponse) -> str:
     return urlsplit(response["Location"]).path

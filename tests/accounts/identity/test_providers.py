@@ -11,9 +11,7 @@ import pytest
 import requests
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount, SocialToken
-from django.http import HttpResponse
 from django.test import Client
-from lxml import html
 
 from accounts.adapters import providers
 from accounts.adapters.providers import BoundedSession
@@ -22,6 +20,8 @@ from accounts.members import invite
 from accounts.models import Mail, Membership, User
 from infrastructure.environment import IdentityProvider, identity_providers
 from tests.accounts.identity.people import EMAIL, PASSWORD, code, is_logged_in, path_of, with_app
+from tests.page_reading import page_of
+from tests.responses import ClientResponse
 from tests.world import Member, browser_of, person_of
 
 pytestmark = pytest.mark.django_db
@@ -32,9 +32,9 @@ def acme(identity_provider: IdentityProvider, settings: Any) -> None:
     settings.OIDC_PROVIDERS = [identity_provider]
 
 
-def come_back(client: Client, sub: str, next_page: str = "/dashboard/", **changes: str) -> HttpResponse:
+def come_back(client: Client, sub: str, next_page: str = "/dashboard/", **changes: str) -> ClientResponse:
     """Log in at the provider as this person, and follow the callback."""
-    page = html.fromstring(client.post("/login/with/acme/", {"next": next_page}).content.decode())
+    page = page_of(client.post("/login/with/acme/", {"next": next_page}))
     (onward,) = page.xpath("//main//a/@href")
     assert "code_challenge=" in onward
     answer = requests.post(onward, data={"sub": sub} | changes, allow_redirects=False, timeout=10)
@@ -114,7 +114,7 @@ def test_who_was_closed_out_stays_out() -> None:
 
 def test_a_log_in_that_somebody_else_began_is_refused() -> None:
     """Login CSRF: otherwise a stranger could make a victim work in the stranger's account."""
-    page = html.fromstring(Client().post("/login/with/acme/").content.decode())
+    page = page_of(Client().post("/login/with/acme/"))
     (onward,) = page.xpath("//main//a/@href")
     answer = requests.post(onward, data={"sub": "bob"}, allow_redirects=False, timeout=10)
     victim = Client()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from allauth.mfa.models import Authenticator
 from django.test import Client
+from pytest_django import Settings
 
 from accounts.models import ActivityEvent, Organization, User
 from infrastructure.environment import IdentityProvider
@@ -88,8 +89,8 @@ def test_what_is_shared_stays_readable(home: Member, member: User) -> None:
     assert browser_of(member).get(f"/report/{scan.id}").status_code == 200
 
 
-def test_members_of_the_domain_log_in_with_its_provider(home: Member, member: User, settings: object) -> None:
-    settings.OIDC_PROVIDERS = [ACME]  # type: ignore[attr-defined]
+def test_members_of_the_domain_log_in_with_its_provider(home: Member, member: User, settings: Settings) -> None:
+    settings.OIDC_PROVIDERS = [ACME]
     Organization.objects.filter(slug="home").update(login_provider="acme", login_domain="people.test")
     answer = browser_of(member).get("/o/home/scans/")
     assert answer["Location"] == "/account/again/provider/?provider=acme&next=%2Fo%2Fhome%2Fscans%2F"
@@ -100,13 +101,13 @@ def test_members_of_the_domain_log_in_with_its_provider(home: Member, member: Us
     assert by_provider(member, "other").get("/o/home/scans/").status_code == 302
     guest = person_of(home, "member", "guest@elsewhere.test")
     assert browser_of(guest).get("/o/home/scans/").status_code == 200
-    settings.OIDC_PROVIDERS = []  # type: ignore[attr-defined]
+    settings.OIDC_PROVIDERS = []
     assert "Ask the operator" in browser_of(member).get(answer["Location"]).content.decode()
 
 
-def test_an_owner_uses_the_provider_before_it_is_required(home: Member, owner: User, settings: object) -> None:
+def test_an_owner_uses_the_provider_before_it_is_required(home: Member, owner: User, settings: Settings) -> None:
     form = {"login-provider": "acme", "login-domain": "People.test"}
-    settings.OIDC_PROVIDERS = [ACME]  # type: ignore[attr-defined]
+    settings.OIDC_PROVIDERS = [ACME]
     for client, domain in ((browser_of(owner), "people.test"), (by_provider(owner), "ople.test")):
         assert "yourself before you require it" in client.post(LOGIN, form | {"login-domain": domain}).content.decode()
     assert "Enter the domain" in by_provider(owner).post(LOGIN, form | {"login-domain": ""}).content.decode()

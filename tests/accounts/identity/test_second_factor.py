@@ -13,7 +13,6 @@ from allauth.mfa.totp.internal import auth
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.test import Client
-from lxml import html
 
 from accounts.models import ActivityEvent, LoginSession, Mail, User
 from accounts.pages import security
@@ -30,6 +29,7 @@ from tests.accounts.identity.people import (
     recovery_codes,
     with_app,
 )
+from tests.page_reading import page_of, parsed
 from tests.world import Member, browser_of, person_of
 
 
@@ -58,13 +58,13 @@ def test_an_app_is_added_and_asked_for(member: User, django_capture_on_commit_ca
     client, elsewhere = Client(), Client()
     log_in(client)
     log_in(elsewhere)
-    page = html.fromstring(client.get("/account/security/app/").content.decode())
+    page = page_of(client.get("/account/security/app/"))
     (shown,) = page.xpath("//code/text()")
     assert page.xpath("//*[local-name()='svg']/@aria-label")
     with django_capture_on_commit_callbacks(execute=True):
         done = client.post("/account/security/app/", {"code": code(shown.replace(" ", ""))})
     assert path_of(done) == "/account/security/codes/"
-    assert len(html.fromstring(client.get(done["Location"]).content.decode()).xpath("//li/code")) == 10
+    assert len(page_of(client.get(done["Location"])).xpath("//li/code")) == 10
     assert LoginSession.objects.count() == 1, "other sessions have ended"
     assert "Authenticator app added" in subjects()
     assert actions()[-1] == "person.second_factor_added"
@@ -301,6 +301,6 @@ def test_pages_name_a_passkey_as_its_person_has(member: User) -> None:
         assert shown.status_code == 200
         text = shown.content.decode()
         assert "<b>" not in text
-        assert name in html.fromstring(text).text_content() + "".join(html.fromstring(text).xpath("//@value"))
+        assert name in parsed(text).text_content() + "".join(parsed(text).xpath("//@value"))
     for page in ("/account/security/app/remove/", "/account/again/code/"):
         assert client.get(page).status_code == 200

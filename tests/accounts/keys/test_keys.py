@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from accounts.keys import minting
 from accounts.keys.services import create_api_key, revoke_api_key
 from accounts.models import ApiKey
+from tests.responses import ClientResponse
 from tests.world import Api, Member
 
 
@@ -33,7 +34,7 @@ def test_any_other_string_is_not_a_key(text: str) -> None:
     assert not minting.is_well_formed(text)
 
 
-def answer(response) -> tuple[int, str]:
+def answer(response: ClientResponse) -> tuple[int, str]:
     assert response["WWW-Authenticate"] == "Bearer"
     assert set(response.json()) == {"code", "error"}
     return response.status_code, response.json()["code"]
@@ -62,7 +63,9 @@ def test_last_used_is_written_once_a_minute(home: Member) -> None:
     assert ApiKey.objects.get().last_used_at == first
     ApiKey.objects.update(last_used_at=first - timedelta(minutes=2))
     home.api.get("/v1/scans")
-    assert ApiKey.objects.get().last_used_at >= first
+    last_used_at = ApiKey.objects.get().last_used_at
+    assert last_used_at is not None
+    assert last_used_at >= first
 
 
 def test_wrong_keys_are_limited_per_address_and_right_ones_are_not(home: Member) -> None:

@@ -9,8 +9,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts.keys import notices
 from accounts.keys.services import change_api_key, create_api_key, regenerate_api_key, revoke_api_key
+from accounts.mailing import outbox
 from accounts.models import ApiKey, Mail, Membership, User
 from accounts.tasks import tell_of_ending_keys
 from tests.world import Api, Member, person_of
@@ -52,6 +52,7 @@ def test_a_mail_is_due_14_and_3_days_before(home: Member, ada: User, days: float
 def test_both_mails_come_one_after_the_other(home: Member, ada: User, others: None) -> None:
     key = key_ending(home, 14, ada)
     told()
+    assert key.expires_at is not None
     ApiKey.objects.filter(id=key.id).update(expires_at=key.expires_at - timedelta(days=11))
     assert told() == [
         ("ada@home.test", "The API key Nightly build of Home expires in 14 days"),
@@ -135,7 +136,7 @@ def test_a_writer_that_dies_leaves_nothing_half_done(home: Member, ada: User, mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(notices.outbox, "post", die)
+        patched.setattr(outbox, "post", die)
         with pytest.raises(KeyboardInterrupt):
             tell_of_ending_keys()
     assert not Mail.objects.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from pytest_django import Settings
@@ -34,15 +35,15 @@ def ann(home: Member) -> User:
 def post(home: Member) -> Post:
     """Function that writes a mail of the organization; arguments that are not given have usual values."""
 
-    def written(to: User | list[User], **given: object) -> int:
-        usual = {
+    def written(to: User | list[User], **given: Any) -> int:
+        usual: dict[str, Any] = {
             "template": "webhook_disabled",
             "subject": "News",
             "topic": f"webhooks:{home.organization.pk}",
             "organization": home.organization,
             "context": CONTEXT,
         }
-        return outbox.post(to=to, **(usual | given))  # type: ignore[arg-type]
+        return outbox.post(to=to, **(usual | given))
 
     return written
 

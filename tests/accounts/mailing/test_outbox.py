@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
+from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from accounts.mailing import outbox
 from accounts.mailing.topics import Subscription
@@ -32,7 +33,10 @@ def test_it_is_gone_with_the_transaction_that_it_tells_of(ann: User, post: Post)
 
 
 def test_the_sender_is_woken_on_commit(
-    ann: User, post: Post, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks
+    ann: User,
+    post: Post,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     sent: list[str] = []
     monkeypatch.setattr(queue, "enqueue", lambda task, row_id: sent.append(task))

@@ -273,8 +273,12 @@ def test_one_sends_at_a_time_and_holds_no_lock_of_a_row_meanwhile(ann: User, pos
         go_on.wait(DEADLINE_S)
         return "250 taken"
 
+    def send_and_close() -> None:
+        send_due()
+        connection.close()
+
     with smtp(MailServer({"TEXT": wait})) as server:
-        other = threading.Thread(target=lambda: (send_due(), connection.close()))
+        other = threading.Thread(target=send_and_close)
         other.start()
         wait_for(lambda: "data" in server.lines)
         with connection.cursor() as cursor:
@@ -301,7 +305,7 @@ def test_what_a_killed_sender_had_in_hand_goes_again_under_the_same_id(ann: User
         return "250 taken"
 
     with smtp(MailServer({"TEXT": taken_but_silent})) as server:
-        variables = {
+        variables: dict[str, str] = {
             "DATABASE_URL": urlunsplit(url._replace(path=f"{folder}/{connection.settings_dict['NAME']}")),
             "REDIS_URL": settings.REDIS_URL,
             "SECRET_KEY": settings.SECRET_KEY,

@@ -6,12 +6,12 @@ import ast
 
 import pytest
 from django.conf import settings
-from lxml import html
 
 from accounts import activity
 from accounts.activity import ACTIONS
 from accounts.models import User
 from accounts.pages.activity_sentences import label, line
+from tests.page_reading import page_of
 from tests.world import Member, browser_of, person_of
 
 ROOMS = ("accounts", "scans", "reports", "webhooks")
@@ -83,7 +83,7 @@ def test_whatever_is_recorded_is_a_known_kind() -> None:
 def test_a_hostile_name_is_text(home: Member, ann: User) -> None:
     activity.record(home.organization, ann, "key.created", "<script>alert(1)</script>", scope="<b>x</b>", ends="never")
     activity.record(home.organization, ann, "scan.created", "https://example.com/", scan="scan_abc")
-    page = html.fromstring(browser_of(ann).get(f"/o/{home.organization.slug}/activity/").content.decode())
+    page = page_of(browser_of(ann).get(f"/o/{home.organization.slug}/activity/"))
     (log,) = page.xpath("//ol[contains(@class, 'activity-log')]")
     assert "<script>alert(1)</script>" in log.text_content()
     assert log.xpath(".//script | .//b") == []

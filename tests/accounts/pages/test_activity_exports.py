@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
-from lxml import html
 
 from accounts import activity
 from accounts.activity import Wanted, first_since
 from accounts.models import ActivityEvent, Tier, User
 from accounts.pages import activity_exports
 from infrastructure.web import downloads
+from tests.page_reading import page_of, parsed
 from tests.queries import counted
 from tests.world import Member, browser_of, key_caller, person_of
 
@@ -102,7 +102,7 @@ def test_one_person_and_one_key_can_be_followed(home: Member, ann: User, admin: 
         activity.record(home.organization, actor, "key.created", f"by {actor}")
     activity.record_call(key_caller(home.organization.id), "scan.created", "by the key")
     activity.record(home.organization, bob, "key.revoked", "by bob again")
-    page = html.fromstring(admin.get(LOG).content.decode())
+    page = page_of(admin.get(LOG))
     links = {each.get("aria-label"): each.get("href") for each in page.xpath("//ol//a[@aria-label]")}
     theirs = links["Only what bob+x@people.test did"]
     assert [each["target"] for each in events(admin, theirs)] == ["by bob again", "by bob+x@people.test"]
@@ -174,7 +174,7 @@ def test_days_in_utc_are_asked_for(admin: Client, query: str, hours: Sequence[in
     expected = [str(each) for each in reversed(hours)]
     assert [each["target"] for each in events(admin, f"?{query}")] == expected
     assert [each["target"] for each in rows(admin, f"?{query}")] == expected
-    page = html.fromstring(admin.get(f"{LOG}?{query}").content.decode())
+    page = page_of(admin.get(f"{LOG}?{query}"))
     assert page.xpath("//ol[contains(@class, 'activity-log')]//p/strong/text()") == expected
 
 
@@ -182,10 +182,10 @@ def test_days_in_utc_are_asked_for(admin: Client, query: str, hours: Sequence[in
 def test_other_pages_and_files_are_of_the_same_days(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(activity, "PAGE_SIZE", 2)
     page = admin.get(f"{LOG}?from=2026-11-02&to=2026-11-03").content.decode()
-    links = html.fromstring(page).xpath("//main//@href")
+    links = parsed(page).xpath("//main//@href")
     assert sum("from=2026-11-02&to=2026-11-03" in each for each in links) == 5, "two events', older ones', two files'"
     (older,) = (each for each in links if "before=" in each)
-    shown = html.fromstring(admin.get(f"{LOG}{older}").content.decode())
+    shown = page_of(admin.get(f"{LOG}{older}"))
     assert shown.xpath("//ol//p/strong/text()") == ["54", "48"]
 
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 from django.test import Client
 from django.utils import timezone
-from lxml import html
 
 from accounts import activity
 from accounts.keys import services
 from accounts.models import ActivityEvent, ApiKey, FormerKey
 from accounts.pages.forms import KeyForm
 from tests.generated import description
+from tests.page_reading import page_of
 from tests.world import Api, Member, browser_of, person_of
 
 
@@ -183,9 +183,9 @@ def test_a_leaked_secret_is_replaced_at_once(home: Member, admin: Client) -> Non
 
 def test_a_key_lives_as_long_again_unless_something_else_is_chosen(home: Member, admin: Client) -> None:
     _page, key = create(admin, lifetime="365")
-    chosen = html.fromstring(admin.get(f"/o/home/keys/{key.id}/regenerate").content)
+    chosen = page_of(admin.get(f"/o/home/keys/{key.id}/regenerate"))
     assert chosen.xpath("//select[@name='lifetime']/option[@selected]/@value") == ["365"]
-    never = html.fromstring(admin.get(f"/o/home/keys/{home.key.id}/regenerate").content)
+    never = page_of(admin.get(f"/o/home/keys/{home.key.id}/regenerate"))
     assert never.xpath("//select[@name='lifetime']/option[@selected]/@value") == [""]
 
 

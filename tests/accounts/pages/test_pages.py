@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 import pytest_django
 from django.contrib.auth.hashers import make_password
-from django.http import HttpResponse
 from django.test import Client
 from redis.exceptions import ConnectionError as RedisConnectionError
 
@@ -16,6 +15,7 @@ from accounts.pages import login
 from accounts.services import ensure_organization
 from config import settings as configured
 from scans.models import Scan
+from tests.responses import ClientResponse
 from tests.world import Member, make_scan
 
 PASSWORD = "correct horse 9"
@@ -26,7 +26,7 @@ def ada(db: None) -> User:
     return User.objects.create_user("ada@people.test", PASSWORD)
 
 
-def log_in(client: Client, email: str = "ada@people.test", password: str = PASSWORD, **data: str) -> HttpResponse:
+def log_in(client: Client, email: str = "ada@people.test", password: str = PASSWORD, **data: str) -> ClientResponse:
     return client.post("/login/", {"login": email, "password": password, **data})
 
 
@@ -168,9 +168,7 @@ def test_attempts_are_limited_per_network(
     assert log_in(Client(REMOTE_ADDR=outside)).status_code == 302
 
 
-def test_an_older_hash_is_made_anew_with_the_next_log_in(
-    db: None, settings: pytest_django.fixtures.SettingsWrapper
-) -> None:
+def test_an_older_hash_is_made_anew_with_the_next_log_in(db: None, settings: pytest_django.Settings) -> None:
     settings.PASSWORD_HASHERS = configured.PASSWORD_HASHERS
     old = make_password(PASSWORD, hasher="pbkdf2_sha256")
     User.objects.create(email="ada@people.test", password=old)

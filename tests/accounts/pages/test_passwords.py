@@ -10,6 +10,7 @@ from django.test import Client
 from accounts.models import LoginSession, User
 from accounts.pages import login, security
 from tests.accounts.mailbox import link_in_mail
+from tests.responses import ClientResponse
 from tests.world import browser_of
 
 EMAIL = "ada@people.test"
@@ -21,7 +22,7 @@ def ada(db: None) -> User:
     return User.objects.create_user(EMAIL, OLD)
 
 
-def choose(client: Client, link: str, password: str = NEW) -> object:
+def choose(client: Client, link: str, password: str = NEW) -> ClientResponse:
     """Follow the link as a browser does, which is redirected to a form whose URL has no token."""
     form = client.get(link)
     if form.status_code != 302:
@@ -61,7 +62,7 @@ def test_the_link_is_good_for_one_use(client: Client, ada: User) -> None:
     assert ada.check_password(NEW)
 
 
-def test_the_link_ends(client: Client, ada: User, settings: pytest_django.fixtures.SettingsWrapper) -> None:
+def test_the_link_ends(client: Client, ada: User, settings: pytest_django.Settings) -> None:
     client.post("/password/", {"email": EMAIL})
     settings.PASSWORD_RESET_TIMEOUT = -1
     assert choose(client, link_in_mail(EMAIL)).status_code == 410

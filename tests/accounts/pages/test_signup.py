@@ -11,7 +11,6 @@ from django.core import mail
 from django.db import DatabaseError, connection
 from django.test import Client
 from django.utils import timezone
-from lxml import html
 
 from accounts import services
 from accounts.models import ActivityEvent, Membership, Organization, User
@@ -19,6 +18,8 @@ from accounts.pages import login
 from accounts.services import AccountRefused, create_person, sign_up_token
 from infrastructure.web.mail import CONSOLE
 from tests.accounts.mailbox import link_in_mail
+from tests.page_reading import page_of
+from tests.responses import ClientResponse
 
 EMAIL = "ada@people.test"
 PASSWORD = "correct horse 9"
@@ -27,7 +28,7 @@ FORM = {"organization": "Analytical Engines", "password": PASSWORD}
 pytestmark = pytest.mark.django_db
 
 
-def ask(client: Client, email: str = EMAIL) -> object:
+def ask(client: Client, email: str = EMAIL) -> ClientResponse:
     return client.post("/signup/", {"email": email})
 
 
@@ -56,23 +57,23 @@ def test_a_person_gets_to_the_scan_that_they_came_for() -> None:
     client = Client(REMOTE_ADDR="198.51.100.9")
     page = client.get("/scan?url=shop.example.com/teas", follow=True)
     assert "shop.example.com/teas" in page.content.decode()
-    (next_page,) = html.fromstring(page.content.decode()).xpath("//input[@name='next']/@value")
+    (next_page,) = page_of(page).xpath("//input[@name='next']/@value")
     client.post("/signup/", {"email": "eve@people.test", "next": next_page})
     link = link_in_mail("eve@people.test")
     assert "shop" not in mail.outbox[-1].body  # the requester of the mail, who may be a stranger, has chosen this text
     elsewhere = Client()
     assert "shop.example.com/teas" in elsewhere.get(link).content.decode()
     done = elsewhere.post(link, FORM, follow=True)
-    (address,) = html.fromstring(done.content.decode()).xpath("//main//input[@name='url']/@value")
+    (address,) = page_of(done).xpath("//main//input[@name='url']/@value")
     assert address == "shop.example.com/teas"
 
 
 def test_who_has_an_account_gets_there_as_well(client: Client) -> None:
     User.objects.create_user(EMAIL, PASSWORD)
     page = client.get("/scan?url=shop.example.com", follow=True)
-    (to_login,) = html.fromstring(page.content.decode()).xpath("//main//a[starts-with(@href, '/login/')]/@href")
+    (to_login,) = page_of(page).xpath("//main//a[starts-with(@href, '/login/')]/@href")
     assert "shop.example.com" in client.get(to_login).content.decode()
-    login_page = html.fromstring(client.get(to_login).content.decode())
+    login_page = page_of(client.get(to_login))
     (next_page,) = login_page.xpath("//form[.//input[@name='password']]//input[@name='next']/@value")
     response = client.post("/login/", {"login": EMAIL, "password": PASSWORD, "next": next_page})
     assert response["Location"] == "/scan?url=shop.example.com"
@@ -186,7 +187,7 @@ def test_organizations_may_have_the_same_name_and_stay_apart(client: Client) -> 
     assert not demo.members.exists(), "what an operator names at the command line is no stranger's"
 
 
-def test_sign_up_can_be_closed(client: Client, settings: pytest_django.fixtures.SettingsWrapper) -> None:
+def test_sign_up_can_be_closed(client: Client, settings: pytest_django.Settings) -> None:
     settings.SIGN_UP_OPEN = False
     for path in ("/signup/", f"/signup/{sign_up_token(EMAIL)}/"):
         for response in (client.get(path), client.post(path, FORM | {"email": EMAIL})):
@@ -272,7 +273,7 @@ PAGES = ("/signup/", "/signup/sent/", "/password/", "/password/sent/")
 
 @pytest.mark.parametrize("path", PAGES)
 def test_who_waits_for_mail_that_goes_to_the_log_is_told(
-    client: Client, path: str, settings: pytest_django.fixtures.SettingsWrapper
+    client: Client, path: str, settings: pytest_django.Settings
 ) -> None:
     for backend, told in ((CONSOLE, True), ("django.core.mail.backends.smtp.EmailBackend", False)):
         settings.EMAIL_BACKEND = backend

@@ -14,10 +14,11 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts.models import Tier
 from scans import api as scans_api
+from tests.responses import ClientResponse
 from tests.world import Api, Member
 
 
-def refusal(response) -> tuple[int, str]:
+def refusal(response: ClientResponse) -> tuple[int, str]:
     body = json.loads(response.content)
     assert set(body) == {"code", "error"}
     assert response["Content-Type"].startswith("application/json")

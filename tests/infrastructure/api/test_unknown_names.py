@@ -34,7 +34,7 @@ def address(path: str) -> str:
 def refused(response: Any) -> str:
     assert response.status_code == 400, response.content
     assert response.json()["code"] == "INVALID_PARAMS"
-    return response.json()["error"]
+    return str(response.json()["error"])
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)

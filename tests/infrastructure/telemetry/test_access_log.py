@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.test import Client
+from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from scans import tasks
 from scans.models import Scan
@@ -33,14 +34,14 @@ class Lines:
 
 
 @pytest.fixture
-def lines(settings, capsys: pytest.CaptureFixture[str]) -> Lines:
+def lines(settings: Settings, capsys: pytest.CaptureFixture[str]) -> Lines:
     """The lines of the log as text."""
     settings.ACCESS_LOG = True
     return Lines(capsys)
 
 
 @pytest.fixture
-def objects(settings, lines: Lines) -> Lines:
+def objects(settings: Settings, lines: Lines) -> Lines:
     """The lines of the log as JSON."""
     settings.LOG_FORMAT = "json"
     return lines
@@ -107,7 +108,11 @@ def test_probes_get_a_line_when_not_all_is_well(db: None, lines: Lines, monkeypa
 
 
 def test_a_scan_and_its_delivery_carry_the_request_that_asked_for_it(
-    home: Member, target: str, objects: Lines, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks
+    home: Member,
+    target: str,
+    objects: Lines,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
     monkeypatch.setattr("infrastructure.queue.current_app.send_task", lambda *_, **__: None)
@@ -173,7 +178,7 @@ def test_lines_of_a_probe_say_of_which_scan_they_are(home: Member) -> None:
 
 
 def test_a_log_that_nobody_reads_any_more_breaks_nothing(
-    home: Member, settings, monkeypatch: pytest.MonkeyPatch
+    home: Member, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.ACCESS_LOG = True
     closed = io.StringIO()
@@ -182,7 +187,7 @@ def test_a_log_that_nobody_reads_any_more_breaks_nothing(
     assert home.api.get("/v1/usage").status_code == 200
 
 
-def test_it_can_be_left_out(home: Member, lines: Lines, settings) -> None:
+def test_it_can_be_left_out(home: Member, lines: Lines, settings: Settings) -> None:
     settings.ACCESS_LOG = False
     home.api.get("/v1/usage")
     assert not [*lines]

@@ -9,6 +9,7 @@ from django.test import Client
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from pytest_django import Settings
 
 from infrastructure.telemetry import tracing
 from scans import tasks
@@ -46,7 +47,7 @@ def test_a_request_is_a_span_named_by_its_route(db: None, exported: InMemorySpan
 
 
 def test_a_scan_with_its_probes_is_in_the_trace_of_the_request_that_asked_for_it(
-    home: Member, exported: InMemorySpanExporter, settings
+    home: Member, exported: InMemorySpanExporter, settings: Settings
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = ()
     scan = make_scan(home, type="seo", url="http://nowhere.example.com/", request_id=OURS)

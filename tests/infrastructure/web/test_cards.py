@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from itertools import combinations
+from typing import Any
 
 import pytest
 from django.test import RequestFactory
@@ -89,7 +90,7 @@ def test_texts_stay_in_their_place(monkeypatch: pytest.MonkeyPatch, host: str, g
     boxes: list[tuple[float, float, float, float]] = []
     text = ImageDraw.ImageDraw.text
 
-    def noting(self: ImageDraw.ImageDraw, xy: tuple[float, float], drawn: str, *args, **options) -> None:
+    def noting(self: ImageDraw.ImageDraw, xy: tuple[float, float], drawn: str, *args: Any, **options: Any) -> None:
         font, anchor, stroke = args[1], options["anchor"], options["stroke_width"]
         boxes.append(self.textbbox(xy, drawn, font, anchor=anchor, stroke_width=stroke))
         text(self, xy, drawn, *args, **options)
@@ -111,10 +112,15 @@ def test_texts_stay_in_their_place(monkeypatch: pytest.MonkeyPatch, host: str, g
 def test_what_the_font_does_not_have_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
     text = drawing.Pen.text
+
+    def noting(self: drawing.Pen, x: float, y: float, said: str, *args: Any, **options: Any) -> Any:
+        drawn.append(said)
+        return text(self, x, y, said, *args, **options)
+
     monkeypatch.setattr(
         drawing.Pen,
         "text",
-        lambda self, x, y, said, *args, **options: drawn.append(said) or text(self, x, y, said, *args, **options),
+        noting,
     )
     drawing._drawn(card(EVIL, path="/\u202e\x07"))
     assert "?gpj.evil????.example/??" in "".join(drawn)
@@ -132,7 +138,12 @@ def test_the_end_of_a_long_host_is_drawn(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_each_card_is_drawn_once_and_only_at_its_own_address(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Card] = []
-    monkeypatch.setattr(drawing, "_drawn", lambda card: drawn.append(card) or b"PNG")
+
+    def draw(card: Card) -> bytes:
+        drawn.append(card)
+        return b"PNG"
+
+    monkeypatch.setattr(drawing, "_drawn", draw)
     drawing.draw.cache_clear()
     request = RequestFactory().get("/")
     address = "/card/{}.png".format

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 
 import pytest
@@ -36,7 +37,7 @@ def test_what_was_asked_for_longest_ago_goes_first() -> None:
     pieces = {name: SafeString(dice.randbytes(200).hex()) for name in "abc"}
     kept = KeptHtml(max_bytes=600, max_age_s=60)
     for name in "aba":
-        kept.get(name, lambda name=name: pieces[name])
+        kept.get(name, partial(pieces.__getitem__, name))
     kept.get("c", lambda: pieces["c"])
     assert kept.get("a", never) == pieces["a"]
     with pytest.raises(AssertionError):

@@ -59,7 +59,7 @@ def seen(peer: str, forwarded: str | None) -> str:
     ],
 )
 def test_only_trusted_proxies_name_the_client(
-    settings: pytest_django.fixtures.SettingsWrapper, peer: str, forwarded: str | None, client: str
+    settings: pytest_django.Settings, peer: str, forwarded: str | None, client: str
 ) -> None:
     settings.TRUSTED_PROXIES = PROXIES
     assert seen(peer, forwarded) == client
@@ -79,7 +79,7 @@ def test_only_trusted_proxies_name_the_client(
     ],
 )
 def test_a_number_of_proxies_counts_from_the_end(
-    settings: pytest_django.fixtures.SettingsWrapper, hops: int, forwarded: str | None, client: str
+    settings: pytest_django.Settings, hops: int, forwarded: str | None, client: str
 ) -> None:
     settings.TRUSTED_PROXIES = hops
     assert seen("10.0.0.1", forwarded) == client
@@ -104,7 +104,7 @@ def test_anything_else_is_refused(raw: str) -> None:
 
 
 def test_limits_count_the_client_and_not_the_proxy(
-    db: None, settings: pytest_django.fixtures.SettingsWrapper, monkeypatch: pytest.MonkeyPatch
+    db: None, settings: pytest_django.Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.TRUSTED_PROXIES = PROXIES
     monkeypatch.setattr(login, "ATTEMPTS_PER_ADDRESS", 1)

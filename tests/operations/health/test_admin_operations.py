@@ -11,13 +11,15 @@ from django.contrib.auth.models import Permission
 from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
-from lxml import html
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.models import User
 from infrastructure import encryption, periodic
 from infrastructure.models import MaintenanceSwitch
 from operations.health import state
 from scans import tasks
+from tests.page_reading import page_of
+from tests.responses import ClientResponse
 from tests.world import Member, browser_of, make_scan
 from webhooks.models import Delivery, Event, Webhook
 from website_scan import __version__
@@ -44,8 +46,8 @@ def staff_with(*permissions: str) -> Client:
     return browser_of(user)
 
 
-def text_of(response) -> str:
-    return " ".join(" ".join(html.fromstring(response.content.decode()).itertext()).split())
+def text_of(response: ClientResponse) -> str:
+    return " ".join(" ".join(page_of(response).itertext()).split())
 
 
 def test_only_staff_gets_in(home: Member) -> None:
@@ -121,7 +123,7 @@ def test_each_queue_has_its_depth_and_its_workers(operator: Client) -> None:
 
 
 def test_scans_in_a_queue_that_nobody_serves_are_told(
-    operator: Client, home: Member, workers: dict[str, list[str]], settings
+    operator: Client, home: Member, workers: dict[str, list[str]], settings: Settings
 ) -> None:
     settings.SCAN_BROWSER = "auto"
     make_scan(home, type="seo")
@@ -144,24 +146,29 @@ def test_a_scheduler_that_is_silent_is_told(operator: Client, monkeypatch: pytes
     assert "Scheduler silent last task at" in text
 
 
-def test_a_task_that_cannot_note_itself_goes_on(settings) -> None:
+def test_a_task_that_cannot_note_itself_goes_on(settings: Settings) -> None:
     settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
     periodic.beat()
     assert periodic.last_beat() is None
 
 
 def test_workers_are_asked_once_in_some_seconds(
-    operator: Client, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries
+    operator: Client, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     asked = []
-    monkeypatch.setattr(state, "_ask_workers", lambda: asked.append(1) or {})
+
+    def ask() -> dict[str, list[str]]:
+        asked.append(1)
+        return {}
+
+    monkeypatch.setattr(state, "_ask_workers", ask)
     with django_assert_max_num_queries(15):
         assert "none responds" in text_of(operator.get(PAGE))
     operator.get(PAGE)
     assert len(asked) == 1
 
 
-def test_nothing_that_hangs_makes_the_page_hang(operator: Client, settings) -> None:
+def test_nothing_that_hangs_makes_the_page_hang(operator: Client, settings: Settings) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings.REDIS_URL = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
         begun = time.monotonic()
@@ -191,7 +198,7 @@ def test_maintenance_is_switched_and_noted(operator: Client) -> None:
     response = operator.post(PAGE, {"is_on": "on", "message": " Back at <b>14:00</b>. "}, follow=True)
     switch = MaintenanceSwitch.objects.get()
     assert (switch.is_on, switch.message, switch.actor_email) == (True, "Back at <b>14:00</b>.", "operator@people.test")
-    page = html.fromstring(response.content.decode())
+    page = page_of(response)
     assert "Maintenance is on." in page.text_content()
     assert page.xpath("//b") == []
     assert page.xpath("//form[@method='post']//button[@name='is_on']/@value") == ["off"]
@@ -226,10 +233,10 @@ def test_a_form_of_somebody_elses_page_is_refused(db: None) -> None:
     assert client.post(PAGE, {"is_on": "on"}).status_code == 403
 
 
-def test_the_environments_maintenance_is_told(operator: Client, settings) -> None:
+def test_the_environments_maintenance_is_told(operator: Client, settings: Settings) -> None:
     settings.MAINTENANCE_MODE = True
     assert "unset MAINTENANCE_MODE" in text_of(operator.get(PAGE))
 
 
 def test_the_admin_leads_to_it(operator: Client) -> None:
-    assert PAGE in html.fromstring(operator.get("/admin/").content.decode()).xpath("//a/@href")
+    assert PAGE in page_of(operator.get("/admin/")).xpath("//a/@href")

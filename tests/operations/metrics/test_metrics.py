@@ -11,10 +11,12 @@ from datetime import timedelta
 
 import pytest
 import redis
+from django.conf import settings
 from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 from prometheus_client.metrics_core import Metric
+from pytest_django import Settings
 
 from infrastructure.telemetry import counters
 from operations.metrics import endpoint as views
@@ -32,7 +34,7 @@ SAID = ScanError("NOT_REACHABLE", "It does not answer.")
 
 
 @pytest.fixture(autouse=True)
-def token(settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def token(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.METRICS_TOKEN = TOKEN
     monkeypatch.setattr(servers, "queues_of_workers", lambda: {"worker@here": ["scans", "maintenance"]})
     views._latest.forget()
@@ -62,7 +64,7 @@ def test_a_scan_that_never_started_has_no_duration_and_no_clock_makes_one_negati
     assert list(noted) == [(None, None, None), (0, 0, None), (3000, 3000, None)]
 
 
-def test_without_a_token_there_is_nothing(db: None, settings) -> None:
+def test_without_a_token_there_is_nothing(db: None, settings: Settings) -> None:
     settings.METRICS_TOKEN = ""
     for header in ("", "Bearer ", f"Bearer {TOKEN}"):
         assert Client().get("/metrics", headers={"Authorization": header}).status_code == 404
@@ -187,7 +189,7 @@ def test_what_redis_did_not_take_goes_with_the_next_time(db: None, monkeypatch: 
     counter = counters.Counter("website_scan_browser_starts", "")
     ours = counters.counters
     with monkeypatch.context() as broken:
-        broken.setattr(ours, "_client", redis.Redis(port=1, **views.settings.REDIS_TIMEOUTS))
+        broken.setattr(ours, "_client", redis.Redis(port=1, **settings.REDIS_TIMEOUTS))
         counters.count(counter, by=2)
         ours.hand_over()
     counters.count(counter)

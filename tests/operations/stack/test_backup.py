@@ -80,7 +80,8 @@ def test_a_backup_is_its_owners_alone_and_says_what_it_is_of(made: Path) -> None
     assert stat.S_IMODE(made.stat().st_mode) == 0o600
     assert list(made.parent.iterdir()) == [made]
     manifest = backup.checked(made)
-    assert (manifest.postgresql, len(manifest.keys[0])) == (connection.pg_version // 10000, 16)
+    postgresql = connection.pg_version // 10000  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
+    assert (manifest.postgresql, len(manifest.keys[0])) == (postgresql, 16)
     assert "accounts.0001_initial" in manifest.migrations
     assert KEY not in json.dumps(manifest.keys)
 

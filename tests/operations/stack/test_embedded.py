@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 import psutil
@@ -174,11 +175,11 @@ def test_a_stranger_cannot_fill_the_memory_with_answers_nobody_reads(data_dir: P
 def test_redis_takes_another_port_when_its_own_is_taken(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     free = embedded_redis._free_port
     with embedded.stack(data_dir, database=False) as first:
-        taken = redis.connection.parse_url(first.env["REDIS_URL"])["port"]
+        taken = urlsplit(first.env["REDIS_URL"]).port
         choices = iter([taken])
         monkeypatch.setattr(embedded_redis, "_free_port", lambda: next(choices, None) or free())
         with embedded.stack(data_dir / "second", database=False) as second:
-            assert redis.connection.parse_url(second.env["REDIS_URL"])["port"] != taken
+            assert urlsplit(second.env["REDIS_URL"]).port != taken
             with redis.Redis.from_url(second.env["REDIS_URL"]) as client:
                 assert client.ping()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from accounts.authentication import Caller, member_caller
 from accounts.models import Membership
@@ -12,6 +12,7 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.world import Member, make_result, make_scan
 from website_scan.catalogue import caps
+from website_scan.document import ExportedFinding
 from website_scan.findings import CRITICAL, HIGH, MEDIUM, ScanType
 from website_scan.report.mute_matching import MuteRule
 from website_scan.result import AppliedCap, CategoryResult, CheckResult
@@ -24,7 +25,7 @@ URL = "https://example.com/shop/shoes?page=2"
 
 def rule(check_id: str = "hsts", **changes: Any) -> MuteRule:
     """Return a mute rule, by default for all places of a check on example.com."""
-    values = {
+    values: dict[str, Any] = {
         "id": f"mute_{len(repr(changes)):022}",
         "check_id": check_id,
         "host": "example.com",
@@ -39,7 +40,7 @@ def rule(check_id: str = "hsts", **changes: Any) -> MuteRule:
     return MuteRule(**values | changes)
 
 
-def finding(id: str = "image-alt", *selectors: str, status: str = "fail", **changes: Any) -> dict[str, Any]:
+def finding(id: str = "image-alt", *selectors: str, status: str = "fail", **changes: Any) -> ExportedFinding:
     """Return a check of a JSON export with evidence at these selectors."""
     values = {
         "id": id,
@@ -54,7 +55,7 @@ def finding(id: str = "image-alt", *selectors: str, status: str = "fail", **chan
         "later": 1.0,
         "holds": False,
     }
-    return values | changes
+    return cast("ExportedFinding", values | changes)
 
 
 def caller_with_key(member: Member) -> Caller:

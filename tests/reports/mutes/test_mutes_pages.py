@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
@@ -13,8 +12,10 @@ from accounts.models import ActivityEvent, Membership
 from reports.models import Mute, Report
 from reports.mutes import services, views
 from scans.models import Scan
+from tests.page_reading import strings
 from tests.reports.mutes.cast import CHECKS, URL, reported
 from tests.reports.people import page_of, person, text_of
+from tests.responses import ClientResponse
 from tests.world import Member
 from website_scan.fingerprints import fingerprints
 
@@ -30,24 +31,24 @@ def until(days: int = 30) -> str:
     return f"{timezone.now() + timedelta(days=days):%Y-%m-%d}"
 
 
-def mute(client: Client, member: Member, scan: Scan, check: str = "exposed-git", **changes: str) -> HttpResponse:
+def mute(client: Client, member: Member, scan: Scan, check: str = "exposed-git", **changes: str) -> ClientResponse:
     values = {"what": "all", "path_prefix": "", "reason": REASON, "until": until()}
     return client.post(f"{mutes_of(member)}new?scan={scan.id}&check={check}", values | changes)
 
 
-def apart(response: HttpResponse) -> list[str]:
+def apart(response: ClientResponse) -> list[str]:
     """Return the titles of the findings in the section "Muted"."""
-    return page_of(response).xpath('//section[@aria-labelledby="muted"]//h4/text()')
+    return strings(page_of(response), '//section[@aria-labelledby="muted"]//h4/text()')
 
 
-def solid(response: HttpResponse) -> str:
+def solid(response: ClientResponse) -> str:
     """Return the page's text without spaces, because addresses may break anywhere."""
     return text_of(response).replace(" ", "")
 
 
-def in_categories(response: HttpResponse) -> list[str]:
-    return page_of(response).xpath(
-        '//section[starts-with(@aria-labelledby, "category")]//li[@class="check is-fail"]//h4/text()'
+def in_categories(response: ClientResponse) -> list[str]:
+    return strings(
+        page_of(response), '//section[starts-with(@aria-labelledby, "category")]//li[@class="check is-fail"]//h4/text()'
     )
 
 

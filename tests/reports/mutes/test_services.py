@@ -34,7 +34,8 @@ PLACE = fingerprint("hsts")
 
 
 def asked_for(**changed: Any) -> MuteRequest:
-    return MuteRequest.of(**{"check": "hsts", "host": "example.com", "reason": REASON, "now": timezone.now()} | changed)
+    usual: dict[str, Any] = {"check": "hsts", "host": "example.com", "reason": REASON, "now": timezone.now()}
+    return MuteRequest.of(**usual | changed)
 
 
 def is_muted(member: Member, url: str = URL, after: timedelta = timedelta()) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 from website_scan.catalogue import checks
-from website_scan.findings import ScanType
+from website_scan.document import ExportedFinding, ExportedPass
+from website_scan.findings import EvidenceItem, ScanType
 from website_scan.json_types import GRADES as LETTERS
 from website_scan.report.explanations import ADVICE, CATEGORIES, GRADES, advice, category_meaning, grade_meaning
 from website_scan.report.metrics import METRICS, metrics
+from website_scan.result import CheckStatus
 
 
 def test_every_grade_of_every_type_has_its_meaning() -> None:
@@ -36,9 +39,14 @@ def test_figures_come_from_checks_that_exist() -> None:
     assert set(METRICS) <= {check.id for check in checks(ScanType.PERFORMANCE)}
 
 
+def check_of(status: CheckStatus, *evidence: EvidenceItem) -> ExportedFinding | ExportedPass:
+    """Return as much of a check as figures are read from."""
+    return cast("ExportedFinding | ExportedPass", {"status": status, "evidence": list(evidence)})
+
+
 def test_figures_are_written_with_their_units() -> None:
-    def measured(median: object, status: str = "pass") -> dict[str, object]:
-        return {"status": status, "evidence": [{"median": median}]}
+    def measured(median: float | None, status: CheckStatus = "pass") -> ExportedFinding | ExportedPass:
+        return check_of(status, {"median": median})
 
     found = metrics(
         {"lcp": measured(2.449, "warn"), "tbt": measured(1.2345, "fail"), "cls": measured(0.1), "fcp": measured(None)}
@@ -49,14 +57,14 @@ def test_figures_are_written_with_their_units() -> None:
         ("0.1", "", "Good"),
     ]
     assert [each.anchor for each in found] == ["check-lcp", "check-tbt", "check-cls"]
-    assert metrics({"lcp": {"status": "pass", "evidence": []}}) == ()
+    assert metrics({"lcp": check_of("pass")}) == ()
 
 
 def test_a_figure_on_which_the_loads_do_not_agree_shows_both_ends() -> None:
-    figures = {"median": 1.5, "least": 1.2, "largest": 1.94, "loads": 3}
-    (shown,) = metrics({"fcp": {"status": "pass", "evidence": [figures | {"stable": False}]}})
+    figures: dict[str, float] = {"median": 1.5, "least": 1.2, "largest": 1.94, "loads": 3}
+    (shown,) = metrics({"fcp": check_of("pass", figures | {"stable": False})})
     assert shown.spread == "1.2 to 1.9 s in 3 loads"
-    (shown,) = metrics({"fcp": {"status": "pass", "evidence": [figures | {"stable": True}]}})
+    (shown,) = metrics({"fcp": check_of("pass", figures | {"stable": True})})
     assert shown.spread == ""
-    (kept,) = metrics({"fcp": {"status": "pass", "evidence": [figures]}})  # of an older report
+    (kept,) = metrics({"fcp": check_of("pass", figures)})  # of an older report
     assert kept.spread == ""

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from django.http import HttpResponse
 
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
+from tests.responses import ClientResponse
 from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.catalogue import checks
+from website_scan.document import ExportedFinding
 from website_scan.findings import HIGH, LOW, ScanType
 from website_scan.report.filters import Filter
 from website_scan.report.metrics import CONCERNED, METRICS
 from website_scan.result import CategoryResult, CheckResult
 
-CHECK: dict[str, Any] = {
+CHECK: ExportedFinding = {
     "id": "lcp",
     "name": "Largest contentful paint",
     "title": "Slow largest contentful paint",
@@ -25,6 +25,11 @@ CHECK: dict[str, Any] = {
     "severity": "critical",
     "message": "It shows after 6.3 s.",
     "fix": "Make it smaller.",
+    "why": "",
+    "references": [],
+    "points": 1.0,
+    "later": 1.0,
+    "holds": False,
     "evidence": [{"element": "img.Hero", "median": 6.3}],
 }
 
@@ -71,7 +76,7 @@ def test_what_metrics_depend_on_are_checks_of_performance() -> None:
     assert {metric for each in CONCERNED.values() for metric in each} == set(METRICS)
 
 
-def shown(response: HttpResponse) -> list[str]:
+def shown(response: ClientResponse) -> list[str]:
     """Return the checks that the page shows, in its order."""
     found = page_of(response).xpath("//li[contains(@class, 'check is-')][not(ancestor-or-self::*[@hidden])]/@id")
     return [each.removeprefix("check-") for each in found]

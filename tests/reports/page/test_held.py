@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from django.http import HttpResponse
-
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
+from tests.responses import ClientResponse
 from tests.world import Member, make_result, make_scan
 from website_scan import score_basis, scoring
 from website_scan.findings import CRITICAL, HIGH, LOW, Severity
@@ -47,15 +46,15 @@ def held_scan(home: Member, *checks: CheckResult) -> Scan:
     return scan
 
 
-def first(response: HttpResponse) -> list[str]:
+def first(response: ClientResponse) -> list[str]:
     return texts(response, "//ol[@class='first']/li")
 
 
-def caps(response: HttpResponse) -> list[str]:
+def caps(response: ClientResponse) -> list[str]:
     return texts(response, "//p[@class='cap']")
 
 
-def texts(response: HttpResponse, path: str) -> list[str]:
+def texts(response: ClientResponse, path: str) -> list[str]:
     return [" ".join(each.text_content().split()) for each in page_of(response).xpath(path)]
 
 

@@ -84,7 +84,7 @@ def test_the_first_report_of_a_page_says_so(home: Member) -> None:
 def change(scan: Scan, **changes: Any) -> None:
     """Change a stored export, as if the scan had found something else."""
     report = Report.objects.get(scan=scan)
-    document = report.document
+    document: Any = report.document
     statuses = changes.pop("statuses", {})
     for check in document["categories"][0]["checks"]:
         if check["id"] in statuses:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import cast
 
 import pytest
 from django.test import Client
@@ -14,19 +15,28 @@ from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person
 from tests.world import Member, make_result, make_scan
 from website_scan.browser.evidence import Box, BrowserLoad, Frame, Load, PagePicture
+from website_scan.document import ExportedFinding
 from website_scan.exhibits.pictures import MAX_CROPS, pictures
-from website_scan.findings import HIGH, ScanType
+from website_scan.findings import HIGH, EvidenceItem, ScanType
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, frame_of, illustrations_in_file, illustrations_of
 from website_scan.result import CheckResult, Pictures
+from website_scan.stored_data import PicturePlaces
 
-PLACES = {
+PLACES: PicturePlaces = {
     "of": "page",
     "size": [412, 2000],
     "crops": {"image-alt": {"0": [10, 1900, 60, 3000], "2": [400, 0, 12, 20]}},
-    "frames": [[0, [], 5], [340, ["First paint", "Largest paint"], 6]],
+    "frames": [(0, [], 5), (340, ["First paint", "Largest paint"], 6)],
 }
 FILM = b"firstsecond"
-CHECK = {"id": "image-alt", "evidence": [{"selector": "#<b>"}, {"selector": "img"}, {"selector": "i"}]}
+
+
+def finding_at(*places: EvidenceItem) -> ExportedFinding:
+    """Return as much of a finding as its pictures are found by."""
+    return cast("ExportedFinding", {"id": "image-alt", "evidence": list(places)})
+
+
+CHECK = finding_at({"selector": "#<b>"}, {"selector": "img"}, {"selector": "i"})
 
 
 def check_result(selectors: list[str], id: str = "image-alt") -> CheckResult:
@@ -95,7 +105,7 @@ def test_a_piece_has_something_around_it_and_stays_within_the_picture() -> None:
 
 
 def test_an_element_that_is_named_twice_is_shown_once() -> None:
-    twice = CHECK | {"evidence": [{"selector": "i"}, {}, {"selector": "i"}]}
+    twice = finding_at({"selector": "i"}, {}, {"selector": "i"})
     shown = illustrations_of(PLACES, screenshot="/s", page="/p", frame=str)
     assert sorted(shown.crops(twice)) == [0]
 
@@ -117,7 +127,7 @@ def pictured(member: Member) -> Scan:
     scan = make_scan(member, type="performance")
     claim = claim_scan(scan.id)
     assert claim is not None
-    assert finish_scan(claim, make_result(scan, pictures=Pictures(b"RIFF....WEBP", FILM, PLACES | {"crops": {}})))
+    assert finish_scan(claim, make_result(scan, pictures=Pictures(b"RIFF....WEBP", FILM, {**PLACES, "crops": {}})))
     return scan
 
 

@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from reports.models import Report
 from reports.page.steps import NAMES
@@ -116,7 +117,7 @@ def test_a_report_that_was_deleted_early_reads_as_expired(home: Member) -> None:
 
 @pytest.mark.parametrize("status", ["queued", "failed", "completed"])
 def test_pages_without_a_report_ask_the_database_little(
-    home: Member, status: str, django_assert_max_num_queries
+    home: Member, status: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     scan = make_scan(home, status="queued", created_at=timezone.now() - timedelta(days=status == "completed" and 31))
     client = person(home.organization)

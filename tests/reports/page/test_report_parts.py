@@ -13,7 +13,7 @@ from tests.reports.people import page_of, person, text_of
 from tests.world import Member, make_result, make_scan
 from website_scan.findings import CRITICAL, HIGH, LOW
 from website_scan.report.report_page import report_page
-from website_scan.result import CategoryResult, CheckResult, SkippedCheck
+from website_scan.result import CategoryResult, CheckResult, CheckStatus, SkippedCheck
 
 
 def shown(member: Member, **columns: Any) -> Any:
@@ -156,7 +156,7 @@ def test_ids_are_unique(home: Member) -> None:
 
 def test_a_report_of_an_older_catalogue_is_shown_as_it_is() -> None:
     """Texts for unknown grades and categories are empty, and missing data is no error."""
-    document = {
+    document: Any = {
         "type": "security",
         "grade": "E",
         "score": 1,
@@ -177,20 +177,20 @@ def test_a_report_of_an_older_catalogue_is_shown_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("points", "score", "statuses", "told"),
     [
-        (2.0, 0, "fail pass", "0 of 100 (2% of the score)"),
-        (9.0, 0, "fail pass", "0 of 100"),
-        (1.0, 60, "fail pass", "60 of 100"),
-        (0.5, 0, "fail fail", "0 of 100"),
-        (0.5, 0, "fail warn", "0 of 100"),
-        (0.0, 0, "fail pass", "0 of 100"),  # the category's share of the score is not known
+        (2.0, 0, ("fail", "pass"), "0 of 100 (2% of the score)"),
+        (9.0, 0, ("fail", "pass"), "0 of 100"),
+        (1.0, 60, ("fail", "pass"), "60 of 100"),
+        (0.5, 0, ("fail", "fail"), "0 of 100"),
+        (0.5, 0, ("fail", "warn"), "0 of 100"),
+        (0.0, 0, ("fail", "pass"), "0 of 100"),  # the category's share of the score is not known
     ],
 )
 def test_a_lone_failure_that_hardly_counts_alarms_nobody(
-    home: Member, points: float, score: int, statuses: str, told: str
+    home: Member, points: float, score: int, statuses: tuple[CheckStatus, ...], told: str
 ) -> None:
     checks = [
-        CheckResult(f"c{n}", "C", "C", status, LOW, None if status == "pass" else LOW, "M.", points=points)
-        for n, status in enumerate(statuses.split())
+        CheckResult(f"c{n}", "C", "C", status, None if status == "pass" else LOW, LOW, "M.", points=points)
+        for n, status in enumerate(statuses)
     ]
     (category_of_them,) = category(*checks)
     page = page_of(shown(home, categories=(replace(category_of_them, score=score),), score=90))

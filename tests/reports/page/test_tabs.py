@@ -5,25 +5,25 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
-from lxml import html
 
 from reports.models import Report
 from scans.models import Scan
 from sites.models import Audit
 from tests.furnished_audits import look_at, make_audit, make_pages
+from tests.page_reading import page_of
 from tests.reports.people import person, text_of
+from tests.responses import ClientResponse
 from tests.world import Member, finished_scan
 
 URL = "https://example.com/"
 FORM = "/o/home/scans/new?url=https%3A%2F%2Fexample.com%2F&type="
 
 
-def tabs(response: HttpResponse) -> dict[str, str]:
+def tabs(response: ClientResponse) -> dict[str, str]:
     """Return the links of the tabs by their text."""
-    links = html.fromstring(response.content.decode()).xpath("//nav[@class='report-tabs']//a")
+    links = page_of(response).xpath("//nav[@class='report-tabs']//a")
     return {" ".join(each.text_content().split()): each.get("href") for each in links}
 
 
@@ -47,7 +47,7 @@ def test_members_get_to_the_other_reports_of_the_visit(home: Member, scans: dict
         "Accessibility failed": f"/report/{scans['accessibility'].id}",
         f"SEO Grade {grades['seo']}": f"/report/{scans['seo'].id}",
     }
-    (current,) = html.fromstring(page.content.decode()).xpath("//nav[@class='report-tabs']//a[@aria-current]/@href")
+    (current,) = page_of(page).xpath("//nav[@class='report-tabs']//a[@aria-current]/@href")
     assert current == f"/report/{scans['security'].id}"
 
 
@@ -97,7 +97,7 @@ def test_a_report_has_one_time(home: Member) -> None:
         expires = timezone.now() + timedelta(days=30)
         Report.objects.filter(scan=scan).update(expires_at=expires)
     reader = person(home.organization, "viewer")
-    page = html.fromstring(reader.get(f"/report/{first.id}").content.decode())
+    page = page_of(reader.get(f"/report/{first.id}"))
     (head,) = page.xpath("//*[@class='report-title']//time/text()")
     assert head == "26 November 2026, 05:45:00 UTC"
     (newer,) = page.xpath("//p[@class='callout']//time/text()")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from django.core.cache import cache
 
@@ -120,8 +122,8 @@ def test_a_response_is_not_kept_longer_by_another_process(monkeypatch: pytest.Mo
     process().keep(KEY, Response("https://example.com/", 200, HTML, b"x"))
     now = [0.0]
     other = Answers(KEPT_BYTES, clock=lambda: now[0], shared=SharedAnswers("aud_1"))
-    moment = kept_answers.time.time()
-    monkeypatch.setattr(kept_answers.time, "time", lambda: moment + 200)
+    moment = time.time()
+    monkeypatch.setattr(time, "time", lambda: moment + 200)
     assert other.of_earlier_visit(KEY, Wish(10, verify=False))
     cache.clear()
     now[0] = 99

@@ -16,10 +16,10 @@ from scans.visits.sweeping import sweep_scans
 from tests.queries import counted
 from tests.world import Member, make_result, make_scan
 from website_scan.findings import ScanType
-from website_scan.result import Checked, Phase, Progress, ScanError
+from website_scan.result import Checked, Phase, Progress, ScanError, ScanResult
 
 
-def failed(scan: Scan, code: str):
+def failed(scan: Scan, code: str) -> ScanResult:
     return make_result(scan, "failed", score=None, grade=None, categories=(), error=ScanError(code, "Because."))
 
 

@@ -12,6 +12,7 @@ import pytest
 from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
+from pytest_django import Settings
 
 from scans.models import Scan
 from scans.visits.claims import PASSED_ON_AFTER_S, claim_next, finish_scan, wake_next
@@ -33,11 +34,11 @@ def queued(member: Member, count: int = 1, scan_type: str = "security") -> list[
 
 def taken(scan: Scan, worker: Worker = WORKER) -> Scan | None:
     claim = claim_next(scan.id, worker)
-    return claim and Scan.objects.get(id=claim.scan_id)
+    return Scan.objects.get(id=claim.scan_id) if claim else None
 
 
 @pytest.fixture(autouse=True)
-def _one_host_for_all(settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def _one_host_for_all(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_VISITS_PER_DOMAIN = 100
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: False)
     monkeypatch.setattr("scans.visits.claims.enqueue_later", lambda *_: None)
@@ -52,7 +53,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def with_browser(settings) -> None:
+def with_browser(settings: Settings) -> None:
     settings.SCAN_BROWSER = "auto"
 
 
@@ -160,7 +161,7 @@ def test_a_claim_sends_no_message_while_one_waits(
 
 
 def test_nobody_asks_for_visits_whose_domain_is_at_its_limit(
-    home: Member, sent: list[str], settings, monkeypatch: pytest.MonkeyPatch
+    home: Member, sent: list[str], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The end of a visit to the domain sends a message, so that no place has to ask again and again."""
     later: list[str] = []
@@ -350,7 +351,7 @@ def test_scans_of_a_visit_are_one_in_the_queue(home: Member) -> None:
 
 
 def test_no_host_is_visited_more_often_at_once_than_it_may_be(
-    home: Member, stranger: Member, settings, monkeypatch: pytest.MonkeyPatch
+    home: Member, stranger: Member, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.SCAN_VISITS_PER_DOMAIN = 2
     worker = Worker("one", 8)
@@ -372,7 +373,7 @@ def test_no_host_is_visited_more_often_at_once_than_it_may_be(
     assert taken(theirs[0], worker) is None
 
 
-def test_pages_of_audits_leave_the_last_place_at_a_host(home: Member, stranger: Member, settings) -> None:
+def test_pages_of_audits_leave_the_last_place_at_a_host(home: Member, stranger: Member, settings: Settings) -> None:
     settings.SCAN_VISITS_PER_DOMAIN = 3
     pages = background(home, 4)
     worker = Worker("one", 8)

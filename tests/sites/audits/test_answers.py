@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from webhooks.models import Event
 from website_scan.result import AppliedCap, ScanError, SkippedCheck
 
 FAILED = ScanError("TARGET_STATUS", "The page answers with status 404.")
-NOT_JUDGED = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}
+NOT_JUDGED: dict[str, Any] = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def test_the_log_of_a_receiver_links_the_audit(home: Member, receiver: Webhook) 
 
 @pytest.mark.parametrize("kind", [EventKind.AUDIT_COMPLETED, EventKind.AUDIT_FAILED])
 def test_a_test_event_looks_like_a_real_one(home: Member, receiver: Webhook, kind: EventKind) -> None:
-    columns = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}
+    columns: dict[str, Any] = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}
     created(home, {"pages": pages(1), "types": ["security", "seo"]})
     assert visit(home, **(columns if kind is EventKind.AUDIT_FAILED else {}))
     real = body_of(Event.objects.get())

@@ -15,6 +15,7 @@ from accounts.models import Tier
 from sites.audits import exports
 from sites.audits.muting import AuditMutes
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
+from sites.models.audit import PageResult, SamplePage
 from tests.reports.sarif import assert_sarif
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.world import Member
@@ -30,7 +31,7 @@ def exported(member: Member, audit: dict[str, Any], export_format: str = "json")
     assert response.status_code == 200
     assert response["Content-Disposition"] == f'attachment; filename="{audit["id"]}.{export_format}"'
     assert "X-RateLimit-Limit" in response.headers
-    return response.getvalue().decode()
+    return str(response.getvalue().decode())
 
 
 def category(*checks: CheckResult) -> tuple[CategoryResult, ...]:
@@ -152,16 +153,18 @@ def huge(home: Member) -> Audit:
         completed_at=timezone.now(),
         totals={"seo": {"pages": PAGES, "sum": 70 * PAGES, "flawless": 0, "gaps": 0, "cap": None, "caps": {}}},
     )
-    result = {"seo": {"scan_id": "scan_" + "a" * 22, "status": "completed", "score": 70, "grade": "C"}}
+    of_seo: PageResult = {"scan_id": "scan_" + "a" * 22, "status": "completed", "score": 70, "grade": "C"}
     url = "https://example.com/" + "path/" * 15
     AuditPage.objects.bulk_create(
         (
-            AuditPage(audit=audit, position=number, url=f"{url}{number}", origin="o", status="done", results=result)
+            AuditPage(
+                audit=audit, position=number, url=f"{url}{number}", origin="o", status="done", results={"seo": of_seo}
+            )
             for number in range(PAGES)
         ),
         1000,
     )
-    samples = [{"url": f"{url}{number}", "scan_id": "scan_" + "a" * 22} for number in range(5)]
+    samples: list[SamplePage] = [{"url": f"{url}{number}", "scan_id": "scan_" + "a" * 22} for number in range(5)]
     findings = AuditFinding.objects.bulk_create(
         (
             AuditFinding(

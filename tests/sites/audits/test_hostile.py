@@ -20,7 +20,7 @@ from accounts.usage import month_of
 from infrastructure import leases
 from scans import tasks
 from scans.models import BlockedDomain, IdempotencyRecord, Scan
-from scans.visits import overload
+from scans.visits import claims, overload
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker, running_visits
 from scans.visits.sweeping import INTERRUPTED, sweep_scans
@@ -147,7 +147,7 @@ def test_a_key_of_an_audit_is_not_one_of_a_scan(home: Member, target: str) -> No
 
 def test_a_refused_audit_leaves_its_key_free(home: Member) -> None:
     assert home.api.post("/v1/audits", {"pages": []}, Idempotency_Key="k").status_code == 400
-    with mock.patch.object(services.Audit.objects, "create", side_effect=OperationalError):
+    with mock.patch.object(Audit.objects, "create", side_effect=OperationalError):
         assert home.api.post("/v1/audits", {"pages": pages(1)}, Idempotency_Key="k").status_code == 503
     assert not IdempotencyRecord.objects.exists()
     assert home.api.post("/v1/audits", {"pages": pages(1)}, Idempotency_Key="k").status_code == 202
@@ -206,7 +206,7 @@ def test_a_database_that_is_away_at_the_end_of_a_visit_loses_nothing(
     # Replace the connection with a mock: the real one holds the test's transaction and must not be closed.
     monkeypatch.setattr(tasks, "connection", mock.Mock())
     monkeypatch.setattr(leases, "connection", mock.Mock())
-    monkeypatch.setattr(tasks.claims, "finish_scan", finish)
+    monkeypatch.setattr(claims, "finish_scan", finish)
     with mock.patch.object(release, "release_pages", side_effect=OperationalError("away again")):
         tasks.run_scan(scan.id)
     scan.refresh_from_db()

@@ -6,10 +6,11 @@ import gzip
 import resource
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from ipaddress import ip_network
 
 import pytest
+from pytest_django import Settings
 
 from accounts.models import MonthlyUsage, Tier
 from scans import tasks
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 
 @pytest.fixture
-def owner(settings, monkeypatch: pytest.MonkeyPatch) -> Member:
+def owner(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Member:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
     monkeypatch.setattr(tasks, "browser", lambda: None)
     member = member_of("Owner", "business")
@@ -115,7 +116,9 @@ def forbidden() -> Mapping[str, Route]:
         (forbidden, "failed", "robots.txt"),
     ],
 )
-def test_it_ends_and_little_is_asked(owner: Member, routes, status: str, said: str) -> None:
+def test_it_ends_and_little_is_asked(
+    owner: Member, routes: Callable[[], Mapping[str, Route]], status: str, said: str
+) -> None:
     with Site(routes()) as site:
         before_mib = most_mib()
         began = time.monotonic()

@@ -8,6 +8,7 @@ from ipaddress import ip_network
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
 from accounts.models import REPORTS_KEPT_DAYS
 from scans.credentials import forget
@@ -25,7 +26,7 @@ NAMES = {"headers": ["X-Preview"], "basic_auth": False, "cookies": ["sid"]}
 
 
 @pytest.fixture
-def site(settings) -> Iterator[Site]:
+def site(settings: Settings) -> Iterator[Site]:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
 
     def page(request: Request) -> Answer:

@@ -15,6 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 from reports.mutes.services import active_mutes
 from sites.audits.muting import AuditMutes
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
+from sites.models.audit import SamplePage
 from tests.reports.people import page_of, person, text_of
 from tests.reports.sarif import assert_sarif
 from tests.world import Member, make_scan
@@ -49,7 +50,7 @@ def audit_of(member: Member, *urls: str, kind: str = "site") -> Audit:
 def found(audit: Audit, check: str, *urls: str, pages: int = 0, places: tuple[str, ...] = ("",)) -> AuditFinding:
     """Create a finding with places that are all on these sample pages; `pages` is the number of all affected pages."""
     scan = make_scan(Member(audit.organization, None, "", None))  # type: ignore[arg-type]  # a scan needs no key
-    samples = [{"url": url, "scan_id": scan.id} for url in urls]
+    samples: list[SamplePage] = [{"url": url, "scan_id": scan.id} for url in urls]
     finding = AuditFinding.objects.create(
         audit=audit,
         type="security",
@@ -207,11 +208,11 @@ def test_sarif_suppresses_what_is_muted_everywhere(home: Member) -> None:
         "csp-present": [],
     }
     # CSV has no column for mutes.
-    raw = b"".join(home.api.get(f"/v1/audits/{audit.id}/export?format=csv")).decode()  # type: ignore[arg-type]
+    raw = b"".join(home.api.get(f"/v1/audits/{audit.id}/export?format=csv")).decode()
     assert "muted" not in next(csv.reader(io.StringIO(raw)))
 
 
 def document_of(member: Member, address: str) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(b"".join(member.api.get(address)))  # type: ignore[arg-type]  # streamed
+    document: dict[str, Any] = json.loads(b"".join(member.api.get(address)))
     assert_sarif(document)
     return document

@@ -262,7 +262,7 @@ rows = st.lists(
 @given(found=rows)
 def test_any_findings_are_in_the_order_of_need(home: Member, found: list[dict[str, Any]]) -> None:
     Tier.objects.update(requests_per_minute=1_000_000)
-    total = {"pages": 3, "sum": 150, "flawless": 0, "gaps": 0, "cap": None, "caps": {}}
+    total: Any = {"pages": 3, "sum": 150, "flawless": 0, "gaps": 0, "cap": None, "caps": {}}
     totals = {"security": total, "seo": total}
     audit = make_audit(home, kind="site", types=["security", "seo"], totals=totals)
     AuditFinding.objects.bulk_create(
@@ -288,7 +288,7 @@ def test_any_findings_are_in_the_order_of_need(home: Member, found: list[dict[st
 
 def test_types_are_compared_by_what_their_own_scores_win(home: Member) -> None:
     """A type whose scans mostly failed has few pages, on which a finding may weigh more."""
-    totals = {
+    totals: dict[str, Any] = {
         "security": {"pages": 10, "sum": 500, "flawless": 0, "gaps": 0, "cap": None, "caps": {}},
         "seo": {"pages": 1, "sum": 50, "flawless": 0, "gaps": 0, "cap": None, "caps": {}},
     }

@@ -6,6 +6,7 @@ import random
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -46,7 +47,7 @@ def visit(worker: str, chance: random.Random | None = None) -> bool:
     if claim is None:
         return False
     scans = {ScanType(each.type): each for each in Scan.objects.of_visit(claim.scan_id)}
-    columns = {}
+    columns: dict[str, Any] = {}
     if chance is not None and chance.random() < 0.3:
         columns = {"status": "failed", "score": None, "grade": None, "categories": (), "error": OURS}
     # The claim is lost if the organization was closed.

@@ -36,11 +36,13 @@ def ended(home: Member) -> Audit:
 
 
 def age(audit: Audit, by: timedelta) -> None:
+    assert audit.released_at is not None
     Audit.objects.filter(id=audit.id).update(created_at=audit.created_at - by, released_at=audit.released_at - by)
 
 
 def test_an_audit_is_kept_as_long_as_the_last_of_its_reports(home: Member, ended: Audit) -> None:
     newest = Report.objects.latest("expires_at")
+    assert ended.released_at is not None
     assert newest.expires_at == ended.released_at + RETENTION
     age(ended, RETENTION - timedelta(minutes=5))
     assert shown(home, {"id": ended.id})["status"] == "completed"

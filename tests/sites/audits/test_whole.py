@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 
 import pytest
+from pytest_django import Settings
 
 from accounts.models import Tier
 from reports.models import Report
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 
 @pytest.fixture
-def owner(settings, monkeypatch: pytest.MonkeyPatch) -> Member:
+def owner(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Member:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
     monkeypatch.setattr(tasks, "browser", lambda: None)
     member = member_of("Owner", "business")

@@ -18,6 +18,7 @@ from scans.models import Scan
 from sites.badges import services, views
 from sites.badges.drawing import draw, text_width
 from sites.models import Badge, Monitor, MonitorRun
+from sites.models.documents import RunScore
 from tests.furnished_monitors import make_monitor
 from tests.page_reading import browser_of, page_of
 from tests.queries import counted
@@ -74,7 +75,10 @@ def test_it_says_of_which_day_its_grades_are(home: Member) -> None:
     assert words(Client().get(f"/badge/{page.id}.svg?type=security")) == ["Security", "C 71", "24 Oct 2026"]
 
     monitor = make_monitor(home, types=["seo"], scores={"seo": {"score": 100, "grade": "A+"}})
-    for age, scores in ((1, {}), (2, {"seo": {"before": None, "score": 100, "grade": "A+"}}), (3, {"seo": {}})):
+    scored: RunScore = {"before": None, "score": 100, "grade": "A+"}
+    unscored: Any = {}
+    runs: tuple[tuple[int, dict[str, RunScore]], ...] = ((1, {}), (2, {"seo": scored}), (3, {"seo": unscored}))
+    for age, scores in runs:
         due = at - timedelta(days=age)
         MonitorRun.objects.create(monitor=monitor, due_at=due, not_before=due, ended_at=due, scores=scores)
     of_monitor = Badge.objects.create(organization=home.organization, monitor=monitor)

@@ -15,6 +15,7 @@ from infrastructure.api.scopes import Scope
 from scans.models import IdempotencyRecord
 from sites.lists import services
 from sites.models import ListCount, ListEntry, ListResult, ListRun, ListShare, SiteList
+from sites.models.site_list import ListCounts
 from sites.recipients import warning_of
 from tests.queries import counted
 from tests.sites.lists.cast import make_entries, make_entry, make_list
@@ -228,6 +229,7 @@ def test_an_entry_shows_its_latest_result(home: Member) -> None:
 def test_a_deleted_list_takes_all_of_it_along(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "ERASED_AT_ONCE", 1)
     site_list, other = make_list(home), make_list(home)
+    nothing: ListCounts = {"sites": 0, "judged": 0, "scores": {}, "grades": {}, "checks": {}}
     for each in (site_list, other):
         run = ListRun.objects.create(site_list=each, types=["seo"], pages_per_entry=1, window_hours=0, entries=1)
         entry = make_entry(each)
@@ -235,7 +237,7 @@ def test_a_deleted_list_takes_all_of_it_along(home: Member, monkeypatch: pytest.
             site_list=each, run=run, entry=entry, starts_at=timezone.now(), url=entry.url
         )
         ListEntry.objects.filter(id=entry.id).update(result=result)
-        ListCount.objects.create(run=run, data={})
+        ListCount.objects.create(run=run, data=nothing)
         ListShare.objects.create(site_list=each, run=run)
     services.delete_list(caller=key_caller(home.organization.id), list_id=site_list.id)
     models = (SiteList, ListRun, ListEntry, ListResult, ListCount, ListShare)

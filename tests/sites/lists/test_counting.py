@@ -10,6 +10,7 @@ from unittest import mock
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from scans.models import Scan
 from sites.audits.release import release_pages
@@ -226,10 +227,10 @@ def test_a_count_waits_for_nobody_who_holds_an_entry() -> None:
 
 
 def test_a_run_of_many_statements_does_not_grow_with_its_size(
-    owner: Member, django_assert_max_num_queries: object
+    owner: Member, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     run = ended_run(owner, counting.AT_ONCE - 1)
-    with django_assert_max_num_queries(40):  # type: ignore[operator]
+    with django_assert_max_num_queries(40):
         counting.count_results(run.id)
 
 

@@ -126,7 +126,8 @@ def test_cursors_lead_through_all_entries_and_back(home: Member, sort: str) -> N
     )
     whole = page(home, site_list, sort=sort, limit=100)["entries"]
     assert len({each["id"] for each in whole}) == 29
-    pages, cursor = [], {}
+    pages: list[Any] = []
+    cursor: dict[str, Any] = {}
     while True:
         answer = page(home, site_list, sort=sort, limit=7, **cursor)
         assert (answer["total"], answer["limit"]) == (29, 7)

@@ -13,6 +13,7 @@ from accounts.keys.services import create_api_key
 from accounts.models import Tier
 from infrastructure.api.scopes import Scope
 from sites.models import ListCount, ListResult, ListRun, SiteList
+from sites.models.site_list import ListCounts
 from tests.sites.lists.cast import make_entry, make_list
 from tests.world import Api, Member
 
@@ -46,8 +47,14 @@ def make_snapshot(site_list: SiteList, *, failed: int, age: timedelta = timedelt
         statuses="f" if failed else "p",
     )
     for tag in ("", "north"):
-        data = {"sites": 1, "judged": 1, "scores": {"seo": {str(score): 1}}, "grades": {"seo": {"B": 1}}}
-        ListCount.objects.create(run=run, tag=tag, data=data | {"checks": {"title": [failed, 0, 1 - failed]}})
+        data: ListCounts = {
+            "sites": 1,
+            "judged": 1,
+            "scores": {"seo": {str(score): 1}},
+            "grades": {"seo": {"B": 1}},
+            "checks": {"title": [failed, 0, 1 - failed]},
+        }
+        ListCount.objects.create(run=run, tag=tag, data=data)
     return run
 
 

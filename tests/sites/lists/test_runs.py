@@ -10,6 +10,7 @@ from unittest import mock
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
+from pytest_django import DjangoCaptureOnCommitCallbacks
 
 from accounts.closing.services import organization_closed
 from accounts.models import ActivityEvent, MonthlyUsage, Organization, Tier
@@ -132,7 +133,7 @@ def test_few_audits_are_under_way_and_the_next_ones_follow_their_ends(owner: Mem
 
 
 def test_the_end_of_an_audit_wakes_the_next_start_and_the_count(
-    owner: Member, django_capture_on_commit_callbacks: object
+    owner: Member, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
     Tier.objects.update(concurrent_scans=1)
     towns, script = listed(owner, 3), Script(usual)
@@ -141,7 +142,7 @@ def test_the_end_of_an_audit_wakes_the_next_start_and_the_count(
     sent: list[tuple[str, str]] = []
     with (
         mock.patch("infrastructure.queue.enqueue", lambda task, row_id, queue=None: sent.append((task, row_id))),
-        django_capture_on_commit_callbacks(execute=True),  # type: ignore[operator]
+        django_capture_on_commit_callbacks(execute=True),
     ):
         script.visit(owner.organization.id)
     assert ("sites.tasks.start_entries", str(owner.organization.id)) in sent

@@ -15,7 +15,7 @@ from sites.monitors.changes import Compared, compare, is_down
 from sites.monitors.states import reduced, silent_checks
 from tests.website_scan.report.test_diff import STATES, document
 from website_scan.catalogue import measured_checks
-from website_scan.document import ReducedDocument
+from website_scan.document import ExportDocument, ReducedDocument
 from website_scan.findings import ScanType
 from website_scan.report.diff import diff
 
@@ -51,21 +51,21 @@ class Page:
 
 
 @given(REPORTS, REPORTS)
-def test_what_is_kept_of_reports_tells_the_same_changes(before: dict[str, Any], after: dict[str, Any]) -> None:
+def test_what_is_kept_of_reports_tells_the_same_changes(before: ExportDocument, after: ExportDocument) -> None:
     whole, kept = diff(before, after), diff(reduced(before, {}), reduced(after, {}))
     for name in ("new", "fixed", "worse", "better", "same", "not_compared", "same_rules", "same_browser"):
         assert getattr(whole, name) == getattr(kept, name)
 
 
 @given(REPORTS)
-def test_the_same_report_changes_nothing(found: dict[str, Any]) -> None:
+def test_the_same_report_changes_nothing(found: ExportDocument) -> None:
     known = reduced(found, {})
     assert compare(known, {}, known, is_partial=False, measured=frozenset("abc")) == Compared(known, {}, (), known)
 
 
 @given(st.lists(REPORTS, max_size=6), REPORTS, st.booleans())
 def test_a_report_that_goes_on_saying_the_same_is_known_at_last(
-    before: list[dict[str, Any]], last: dict[str, Any], is_partial: bool
+    before: list[ExportDocument], last: ExportDocument, is_partial: bool
 ) -> None:
     """With any history; except for findings on which the last report has no verdict."""
     known: ReducedDocument | None = None
@@ -73,6 +73,7 @@ def test_a_report_that_goes_on_saying_the_same_is_known_at_last(
     for each in [*before, *([last] * 12)]:
         found = compare(known, doubts, reduced(each, {}), is_partial=is_partial, measured=frozenset("ab"))
         known, doubts = found.document, found.doubts
+    assert known is not None
     left = diff(known, reduced(last, {}))
     assert [found.changes, left.new, left.fixed, left.worse, left.better] == [()] * 5
     assert set(doubts.get("checks", ())) <= silent_checks(reduced(last, {}))
@@ -153,7 +154,7 @@ def test_a_finding_that_did_not_apply_for_once_is_the_same_finding() -> None:
 
 def test_a_run_without_a_browser_says_nothing_and_a_second_one_begins_anew() -> None:
     page = Page()
-    with_browser = {"browser": "Chromium 150.0"}
+    with_browser: dict[str, Any] = {"browser": "Chromium 150.0"}
     page.look({"a": "pass", "b": "fail"}, **with_browser)
     assert page.look({"a": "fail", "b": "omitted"}) == []
     assert page.look({"a": "pass", "b": "fail", "c": "fail"}, **with_browser) == ["new c"]
@@ -198,7 +199,9 @@ def test_a_page_is_down_when_it_answers_with_an_error_as_it_did_not(
 
 def test_a_report_that_differs_in_figures_alone_changes_no_row() -> None:
     known, now = report({"a": "fail"}), report({"a": "fail"})
-    now["categories"][0]["checks"][0]["message"] = "After 312 ms."
+    (check,) = now["categories"][0]["checks"]
+    assert check["status"] == "fail"
+    check["message"] = "After 312 ms."
     assert compare(known, {}, now, is_partial=False, measured=frozenset()).document == known
 
 

@@ -9,6 +9,7 @@ import pytest
 from accounts.mailing.topics import digest_of
 from accounts.models import Mail, Membership, User
 from sites.models import MonitorRun
+from sites.models.documents import RunScore
 from sites.monitors.notices import post_digests
 from tests.furnished_monitors import finding, news
 from tests.sites.monitors.cast import make_monitor
@@ -27,7 +28,7 @@ def ann(home: Member) -> User:
 
 def run(monitor_id: str, days_ago: int, before: int, new: int, more: int = 0) -> None:
     due_at = MONDAY - timedelta(days=days_ago)
-    scores = {"seo": {"before": before, "score": before - 1, "grade": "B"}}
+    scores: dict[str, RunScore] = {"seo": {"before": before, "score": before - 1, "grade": "B"}}
     changes = news(new=[finding("Slow")] * new, fixed=[finding("Pale")], more=more)
     MonitorRun.objects.create(
         monitor_id=monitor_id, due_at=due_at, not_before=due_at, status="done", scores=scores, news=changes

@@ -6,13 +6,14 @@ import os
 import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from django.utils import timezone
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Request
 
 from accounts.mailing import outbox
 from accounts.models import Mail, Membership, User
@@ -25,7 +26,8 @@ from tests.world import Member, person_of
 
 BASE = "http://localhost:8000"
 OUTAGE = {"since": "2026-11-21T07:15:00Z", "down_since": "2026-11-21T07:15:00Z", "recovered_at": "2026-11-21T09:00:00Z"}
-THEMES, WIDTHS = ("light", "dark"), (390, 700)
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+WIDTHS = (390, 700)
 
 
 @pytest.fixture
@@ -43,7 +45,8 @@ def run_of(monitor: Monitor) -> MonitorRun:
     return MonitorRun.objects.create(monitor=monitor, due_at=now, not_before=now)
 
 
-def data_of(monitor: Monitor, **given: Any) -> dict[str, Any]:
+def data_of(monitor: Monitor, **given: Any) -> Any:
+    """Return the data of any event of a monitor: each mail reads its own part of it."""
     usual = {
         "monitor_id": monitor.id,
         "name": monitor.name,
@@ -95,6 +98,10 @@ def finding(title: str, severity: str, pages_affected: int = 1, **given: Any) ->
 
 
 CERTIFICATE = {"host": "example.com", "expires_at": "2026-12-01T00:00:00Z", "days_left": 10}
+
+
+def note_request(asked: list[str], request: Request) -> None:
+    asked.append(request.url)
 
 
 def test_what_changed_is_told_once_to_each_with_both_reports(home: Member, monitor: Monitor) -> None:
@@ -255,7 +262,8 @@ def everything(home: Member, monitor: Monitor, ann: User) -> Mapping[str, str]:
     notices.post_recovered(monitor, data_of(monitor))
     notices.post_paused(monitor, timezone.now())
     Membership.objects.filter(user=ann).update(weekly_digest=True)
-    monitor.scores = {"security": {"score": 80, "grade": "B"}, "seo": {"score": None, "grade": None}}
+    scores: Any = {"security": {"score": 80, "grade": "B"}, "seo": {"score": None, "grade": None}}
+    monitor.scores = scores
     monitor.failing_since = monitor.certificate_expires_at = timezone.now()
     monitor.save()
     post_digests(timezone.now())
@@ -291,7 +299,7 @@ def test_every_mail_is_readable_in_both_themes_on_narrow_screens(
             for theme in THEMES:
                 page = chromium.new_page(color_scheme=theme)
                 asked: list[str] = []
-                page.on("request", lambda request, asked=asked: asked.append(request.url))
+                page.on("request", partial(note_request, asked))
                 page.set_content(html)
                 for width in WIDTHS:
                     page.set_viewport_size({"width": width, "height": 900})
@@ -369,7 +377,7 @@ def test_a_call_that_nobody_needs_is_not_made(monitor: Monitor, columns: dict[st
 def test_who_was_told_by_a_run_today_is_not_told_again(monitor: Monitor) -> None:
     now = timezone.now()
     certified(monitor, now, 2)
-    news = {"certificate": {"host": "example.com"}}
+    news: Any = {"certificate": {"host": "example.com"}}
     run = monitor.runs.create(due_at=now, not_before=now, status="done", ended_at=now, news=news)
     assert notices.post_certificates(now + timedelta(hours=1)) == 0
     run.news = {"certificate": None}

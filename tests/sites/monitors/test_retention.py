@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -18,8 +19,14 @@ pytestmark = pytest.mark.django_db
 
 def state(monitor: Monitor, days: int) -> None:
     at = timezone.now() - timedelta(days=days)
+    document: Any = {}
     MonitorState.objects.create(
-        monitor=monitor, page=f"{days}", url=f"https://example.com/{days}", type="seo", confirmed_at=at, document={}
+        monitor=monitor,
+        page=f"{days}",
+        url=f"https://example.com/{days}",
+        type="seo",
+        confirmed_at=at,
+        document=document,
     )
 
 

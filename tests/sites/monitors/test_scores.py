@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 
+from sites.models.documents import ScoreMemory
 from sites.monitors.scores import Run, scored
 
 
@@ -14,7 +14,7 @@ class Type:
     """Score history of a type, from one run to the next."""
 
     def __init__(self, *, is_measured: bool = False, drop: int | None = 5, below: int | None = None) -> None:
-        self.memory: dict[str, Any] = {}
+        self.memory: ScoreMemory = {}
         self.before: int | None = None
         self.is_measured, self.drop, self.below = is_measured, drop, below
 
@@ -37,7 +37,7 @@ def test_many_small_steps_are_a_drop() -> None:
 
 
 def test_the_score_before_a_drop_is_the_one_it_fell_from() -> None:
-    run, memory = Run(90, "A", "1", is_measured=False, has_gaps=False), {}
+    run = Run(90, "A", "1", is_measured=False, has_gaps=False)
     _, memory = scored(run, None, {}, drop=5, below=None)
     _, memory = scored(Run(87, "B", "1", is_measured=False, has_gaps=False), 90, memory, drop=5, below=None)
     found, _ = scored(Run(84, "B", "1", is_measured=False, has_gaps=False), 87, memory, drop=5, below=None)

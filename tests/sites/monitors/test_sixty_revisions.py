@@ -8,6 +8,7 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from accounts.models import Tier
 from scans import tasks
@@ -146,7 +147,7 @@ assert len(DAYS) == 60
 
 
 @pytest.fixture
-def owner(settings, monkeypatch: pytest.MonkeyPatch) -> Member:
+def owner(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Member:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
     monkeypatch.setattr(tasks, "browser", lambda: None)
     owner = member_of("Owner", "business")
@@ -164,7 +165,7 @@ def site() -> Iterator[tuple[Site, list[Revision]]]:
 @pytest.fixture
 def conditions(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return a function that changes the conditions of scans: measured times, missing evidence, other rules."""
-    probes, version = catalogue.probes(), judging.catalogue_version
+    probes, version = catalogue.probes(), catalogue.catalogue_version
     timing, exposure = probes[Timing], probes[Exposure]
 
     def fails(*_: object, **__: object) -> Exposure:

@@ -106,6 +106,9 @@ class Judged:
         found = self.of.get(urlsplit(scan.url).path, self.usual)
         if isinstance(found, ScanError):
             return failed_result(ScanType(scan.type), scan.url, datetime.now(UTC), found)
-        values = {"categories": (CategoryResult("things", "Things", 10, found, 71),), "facts": self.facts}
+        values: dict[str, Any] = {
+            "categories": (CategoryResult("things", "Things", 10, found, 71),),
+            "facts": self.facts,
+        }
         values |= {"score": self.scores.get(scan.type, 90), "grade": "A"}
         return make_result(scan, **values | self.columns)

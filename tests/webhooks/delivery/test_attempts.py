@@ -53,7 +53,7 @@ def test_the_failure_clock_starts_with_the_first_failure_and_a_success_resets_it
     assert (webhook.failing_since, webhook.failures, webhook.enabled) == (None, 0, True)
 
 
-def test_410_disables_at_once(home: Member, webhook: Webhook, receiver: Site, caplog) -> None:
+def test_410_disables_at_once(home: Member, webhook: Webhook, receiver: Site, caplog: pytest.LogCaptureFixture) -> None:
     finished_scan(home)
     fail(receiver, 410)
     with caplog.at_level(logging.WARNING):

@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
+from pytest_django import DjangoCaptureOnCommitCallbacks
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 
 from infrastructure import queue
@@ -48,6 +49,7 @@ def test_a_delivery_carries_the_stored_bytes_and_both_signatures(home: Member, r
     assert headers["content-type"] == "application/json"
     assert headers["webhook-id"] == event.id
     scan.refresh_from_db()
+    assert scan.completed_at is not None
     assert json.loads(request.body) == {
         "event": "scan.completed",
         "timestamp": scan.completed_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -153,7 +155,10 @@ def test_a_retry_after_postpones_the_next_attempt(home: Member, receiver: Site) 
 
 
 def test_the_end_of_a_scan_rings_once_when_it_is_committed(
-    home: Member, receiver: Site, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks
+    home: Member,
+    receiver: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     rung: list[tuple[str, str]] = []
     monkeypatch.setattr(queue, "enqueue", lambda task, row_id: rung.append((task, row_id)))

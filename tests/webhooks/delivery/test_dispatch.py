@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from django.db import DataError, OperationalError
+from django.db import DataError, OperationalError, connection
 from django.utils import timezone
 
+from infrastructure import queue
 from infrastructure.logging import Outage
 from infrastructure.postgresql import silence
 from tests.targets.server import Answer, Request, Site
 from tests.world import Member, finished_scan, register_webhook
 from webhooks import tasks
 from webhooks.delivery import attempts, dispatch, schedule
-from webhooks.delivery.claims import PER_RECEIVER
+from webhooks.delivery.claims import PER_RECEIVER, claim
 from webhooks.delivery.dispatch import Dispatcher
+from webhooks.delivery.sending import AttemptResult
 from webhooks.models import Attempt, Delivery, Webhook
 
 SHORT = (timedelta(milliseconds=150),) * 2
@@ -149,14 +152,19 @@ def failing_first(real: Callable[..., object], error: Exception, times: int = 1)
 
 @pytest.mark.parametrize("step", ["claim", "record", "next_due", "scan_policy"])
 def test_a_database_that_goes_away_is_waited_for(
-    step: str, home: Member, receiver: Site, impatient: None, monkeypatch: pytest.MonkeyPatch, caplog
+    step: str,
+    home: Member,
+    receiver: Site,
+    impatient: None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     monkeypatch.setattr(dispatch, "DATABASE_PAUSE_S", 0.01)
     monkeypatch.setattr(silence, "outage", Outage("PostgreSQL"))
     # Closing the connection would end the test's transaction.
-    monkeypatch.setattr(dispatch.connection, "close", lambda: None)
+    monkeypatch.setattr(connection, "close", lambda: None)
     monkeypatch.setattr(dispatch, step, failing_first(getattr(dispatch, step), OperationalError("gone"), 3))
     Dispatcher().deliver_due()
     assert caplog.text.count("PostgreSQL does not answer: gone") == 1
@@ -165,15 +173,17 @@ def test_a_database_that_goes_away_is_waited_for(
 
 
 def test_an_end_that_cannot_be_written_does_not_stand_in_the_way_of_others(
-    home: Member, receiver: Site, impatient: None, monkeypatch: pytest.MonkeyPatch, caplog
+    home: Member, receiver: Site, impatient: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     finished_scan(home)
-    bad = Delivery.objects.first().id
+    first = Delivery.objects.first()
+    assert first is not None
+    bad = first.id
     real = attempts.record
 
-    def picky(reports: list) -> None:
+    def picky(reports: Sequence[AttemptResult]) -> None:
         if any(each.claim.delivery_id == bad for each in reports):
             raise DataError("too odd")
         real(reports)
@@ -212,7 +222,7 @@ def test_after_its_time_a_process_hands_over_to_the_next(
     home: Member, receiver: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rung: list[tuple[str, str]] = []
-    monkeypatch.setattr(tasks.queue, "enqueue", lambda task, reason: rung.append((task, reason)))
+    monkeypatch.setattr(queue, "enqueue", lambda task, reason: rung.append((task, reason)))
     monkeypatch.setattr(tasks, "PROCESS_LIMIT_S", 0)
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
@@ -227,9 +237,9 @@ def test_half_of_the_threads_are_kept_from_webhooks_that_fail(
     monkeypatch.setattr(dispatch, "THREADS", 4)
     monkeypatch.setattr(dispatch, "FAILING_THREADS", 2)
     asked: list[tuple[int, int]] = []
-    real = dispatch.claim
+    real = claim
 
-    def noting(*, limit: int, failing_limit: int, **others: object) -> object:
+    def noting(*, limit: int, failing_limit: int, **others: Any) -> object:
         claims = real(limit=limit, failing_limit=failing_limit, **others)
         asked.append((limit, sum(each.is_failing for each in claims)))
         return claims

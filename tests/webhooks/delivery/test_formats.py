@@ -67,7 +67,8 @@ def changed(**data: Any) -> dict[str, Any]:
 
 
 def finding(title: str = "A finding", **given: Any) -> dict[str, Any]:
-    return event_of(EventKind.MONITOR_CHANGED)["data"]["new"][0] | {"title": title} | given
+    usual: dict[str, Any] = event_of(EventKind.MONITOR_CHANGED)["data"]["new"][0]
+    return usual | {"title": title} | given
 
 
 @pytest.mark.parametrize("kind", EventKind)
@@ -246,7 +247,8 @@ def test_the_format_is_chosen_over_the_api(home: Member, target: str) -> None:
     assert home.api.get(f"/api/webhooks/{plain['id']}").json()["format"] == "standard"
     chat = home.api.post("/api/webhooks", body | {"format": "slack"}).json()
     assert home.api.get(f"/api/webhooks/{chat['id']}").json()["format"] == "slack"
-    for wrong in ("Slack", "discord", "", None, 1, ["slack"], {}):
+    formats: tuple[object, ...] = ("Slack", "discord", "", None, 1, ["slack"], {})
+    for wrong in formats:
         for answer in (
             home.api.post("/api/webhooks", body | {"format": wrong}),
             home.api.patch(f"/api/webhooks/{chat['id']}", {"format": wrong}),

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from django.core import mail
+from django.core.mail import EmailMultiAlternatives
 from django.utils import timezone
 
 from accounts.mailing.sending import send_due
@@ -45,6 +46,7 @@ def test_owners_and_admins_are_told_once(home: Member, people: None, gone: Webho
     for text in (gone.id, gone.url, "410 Gone", "The receiver answered 410.", f"/api/webhooks/{gone.id}"):
         assert text in message.body
     assert "&" not in message.body
+    assert isinstance(message, EmailMultiAlternatives)
     html = str(message.alternatives[0][0])
     assert f"/o/home/webhooks/{gone.id}" in html
     assert "410 Gone" in html

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,9 +27,9 @@ def middle(low: float, high: float) -> float:
     return (low + high) / 2
 
 
-def after(attempt: int, status: int | None = 500, retry_after: str | None = None, **options: object) -> NextStep:
+def after(attempt: int, status: int | None = 500, retry_after: str | None = None, **options: Any) -> NextStep:
     given = {"uniform": middle} | options
-    return next_step(attempt=attempt, status=status, retry_after=retry_after, now=NOW, **given)  # type: ignore[arg-type]
+    return next_step(attempt=attempt, status=status, retry_after=retry_after, now=NOW, **given)
 
 
 def test_the_pauses_are_those_that_were_decided() -> None:

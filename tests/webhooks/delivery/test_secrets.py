@@ -12,6 +12,7 @@ import pytest
 from cryptography.fernet import InvalidToken
 from django.core.management import CommandError, call_command
 from django.utils import timezone
+from pytest_django import Settings
 
 from infrastructure import encryption
 from tests.command_line import ROOT, environment
@@ -23,7 +24,7 @@ from webhooks.models import FormerSecret, Webhook
 FIRST, SECOND = "first-key-" * 4, "second-key-" * 4
 
 
-def test_django_keys_are_the_default_and_stay_readable_behind_a_ring(settings) -> None:
+def test_django_keys_are_the_default_and_stay_readable_behind_a_ring(settings: Settings) -> None:
     before = encryption.encrypt("whsec_x")
     settings.ENCRYPTION_KEYS = [FIRST]
     assert encryption.decrypt(before) == "whsec_x"
@@ -34,14 +35,14 @@ def test_django_keys_are_the_default_and_stay_readable_behind_a_ring(settings) -
         encryption.decrypt(before)
 
 
-def test_a_former_secret_key_among_the_fallbacks_still_decrypts(settings) -> None:
+def test_a_former_secret_key_among_the_fallbacks_still_decrypts(settings: Settings) -> None:
     before = encryption.encrypt("whsec_x")
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another-" * 5
     assert encryption.decrypt(before) == "whsec_x"
 
 
-def test_the_first_key_encrypts_and_all_decrypt(settings) -> None:
+def test_the_first_key_encrypts_and_all_decrypt(settings: Settings) -> None:
     settings.ENCRYPTION_KEYS = [FIRST]
     old = encryption.encrypt("whsec_x")
     settings.ENCRYPTION_KEYS = [SECOND, FIRST]
@@ -59,7 +60,7 @@ def reencrypt() -> str:
     return output.getvalue()
 
 
-def test_after_reencryption_only_the_first_key_is_needed(home: Member, receiver: Site, settings) -> None:
+def test_after_reencryption_only_the_first_key_is_needed(home: Member, receiver: Site, settings: Settings) -> None:
     settings.ENCRYPTION_KEYS = [FIRST]
     webhook, secret = register_webhook(home, receiver.url)
     FormerSecret.objects.create(
@@ -69,11 +70,13 @@ def test_after_reencryption_only_the_first_key_is_needed(home: Member, receiver:
     assert reencrypt() == "2 secrets were encrypted anew.\n"
     assert reencrypt() == "0 secrets were encrypted anew.\n"
     settings.ENCRYPTION_KEYS = [SECOND]
-    assert encryption.decrypt(Webhook.objects.get().encrypted_secret) == secret
-    assert encryption.decrypt(FormerSecret.objects.get().encrypted_secret) == "whsec_former"
+    assert encryption.decrypt(bytes(Webhook.objects.get().encrypted_secret)) == secret
+    assert encryption.decrypt(bytes(FormerSecret.objects.get().encrypted_secret)) == "whsec_former"
 
 
-def test_reencryption_names_what_no_key_fits_and_does_the_rest(home: Member, receiver: Site, settings) -> None:
+def test_reencryption_names_what_no_key_fits_and_does_the_rest(
+    home: Member, receiver: Site, settings: Settings
+) -> None:
     settings.ENCRYPTION_KEYS = [FIRST]
     lost, _ = register_webhook(home, receiver.url)
     settings.ENCRYPTION_KEYS = [SECOND]
@@ -85,7 +88,7 @@ def test_reencryption_names_what_no_key_fits_and_does_the_rest(home: Member, rec
         call_command("reencrypt_secrets", stdout=StringIO(), stderr=output)
     assert lost.id in output.getvalue()
     settings.ENCRYPTION_KEYS = [FIRST]
-    assert encryption.decrypt(Webhook.objects.get(id=kept.id).encrypted_secret) == secret
+    assert encryption.decrypt(bytes(Webhook.objects.get(id=kept.id).encrypted_secret)) == secret
 
 
 def test_a_secret_that_cannot_be_read_is_our_fault_and_tried_again(

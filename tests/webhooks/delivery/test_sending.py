@@ -6,9 +6,12 @@ import itertools
 import socket
 import time
 import uuid
+from collections.abc import Callable
 from ipaddress import ip_network
+from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 
 from infrastructure import encryption
 from tests.targets.name_server import hosts, name_server
@@ -49,12 +52,12 @@ def answered(answer: Answer) -> AttemptResult:
 
 
 def test_a_name_that_became_private_gets_no_connection_and_is_logged_as_blocked(
-    home: Member, settings: object, monkeypatch: pytest.MonkeyPatch, tmp_path
+    home: Member, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The name resolves to a public address at registration, and to a private one at delivery (DNS rebinding)."""
     monkeypatch.setattr(resolver, "HOSTS_FILE", tmp_path / "none")
     with Site({"*": Answer("never")}) as site:
-        settings.SCAN_ALLOWED_PORTS = frozenset({site.port})  # type: ignore[attr-defined]
+        settings.SCAN_ALLOWED_PORTS = frozenset({site.port})
         with name_server(hosts({"hooks.example.com": ("93.184.215.14",)}), monkeypatch):
             webhook, _ = register_webhook(home, f"http://hooks.example.com:{site.port}/")
         finished_scan(home)
@@ -113,7 +116,9 @@ def dripping(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("converse", [never, dripping])
-def test_the_whole_attempt_has_its_time_and_no_more(converse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_whole_attempt_has_its_time_and_no_more(
+    converse: Callable[[socket.socket], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert sending.TIMEOUT_S == 10
     monkeypatch.setattr(sending, "TIMEOUT_S", 0.5)
     with Site(converse=converse) as site:

@@ -67,7 +67,7 @@ def figures(**others: Any) -> Vitals:
         "seen_lcp": 0.3,
     } | others
     rest: dict[str, Any] = {"script_s": 0.2, "main_thread_s": 0.4, "loads": 3, "is_complete": True}
-    named = {
+    named: dict[str, Any] = {
         name: figure(given.pop(name)) for name in ("fcp", "lcp", "cls", "tbt", "speed_index", "seen_fcp", "seen_lcp")
     }
-    return Vitals(**named, **(rest | given))  # type: ignore[arg-type]
+    return Vitals(**named, **(rest | given))

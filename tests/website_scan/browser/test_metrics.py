@@ -151,7 +151,8 @@ def _navigation(seen: Seen) -> Mapping[str, Any]:
 
 
 def traced_shift(seen: Seen) -> float:
-    return sum(each["args"]["data"]["weighted_score_delta"] for each in seen.trace if each["name"] == "LayoutShift")
+    shifts = (each["args"]["data"] for each in seen.trace if each["name"] == "LayoutShift")
+    return sum(float(each["weighted_score_delta"]) for each in shifts)
 
 
 def same(seconds: float) -> Any:
@@ -193,7 +194,8 @@ def test_work_before_the_paint_puts_it_off(seen: Mapping[str, Seen]) -> None:
     assert fcp_s >= 0.15
     largest = seen["text"].first.lcp
     assert largest is not None
-    assert (largest.selector, largest.url, largest.time_s) == ("#text", "", pytest.approx(fcp_s, abs=0.01))
+    assert (largest.selector, largest.url) == ("#text", "")
+    assert largest.time_s == pytest.approx(fcp_s, abs=0.01)
 
 
 @pytest.mark.parametrize(("name", "work_s"), [("late-text", 0.2), ("late-image", 0.12)])

@@ -100,7 +100,7 @@ class Action:
                 "GITHUB_STEP_SUMMARY": str(summary),
                 "RUNNER_TEMP": str(self.temporary),
             }
-            | variables,
+            | dict(variables),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

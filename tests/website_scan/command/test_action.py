@@ -89,7 +89,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Action:
     return Action(ROOT, runner)
 
 
-def arguments_of(action: Action, workspace: Path, **inputs: str) -> list[str]:
+def arguments_of(action: Action, workspace: Path, **inputs: Any) -> list[str]:
     """Return the arguments that the action gives to the command, but for those of its documents."""
     ran = action.run(workspace, browser="false", **inputs)
     assert ran.status == 0, ran.log

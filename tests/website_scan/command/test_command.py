@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.command_line import run, run_here, start
+from tests.command_line import run, run_here, start, start_with_errors_in
 from tests.operations.stack.processes import wait_until
 from tests.reports.sarif import assert_sarif
 from tests.targets.sample import sample_site
@@ -42,7 +42,10 @@ def hang_up(request: Request) -> None:
 
 
 def hang_up_on_other_origins(request: Request) -> Answer | None:
-    return hang_up(request) if request.header("Origin") else Answer("<!doctype html><title>Curt</title>")
+    if request.header("Origin"):
+        hang_up(request)
+        return None
+    return Answer("<!doctype html><title>Curt</title>")
 
 
 PAGE = "<!doctype html><html lang=en><title>{}</title><h1>Hello</h1>"
@@ -333,7 +336,7 @@ def test_progress_is_one_line_on_a_terminal_that_is_gone_at_the_end(site: Site) 
     master, terminal = pty.openpty()
     url = f"{site.url_as('localhost')}/"
     arguments = ("--type", "seo", "--format", "json", *LOOPBACK)
-    with start("scan", url, *arguments, errors=terminal, SCAN_CA_BUNDLE=str(site.ca_file)) as process:
+    with start_with_errors_in(terminal, "scan", url, *arguments, SCAN_CA_BUNDLE=str(site.ca_file)) as process:
         os.close(terminal)
         written = b"".join(iter(lambda: _read(master), b"")).decode()
         output, _ = process.communicate(timeout=60)

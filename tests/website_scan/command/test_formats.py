@@ -19,10 +19,11 @@ from selectolax.lexbor import LexborHTMLParser
 from tests.generated import description
 from tests.reports.sarif import assert_sarif
 from tests.website_scan.command.reports import failed, found, judged
+from website_scan.command.formats import WRITERS
 from website_scan.command.formats.markdown import code, escaped, link
 from website_scan.command.formats.text import colored, plain, text
 from website_scan.command.judged import IN_BASELINE, Gate, Judged, Outcome
-from website_scan.command.output import WRITERS, formatted
+from website_scan.command.output import formatted
 from website_scan.findings import ScanType, Severity
 from website_scan.repeats import REPEATS, Repeat
 from website_scan.report import markup
@@ -338,10 +339,10 @@ def test_html_is_one_file_that_loads_nothing() -> None:
     ]
     assert "URL_NOT_REACHABLE: Nobody answers." in tree.css("article")[2].text()
     assert "hsts is wrong" in tree.css("article")[0].text()
-    assert "1 is below 2" in tree.css_first("[aria-labelledby=gate]").text()
+    assert "1 is below 2" in tree.css("[aria-labelledby=gate]")[0].text()
     assert "This report is partial: 1 check could not run" in tree.css("article")[0].text()
     # Buttons that need a script are hidden where the policy allows no script.
-    assert tree.css_first("style").text().endswith("[data-copy] { display: none; }")
+    assert tree.css("style")[0].text().endswith("[data-copy] { display: none; }")
 
 
 def test_the_landmarks_of_several_reports_have_names_of_their_own() -> None:

@@ -22,9 +22,10 @@ from tests.generated import description
 from tests.reports.sarif import assert_sarif
 from tests.website_scan.command.hostile_page import PATH, hostile_site, reports_of
 from tests.website_scan.command.test_formats import CODE_QUALITY, OBEYED
+from website_scan.command.formats import WRITERS
 from website_scan.command.formats.text import text
 from website_scan.command.judged import Gate, Judged, Outcome
-from website_scan.command.output import WRITERS, formatted
+from website_scan.command.output import formatted
 from website_scan.document import checks_of
 from website_scan.findings import ScanType, Severity
 from website_scan.report.spreadsheets import FORMULA_STARTS

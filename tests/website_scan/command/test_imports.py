@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -45,7 +47,9 @@ UNUSUAL = Answer(
 )
 
 
-def loaded_by(folder: Path, *arguments: str, status: int = 0, **variables: str) -> set[str]:
+def loaded_by(
+    folder: Path, *arguments: str, status: int = 0, variables: Mapping[str, str] = MappingProxyType({})
+) -> set[str]:
     """Run the command in a process of its own. Returns the modules that it has loaded when it ends."""
     ran = subprocess.run(
         [sys.executable, "-c", RUN, folder / "loaded", *arguments],
@@ -77,8 +81,8 @@ def test_a_scan_of_a_usual_page_of_this_machine_loads_only_what_tries_its_tls(tm
 def test_a_scan_for_one_type_over_tls_loads_no_openssl_that_only_another_type_needs(tmp_path: Path) -> None:
     with Site({"/": USUAL}, certificate=Certificate.VALID) as site:
         variables = {"SCAN_CA_BUNDLE": str(site.ca_file)}
-        assert "OpenSSL" not in loaded_by(tmp_path, f"{site.url}/", "--type", "seo", **variables)
-        assert "OpenSSL" in loaded_by(tmp_path, f"{site.url}/", "--type", "security", **variables)
+        assert "OpenSSL" not in loaded_by(tmp_path, f"{site.url}/", "--type", "seo", variables=variables)
+        assert "OpenSSL" in loaded_by(tmp_path, f"{site.url}/", "--type", "security", variables=variables)
 
 
 def test_an_unusual_page_loads_what_it_needs(tmp_path: Path) -> None:

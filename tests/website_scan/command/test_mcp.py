@@ -20,6 +20,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import TextContent
 
 from tests.command_line import ROOT
 from tests.targets.server import Answer, Request, Site
@@ -66,6 +67,7 @@ async def called(client: Client, tool: str, **arguments: object) -> tuple[str, b
     """Call a tool. Returns its text, and whether it is an error."""
     result = await client.call_tool(tool, arguments)
     (content,) = result.content
+    assert isinstance(content, TextContent)
     assert len(content.text.encode()) <= LIMIT_BYTES
     return content.text, bool(result.is_error)
 

@@ -12,7 +12,6 @@ import pytest
 
 from tests.command_line import ROOT, run_here
 from tests.website_scan.command.reports import found, judged
-from website_scan.command import output
 from website_scan.command.arguments import Document, options_from
 from website_scan.command.errors import WrongUsage
 from website_scan.command.judged import Outcome
@@ -111,7 +110,7 @@ def test_a_file_is_the_old_one_until_the_new_one_is_whole(folder: Path, monkeypa
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(output.os, "fsync", full)
+        patch.setattr(os, "fsync", full)
         with pytest.raises(WrongUsage, match="report can't be written: No space left on device"):
             write(path, "new")
     assert path.read_text() == "old"

@@ -4,7 +4,7 @@ loopback."""
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from tests.targets.server import Site
 from website_scan.net.deadline import Deadline
@@ -18,7 +18,7 @@ PUBLIC6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
 class Names:
     """A resolver with fixed answers. A list of answers is given one by one; the last one repeats."""
 
-    def __init__(self, answers: Mapping[str, Sequence[str] | list[Sequence[str]]]) -> None:
+    def __init__(self, answers: Mapping[str, tuple[str, ...] | list[tuple[str, ...]]]) -> None:
         self._answers = dict(answers)
         self.asked: list[str] = []
 

@@ -175,7 +175,7 @@ def names(*literals: str) -> Names:
     return Names(
         {
             **{each: (each,) for each in ("127.0.0.1", CANARY, *literals)},
-            "rebind.example.com": [[PUBLIC], [CANARY]],
+            "rebind.example.com": [(PUBLIC,), (CANARY,)],
             "mixed.example.com": (PUBLIC, CANARY),
             "localhost": ("127.0.0.1",),
         }

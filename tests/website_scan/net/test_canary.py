@@ -7,7 +7,7 @@ is allowed. The service's own resolver resolves names, through a name server on 
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
@@ -45,7 +45,7 @@ UNGUARDED: tuple[IPNetwork, ...] = (ip_network("127.0.0.0/8"),)
 PATIENCE_S = 20.0
 
 # Every name or spelling leads to the canary; the rebinding name only after its first answer.
-NAMES: Mapping[str, Sequence[str] | list[Sequence[str]]] = {
+NAMES: Mapping[str, tuple[str, ...] | list[tuple[str, ...]]] = {
     "www.example.com": (SITE,),
     "inside.example.com": (CANARY,),
     "mixed.example.com": (SITE, CANARY),
@@ -282,7 +282,7 @@ def test_an_issuer_at_a_port_that_is_not_allowed_costs_no_check(tmp_path: Path) 
 
 
 @pytest.fixture
-def open_settings(world: World, settings: pytest_django.fixtures.SettingsWrapper) -> World:
+def open_settings(world: World, settings: pytest_django.Settings) -> World:
     """The world with its policy in the settings, where the API and the workers read it."""
     settings.SCAN_ALLOWED_NETWORKS = GUARDED
     settings.SCAN_ALLOWED_PORTS = world.policy(()).allowed_ports
@@ -331,7 +331,7 @@ def test_a_receiver_that_is_rebound_after_its_registration_gets_nothing(open_set
 
 @plain_only
 def test_the_same_receiver_gets_its_delivery_once_it_is_exempted(
-    open_settings: World, home: Member, settings: pytest_django.fixtures.SettingsWrapper
+    open_settings: World, home: Member, settings: pytest_django.Settings
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = UNGUARDED
     status, _ = delivered(open_settings, home, "rebind.example.com")

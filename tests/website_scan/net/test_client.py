@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.targets.server import Answer, Certificate, Site
+from tests.targets.server import Answer, Certificate, Route, Site
 from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.net.loopback import NETWORKS
 from website_scan.net.budget import Limits
@@ -311,7 +311,7 @@ def test_header_bombs() -> None:
 def test_bodies_are_cut_on_the_wire_and_when_unpacked() -> None:
     limits = Limits(body_bytes=100 * KIB, decoded_bytes=200 * KIB)
     bomb = Answer(gzip.compress(b"\0" * (50 * MIB)), headers={"Content-Encoding": "gzip"})
-    routes = {
+    routes: dict[str, Route] = {
         "/plain": Answer(b"x" * MIB),
         "/bomb": bomb,
         "/endless": raw(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * MIB),

@@ -272,7 +272,10 @@ def test_addresses_of_one_host_are_resolved_once_for_all_threads() -> None:
 
 
 def test_a_connection_ends_with_its_time_and_with_its_own_time_out() -> None:
-    with Site(converse=lambda connection: connection.recv(1) and None) as site:
+    def wait(connection: socket.socket) -> None:
+        connection.recv(1)
+
+    with Site(converse=wait) as site:
         with Network(Policy(allowed_networks=NETWORKS), time_limit_s=0.3) as network:
             with network.connect(site.address, site.port) as connection:
                 connection.settimeout(30)

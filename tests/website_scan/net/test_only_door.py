@@ -84,7 +84,7 @@ def imported(source: str) -> set[str]:
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and node.args and _is_import(node.func):
             argument = node.args[0]
-            names.add(argument.value if isinstance(argument, ast.Constant) else "(computed)")
+            names.add(str(argument.value) if isinstance(argument, ast.Constant) else "(computed)")
     return names
 
 

@@ -10,6 +10,7 @@ import time
 from base64 import b64encode
 from collections.abc import Iterator
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 
@@ -25,8 +26,8 @@ POLICY = Policy(allowed_networks=(ip_network("127.0.0.1/32"),))
 
 
 @contextlib.contextmanager
-def proxied(**options: object) -> Iterator[BrowserProxy]:
-    with Network(POLICY) as network, BrowserProxy(network, **options) as proxy:  # type: ignore[arg-type]
+def proxied(**options: Any) -> Iterator[BrowserProxy]:
+    with Network(POLICY) as network, BrowserProxy(network, **options) as proxy:
         yield proxy
 
 

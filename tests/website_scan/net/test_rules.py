@@ -256,8 +256,8 @@ def searches() -> bool:
 def searching(patch: pytest.MonkeyPatch) -> None:
     original = dns.resolver.Resolver.resolve
 
-    def resolve(self: Any, *args: Any, search: bool, **options: Any) -> Any:
-        return original(self, *args, search=True, **options)
+    def resolve(self: Any, *args: Any, **options: Any) -> Any:
+        return original(self, *args, **(options | {"search": True}))
 
     patch.setattr(dns.resolver.Resolver, "resolve", resolve)
 

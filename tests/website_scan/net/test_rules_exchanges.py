@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.request import getproxies
 
 import pytest
 import requests
@@ -91,7 +92,7 @@ def through_a_proxy() -> bool:
 
 
 def asking_the_environment(self: GuardedAdapter, request: Any, **options: Any) -> requests.Response:
-    return HTTPAdapter.send(self, request, proxies=requests.utils.getproxies(), **options)
+    return HTTPAdapter.send(self, request, proxies=getproxies(), **options)
 
 
 def with_netrc(original: Any = targeted) -> Any:

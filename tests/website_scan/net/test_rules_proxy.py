@@ -8,6 +8,7 @@ import re
 import socket
 from collections.abc import Iterator
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 
@@ -25,12 +26,12 @@ from website_scan.net.targets import Target
 
 POLICY = Policy(allowed_networks=(ip_network("127.0.0.1/32"),))
 CARELESS = re.compile(r"http://(?:\S+@)?([^/@]+)(/.*)")
-BROWSER: dict[str, object] = {"limits": Limits(requests=3, header_bytes=2000, total_bytes=100_000), "sent_bytes": 2_000}
+BROWSER: dict[str, Any] = {"limits": Limits(requests=3, header_bytes=2000, total_bytes=100_000), "sent_bytes": 2_000}
 
 
 @contextlib.contextmanager
 def proxied(time_limit_s: float = 60.0) -> Iterator[BrowserProxy]:
-    with Network(POLICY, time_limit_s=time_limit_s) as network, BrowserProxy(network, **BROWSER) as proxy:  # type: ignore[arg-type]
+    with Network(POLICY, time_limit_s=time_limit_s) as network, BrowserProxy(network, **BROWSER) as proxy:
         yield proxy
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,8 @@ HELLO = {"/": Answer("hello", headers={"Content-Type": "text/plain"})}
 IPV4, IPV6 = ip_network("127.0.0.1/32"), ip_network("::1/128")
 
 
-def policy(port: int = 3000, **rules: object) -> Policy:
-    return Policy(typed_loopback=((IPV4, port), (IPV6, port)), **rules)  # type: ignore[arg-type]
+def policy(port: int = 3000, **rules: Any) -> Policy:
+    return Policy(typed_loopback=((IPV4, port), (IPV6, port)), **rules)
 
 
 def refused(url: str, rules: Policy) -> type[Exception] | None:

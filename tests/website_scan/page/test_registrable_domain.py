@@ -15,7 +15,7 @@ def test_threads_that_ask_first_read_the_list_once(monkeypatch: pytest.MonkeyPat
     at_once = threading.Barrier(4)
 
     class Suffixes(tldextract.TLDExtract):
-        @property
+        @property  # type: ignore[override]  # an attribute there: the test counts who sets it
         def _extractor(self) -> object:
             return self.__dict__.get("found")
 

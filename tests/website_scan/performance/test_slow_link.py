@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -30,12 +31,12 @@ def simulated(requests: Sequence[LoadedRequest], seen: MainThread = MainThread()
     return [each.ended_s for each in simulate(requests, Processor(seen)).arrivals]
 
 
-def ends(*requests: LoadedRequest, **document: object) -> list[float]:
+def ends(*requests: LoadedRequest, **document: Any) -> list[float]:
     """Return the end times to a ten-thousandth of a second, because a document has at least one byte."""
     return [round(each, 4) for each in simulated((document_request(**document), *requests))]
 
 
-def sheet(**others: object) -> LoadedRequest:
+def sheet(**others: Any) -> LoadedRequest:
     return request("a.css", Kind.STYLESHEET, **({"wire_bytes": 20_000} | others))
 
 
@@ -56,8 +57,8 @@ def test_nothing_takes_no_time() -> None:
         ({"wait_s": 0.4}, 0.6),  # the wait was the round trip
     ],
 )
-def test_one_document(document: dict[str, object], expected: float) -> None:
-    each = replace(document_request(), **document)  # type: ignore[arg-type]
+def test_one_document(document: dict[str, Any], expected: float) -> None:
+    each = replace(document_request(), **document)
     assert simulated((each,))[0] == pytest.approx(expected, abs=1e-4)
 
 
@@ -110,11 +111,13 @@ def test_what_begins_later_waited_for_something_else(pause_s: float, expected: f
 
 def test_what_an_inline_script_puts_off_comes_later_than_the_document() -> None:
     at_once, put_off = request("a.png", Kind.IMAGE), request("a.png", Kind.IMAGE, start_s=0.7)
-    assert ends(put_off)[1] == pytest.approx(ends(at_once)[1] + 0.7 - document_request().end_s, abs=0.001)
+    document_end_s = document_request().end_s
+    assert document_end_s is not None
+    assert ends(put_off)[1] == pytest.approx(ends(at_once)[1] + 0.7 - document_end_s, abs=0.001)
 
 
 def test_who_is_urgent_has_more_of_the_link() -> None:
-    behind = {"start_s": 0.25, "initiator": f"{HERE}/a.css", "wire_bytes": 80_000}
+    behind: dict[str, Any] = {"start_s": 0.25, "initiator": f"{HERE}/a.css", "wire_bytes": 80_000}
     script, image = request("a.js", Kind.SCRIPT, **behind), request("a.png", **behind)
     # Four fifths of the link, then the rest.
     assert ends(sheet(), script, image) == [0.6, later(0.85), later(1.5), later(1.8)]
@@ -227,7 +230,12 @@ def test_over_six_connections_style_sheets_come_before_the_fonts_named_before_th
 
 def test_connections_share_the_link_whatever_is_on_them() -> None:
     """Regression: a style sheet was given eight times as much of the link as images on other connections."""
-    behind = {"start_s": 0.25, "initiator": f"{HERE}/a.css", "wire_bytes": 10_000, "protocol": "http/1.1"}
+    behind: dict[str, Any] = {
+        "start_s": 0.25,
+        "initiator": f"{HERE}/a.css",
+        "wire_bytes": 10_000,
+        "protocol": "http/1.1",
+    }
     found = ends(sheet(), request("b.css", Kind.STYLESHEET, **behind), request("a.png", **behind), protocol="http/1.1")
     assert found[3] - found[2] < 10_000 / 200_000 + 0.15
 

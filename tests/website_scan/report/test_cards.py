@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from django.template import engines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 
+from tests.jinja_templates import macro
+from website_scan.document import ExportedFinding, ExportedPass
 from website_scan.report.cards import CardContext, card_of
 from website_scan.report.evidence.columns import COLUMNS
 
 EVIL = "<script>alert(1)</script>\"'&{}{0}"
 
 
-def exported(**columns: Any) -> dict[str, Any]:
+def exported(**columns: Any) -> ExportedFinding | ExportedPass:
     """Return a check as in the JSON export."""
     check = {"id": "x", "name": "X", "title": "X", "status": "fail", "severity": "high", "message": "M", "why": ""}
     figures = {"points": 1, "later": 1, "holds": False}
-    return check | figures | {"evidence": [], "references": []} | columns
+    whole = check | figures | {"evidence": [], "references": []} | columns
+    return cast("ExportedFinding | ExportedPass", whole)
 
 
 def card(*, server: str = "", check_pages: str = "", **columns: Any) -> html.HtmlElement:
-    template = engines["jinja2"].env.get_template("report/card.html")
     return html.fromstring(
-        template.module.card(card_of(exported(**columns), CardContext(server=server, check_pages=check_pages)))
+        macro("report/card.html", "card")(
+            card_of(exported(**columns), CardContext(server=server, check_pages=check_pages))
+        )
     )
 
 

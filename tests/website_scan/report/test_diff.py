@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
+from website_scan.document import ExportDocument
 from website_scan.fingerprints import EVIDENCE_ITEMS
 from website_scan.report.diff import Diff, Reason, diff
 
@@ -20,8 +21,8 @@ def document(
     browser: str | None = None,
     places: dict[str, list[str]] | None = None,
     url: str = "https://example.com/",
-) -> dict[str, Any]:
-    """Return an export in which each check has one of STATES. `places` are selectors in its evidence."""
+) -> ExportDocument:
+    """Return the compared part of an export, in which each check has one of STATES. `places` are selectors."""
     checks = [
         {
             "id": id,
@@ -38,7 +39,7 @@ def document(
         for id, state in states.items()
         if state in ("pass", "warn", "fail")
     ]
-    return {
+    compared = {
         "url": url,
         "score": score,
         "catalogue_version": version,
@@ -48,17 +49,18 @@ def document(
         "omitted_checks": [{"id": id} for id, state in states.items() if state == "omitted"],
         "repeated_checks": [{"id": id} for id, state in states.items() if state == "repeated"],
     }
+    return cast("ExportDocument", compared)
 
 
-def placed(*selectors: str, **more: Any) -> dict[str, Any]:
+def placed(*selectors: str, **more: Any) -> ExportDocument:
     return document({"a": "fail"}, places={"a": list(selectors)}, **more)
 
 
-def told(changes: Diff) -> dict[str, list[str]]:
+def told(changes: Diff[ExportDocument]) -> dict[str, list[str]]:
     return {name: [each.id for each in group] for name in GROUPS if (group := getattr(changes, name))}
 
 
-def moved(changes: Diff) -> tuple[str, list[str], list[str]]:
+def moved(changes: Diff[ExportDocument]) -> tuple[str, list[str], list[str]]:
     """Return the group of the only finding, and the places that it gained and lost."""
     ((group, _),) = told(changes).items()
     (change,) = getattr(changes, group)
@@ -138,7 +140,7 @@ def test_a_new_place_is_worse_even_where_another_is_mended() -> None:
     assert changes.worse[0].said == "1 new place; 1 fixed place"
 
 
-def images(*numbers: int) -> dict[str, Any]:
+def images(*numbers: int) -> ExportDocument:
     return placed(*(f"main > img:nth-of-type({each})" for each in numbers))
 
 
@@ -243,6 +245,7 @@ def test_the_neediest_change_comes_first_in_each_group() -> None:
     found = document({"low": "fail", "warned": "warn", "failed": "fail", "holder": "fail", "worst": "fail"})
     for category in found["categories"]:
         for check in category["checks"]:
+            assert check["status"] != "pass"
             check["severity"] = {"low": "low", "worst": "critical"}.get(check["id"], "high")
             check["holds"] = check["id"] == "holder"
     order = ["worst", "holder", "failed", "warned", "low"]

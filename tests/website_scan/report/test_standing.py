@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import cast
 from urllib.parse import urlsplit
 
 import pytest
-from django.template import engines
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import html
 
+from tests.jinja_templates import macro
 from website_scan.catalogue import checks
+from website_scan.document import ExportedFinding
 from website_scan.findings import ScanType
 from website_scan.performance.checks.loading import CLS, FCP_S, LCP_S, SPEED_INDEX_S, TBT_S
 from website_scan.report.cards import card_of
@@ -37,9 +39,8 @@ def card(id: str, **columns: object) -> html.HtmlElement:
         "why": "",
         "points": 0,
     }
-    template = engines["jinja2"].env.get_template("report/card.html")  # type: ignore[attr-defined]
     exported |= {"points": 0, "later": 0, "holds": False, "evidence": [], "references": []}
-    return html.fromstring(template.module.card(card_of(exported | columns)))
+    return html.fromstring(macro("report/card.html", "card")(card_of(cast("ExportedFinding", exported | columns))))
 
 
 @pytest.mark.parametrize("id", STANDINGS)
@@ -76,7 +77,8 @@ def test_the_bands_are_those_by_which_the_checks_judge() -> None:
 
 
 def test_a_metric_stands_in_its_band_and_beside_the_web() -> None:
-    (shown,) = metrics({"lcp": {"evidence": [{"median": 3.25}], "status": "warn"}})
+    measured = cast("ExportedFinding", {"evidence": [{"median": 3.25}], "status": "warn"})
+    (shown,) = metrics({"lcp": measured})
     assert (shown.scale.mark, shown.scale.good, shown.scale.poor) == (500, "2.5 s", "4.0 s")
     assert shown.standing
     assert "62% of sites" in shown.standing.text

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from lxml.html import fragments_fromstring as html_fragment
 
+from tests.page_reading import parsed
 from website_scan.report.templating import environment
 
 TEMPLATES = environment()
@@ -47,7 +47,7 @@ def test_large_numbers_are_grouped(number: int, text: str) -> None:
     ],
 )
 def test_an_address_in_one_line_keeps_all_of_its_text(address: str, parts: list[str] | None) -> None:
-    (found,) = html_fragment(written("{{ value|one_line }}", address))
+    found = parsed(written("{{ value|one_line }}", address))
     assert found.text_content() == found.get("title") == address
     assert {each.tag for each in found.iter()} == {"span"}
     if parts is not None:
@@ -56,7 +56,7 @@ def test_an_address_in_one_line_keeps_all_of_its_text(address: str, parts: list[
 
 def test_the_tip_of_an_address_is_bounded() -> None:
     address = f"https://a.example/{'x' * 3000}"
-    (found,) = html_fragment(written("{{ value|one_line }}", address))
+    found = parsed(written("{{ value|one_line }}", address))
     assert found.text_content() == address
     assert len(found.get("title")) == 500
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
@@ -20,6 +19,7 @@ from sites.models import Audit, AuditFinding, AuditPage
 from tests.furnished_audits import FAILED, SITE, look_at, make_audit, make_pages, release
 from tests.page_reading import browser_of, page_of, rows_of, text_of, used
 from tests.queries import counted
+from tests.responses import ClientResponse
 from tests.world import Member, finished_scan, make_result, member_of
 from website_scan.result import ScanError
 
@@ -43,7 +43,7 @@ def site_audit(home: Member, pages: int, **columns: Any) -> Audit:
     return Audit.objects.get(id=audit.id)
 
 
-def texts(response: HttpResponse, xpath: str) -> list[str]:
+def texts(response: ClientResponse, xpath: str) -> list[str]:
     return [" ".join(each.text_content().split()) for each in page_of(response).xpath(xpath)]
 
 
@@ -415,7 +415,7 @@ def test_exports_are_those_of_the_api(home: Member, format: str) -> None:
     assert f"/audit/{audit.id}/export/{format}" in links
     shown = client.get(f"/audit/{audit.id}/export/{format}")
     api = home.api.get(f"/v1/audits/{audit.id}/export?format={format}")
-    assert b"".join(shown.streaming_content) == b"".join(api.streaming_content)
+    assert shown.getvalue() == api.getvalue()
     assert shown["Content-Disposition"] == api["Content-Disposition"]
     assert client.get(f"/audit/{audit.id}/export/pdf").status_code == 404
     Audit.objects.update(status="running")

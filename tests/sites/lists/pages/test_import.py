@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
 from django.test import Client
 
 from accounts.models import Tier
 from sites.lists.pages import import_preview
 from sites.models import ListEntry, SiteList
 from tests.page_reading import browser_of, page_of, text_of
+from tests.responses import ClientResponse
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.pages.test_views import filled
 from tests.world import Member
@@ -30,13 +30,13 @@ def path_of(site_list: SiteList) -> str:
     return f"/o/home/lists/{site_list.id}/import"
 
 
-def carried(preview: HttpResponse) -> dict[str, str]:
+def carried(preview: ClientResponse) -> dict[str, str]:
     """Return the fields of the form below the preview."""
     (value,) = page_of(preview).xpath("//input[@name='carried']/@value")
     return {"carried": value}
 
 
-def modes(preview: HttpResponse) -> list[str]:
+def modes(preview: ClientResponse) -> list[str]:
     return list(page_of(preview).xpath("//button[@name='mode']/@value"))
 
 

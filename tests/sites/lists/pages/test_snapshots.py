@@ -152,7 +152,7 @@ def test_the_only_snapshot_has_nothing_to_be_compared_with(client: Client, site_
 
 def test_a_snapshot_is_exported(client: Client, runs: list[ListRun]) -> None:
     found = client.get(f"{path_of(runs[0])}/export/csv")
-    lines = b"".join(found.streaming_content).decode().splitlines()
+    lines = found.getvalue().decode().splitlines()
     assert len(lines) == 4
     assert found["Content-Disposition"] == f'attachment; filename="{runs[0].id}.csv"'
     assert client.get(f"{path_of(runs[0])}/export/jsonl").status_code == 200

@@ -15,10 +15,11 @@ from accounts.models import ActivityEvent, Tier
 from infrastructure.api import idempotency
 from scans.models import Scan
 from sites.models import Audit, Monitor, MonitorRun
+from sites.models.documents import News
 from sites.recipients import topic_of, warning_of
 from tests.furnished_audits import SITE, look_at, make_audit, make_pages
 from tests.furnished_monitors import add_runs, finding, make_monitor, news, score
-from tests.page_reading import browser_of, page_of, rows_of, text_of
+from tests.page_reading import browser_of, page_of, rows_of, strings, text_of
 from tests.queries import counted
 from tests.world import Member, person_of
 
@@ -156,7 +157,7 @@ def test_what_is_wrong_stands_at_its_field(client: Client, home: Member, target:
 
 def test_what_the_plan_does_not_have_is_shown_but_cannot_be_chosen(client: Client, home: Member) -> None:
     def disabled() -> list[str]:
-        return page_of(client.get(NEW)).xpath("//input[@name='every'][@disabled]/@value")
+        return strings(page_of(client.get(NEW)), "//input[@name='every'][@disabled]/@value")
 
     assert disabled() == ["hour", "6h"]
     assert "Your plan, Free, allows a run every day at most." in text_of(client.get(NEW))
@@ -227,8 +228,12 @@ def test_a_run_says_what_changed_with_the_way_to_both_reports(client: Client, ho
     now = timezone.now()
     old, new = "scan_" + "a" * 22, "scan_" + "b" * 22
     fault = finding("<script>alert(1)</script>", scan=new, before=old, pages=9)
-    runs = (("done", news(new=[fault], fixed=[finding("Slow")], more=2), ""), ("failed", {}, "Too slow."))
-    for age, (status, found, problem) in enumerate((*runs, ("skipped", {}, "The run before it had not ended."))):
+    runs: tuple[tuple[str, News, str], ...] = (
+        ("done", news(new=[fault], fixed=[finding("Slow")], more=2), ""),
+        ("failed", {}, "Too slow."),
+        ("skipped", {}, "The run before it had not ended."),
+    )
+    for age, (status, found, problem) in enumerate(runs):
         monitor.runs.create(
             due_at=now - timedelta(days=age),
             not_before=now,

@@ -185,7 +185,9 @@ def test_two_pages_that_name_each_other_leave_one() -> None:
 
 
 def test_the_front_page_under_its_other_name_is_one() -> None:
-    assert crawled(linked("/index.html", "/a", **{"index.html": canonical("/")})) == ["/", "/a"]
+    site = linked("/index.html", "/a")
+    site.routes["/index.html"] = canonical("/")
+    assert crawled(site) == ["/", "/a"]
 
 
 def test_a_page_that_sends_people_on_leads_there() -> None:

@@ -48,10 +48,10 @@ def test_another_page_takes_the_place_of_one() -> None:
         assert pages.add(path) is Admission.NEW
     assert pages.redirect("/a", "/new") is Admission.NEW
     pages.merge("/b", "/other")
-    assert pages.paths == ("/new", "/other", "/c")
+    assert list(pages.paths) == ["/new", "/other", "/c"]
     assert pages.add("/a") is Admission.KNOWN
     assert pages.redirect("/new", "/c") is Admission.KNOWN
-    assert pages.paths == ("/other", "/c")
+    assert list(pages.paths) == ["/other", "/c"]
 
 
 def test_pages_beyond_the_list_are_counted_once() -> None:

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.zstandard import zstd
 from website_scan.net.errors import BadResponse
-from website_scan.net.http.decoding import decode, zstd
+from website_scan.net.http.decoding import decode
 
 MIB = 1024 * 1024
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.targets.server import Answer, Site
+from tests.targets.server import Answer, Route, Site
 from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.net.loopback import NETWORKS, loopback_network
 from tests.website_scan.net.seams import PUBLIC, Names, Wires
@@ -113,7 +113,7 @@ def test_what_becomes_of_the_method(status: int, method: str, following: str) ->
 
 
 def test_loops_and_long_chains_end() -> None:
-    routes = {
+    routes: dict[str, Route] = {
         "/self": Answer.redirect("/self"),
         "/a": Answer.redirect("/b"),
         "/b": Answer.redirect("/a#other"),

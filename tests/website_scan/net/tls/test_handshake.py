@@ -244,7 +244,10 @@ def test_a_closed_port_is_not_reachable(network: Network) -> None:
 
 
 def test_a_server_that_closes_without_an_answer_gave_none(network: Network) -> None:
-    with serve(lambda connection: connection.recv(65536) and None) as port:
+    def close_after_greeting(connection: socket.socket) -> None:
+        connection.recv(65536)
+
+    with serve(close_after_greeting) as port:
         assert offer(network, HOST, port, TlsVersion.TLS1_0, SOUND_OR_OLD) is None
 
 

@@ -94,7 +94,12 @@ def test_the_message_says_what_gzip_would_save() -> None:
 
 def test_trying_gzip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
-    monkeypatch.setattr(checks, "gzip_saving", lambda body: tried.append(len(body)) or 0)
+
+    def saving(body: bytes) -> int:
+        tried.append(len(body))
+        return 0
+
+    monkeypatch.setattr(checks, "gzip_saving", saving)
     checks.text_compressed(compressed(), found(*(resource(f"{HERE}/{n}", body=b"a" * 3_000_000) for n in range(9))))
     assert tried == [1024 * KIB] * 4
 

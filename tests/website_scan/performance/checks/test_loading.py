@@ -191,7 +191,8 @@ def test_the_spread_of_the_loads_is_kept(metric: str) -> None:
 def test_a_figure_on_which_the_loads_do_not_agree_is_told_with_its_spread(
     metric: str, measured: Measured, told: str
 ) -> None:
-    finding = METRICS[metric](replace(figures(), **{metric.replace("-", "_"): measured}), visit())
+    changed: dict[str, Any] = {metric.replace("-", "_"): measured}
+    finding = METRICS[metric](replace(figures(), **changed), visit())
     assert isinstance(finding, Pass)
     assert (f"The figure is uncertain: it was {told}." in message(finding)) == bool(told)
     assert ("uncertain" in message(finding)) == bool(told)

@@ -5,6 +5,7 @@ import gzip
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -265,7 +266,7 @@ def test_what_the_browser_loaded_twice_is_asked_for_once(site: Site) -> None:
 
 def test_why_the_browser_got_no_answer_our_own_request_tells(site: Site) -> None:
     site.routes["/limits.png"] = Answer(b"PNG")
-    lost = {"status": None, "error": "net::ERR_TUNNEL_CONNECTION_FAILED", "wire_bytes": 0}
+    lost: dict[str, Any] = {"status": None, "error": "net::ERR_TUNNEL_CONNECTION_FAILED", "wire_bytes": 0}
     found = by_path(
         site,
         seen_by_browser(

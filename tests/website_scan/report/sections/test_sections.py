@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from django.template import engines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 
+from tests.jinja_templates import TEMPLATES
 from website_scan.catalogue import checks
+from website_scan.document import ExportDocument
 from website_scan.findings import ScanType
 from website_scan.report.sections.headers import JUDGED
 from website_scan.report.sections.policies import ABOUT
 from website_scan.report.sections.sections import Sections, sections_of
 from website_scan.report.sections.treemap import Area, squarified, weights
+from website_scan.stored_data import StoredExhibits, StoredWeight
 
 EVIL = "<script>alert(1)</script>\"'&{}{0}"
 
@@ -37,11 +39,11 @@ def exported(*found: dict[str, Any], type: str = "security") -> dict[str, Any]:
 
 
 def shown(document: dict[str, Any], stored: dict[str, Any] | None, prefix: str = "") -> Sections:
-    return sections_of(document, stored, prefix)
+    return sections_of(cast("ExportDocument", document), cast("StoredExhibits | None", stored), prefix)
 
 
 def markup(found: Sections) -> html.HtmlElement:
-    env = engines["jinja2"].env
+    env = TEMPLATES
     parts = (
         env.get_template(f"report/{name}.html").render(sections=found, prefix="r-", page={"named_by": ""})
         for name in ("previews", "sections")
@@ -168,7 +170,7 @@ def test_areas_are_as_the_values_and_fill_the_drawing(values: list[int]) -> None
 
 
 def test_sums_are_by_type_and_by_host() -> None:
-    def row(host: str, kind: str, wire_bytes: int, *, foreign: bool = False) -> dict[str, Any]:
+    def row(host: str, kind: str, wire_bytes: int, *, foreign: bool = False) -> StoredWeight:
         return {"host": host, "kind": kind, "wire_bytes": wire_bytes, "requests": 2, "is_third_party": foreign}
 
     found = weights(

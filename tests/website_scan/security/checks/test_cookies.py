@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.website_scan.cast import target
+from tests.website_scan.cast import judged, target
 from tests.website_scan.security.cast import NOW, page, response, verdict
 from website_scan.findings import Fail, Finding, Severity, Warn
 from website_scan.page.evidence import Clock, Page
@@ -100,7 +100,7 @@ def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> 
     seen = Page(requested=target("http://example.com/"), target=final, hops=hops)  # type: ignore[arg-type]
     finding = judge_secure(seen)
     assert verdict(finding) == "fail"
-    assert [item["cookie"] for item in finding.evidence] == ["sessionid"]  # type: ignore[union-attr]
+    assert [item["cookie"] for item in judged(finding).evidence] == ["sessionid"]
 
 
 @pytest.mark.parametrize(

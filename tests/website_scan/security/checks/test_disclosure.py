@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.website_scan.cast import judged
 from tests.website_scan.security.cast import HTML, bare_page, document, page, response, verdict
 from website_scan.findings import Fail, Finding, Warn
 from website_scan.net.http.response import Response
@@ -144,7 +145,7 @@ def test_debug_error_page(body: str, status: int, shows: str | None) -> None:
     wrong = response(f"{SITE}/b", HTML, status=status, body=body.encode())
     seen = page()
     finding = checks.debug_error_page(document(seen), NotFoundBaseline((ordinary, wrong)))
-    assert verdict(finding) == ("fail" if shows else "pass"), finding.message
+    assert verdict(finding) == ("fail" if shows else "pass"), judged(finding).message
     if isinstance(finding, Fail):
         assert finding.evidence == [{"path": "/b", "status": status, "shows": shows}]
 
@@ -349,7 +350,7 @@ def test_where_a_comment_stands_is_said() -> None:
     )
     assert [each["line"] for each in found.evidence] == [3, 6, 7]
     undone = checks.security_comments(document(page(html=body_of("\n\n<!-- TODO: fix the xss -->"))))
-    assert "comment in line 3 mentions" in undone.message  # type: ignore[union-attr]
+    assert "comment in line 3 mentions" in judged(undone).message
 
 
 def test_comments_of_scripts_are_not_the_markup_s() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.website_scan.cast import judged
 from tests.website_scan.security.cast import bare_page, document, page, policies, verdict
 from website_scan.security.checks import headers as checks
 from website_scan.security.evidence import Cors, CorsAnswer
@@ -56,7 +57,7 @@ def test_clickjacking_protection_in_meta_is_ignored_and_the_message_says_so(meta
     seen = page(html=f"<!doctype html><head>{meta}</head>")
     finding = checks.clickjacking(seen, document(seen), policies(seen))
     assert verdict(finding) == "fail"
-    assert "in <meta> they are ignored" in finding.message
+    assert "in <meta> they are ignored" in judged(finding).message
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_referrer_policy(values: list[str], expected: str) -> None:
 
 def test_an_absent_referrer_policy_is_said_to_be_the_default() -> None:
     seen = page()
-    assert "strict-origin-when-cross-origin" in checks.referrer_policy(seen, document(seen)).message
+    assert "strict-origin-when-cross-origin" in judged(checks.referrer_policy(seen, document(seen))).message
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_permissions_policy(values: list[str], expected: str) -> None:
 
 def test_the_syntax_of_feature_policy_is_recognised() -> None:
     finding = checks.permissions_policy(page(("Permissions-Policy", "camera 'none'")))
-    assert "Feature-Policy" in finding.message
+    assert "Feature-Policy" in judged(finding).message
 
 
 @pytest.mark.parametrize(
@@ -205,7 +206,7 @@ def test_cors_credentials(answers: list[tuple[tuple[str, ...], tuple[str, ...]]]
 def test_echoed_origins_without_credentials_pass_with_a_note() -> None:
     finding = checks.cors_credentials(Cors((CorsAnswer(RANDOM, (RANDOM,), ()),)))
     assert verdict(finding) == "pass"
-    assert "without credentials" in finding.message
+    assert "without credentials" in judged(finding).message
 
 
 @pytest.mark.parametrize(
@@ -261,5 +262,5 @@ def test_deprecated_headers(headers: list[tuple[str, str]], expected: str) -> No
 def test_a_secret_in_a_header_is_masked() -> None:
     seen = page((XFO, "ALLOW-FROM https://a.example.com/?token=3f2a9c&x=1"))
     finding = checks.clickjacking(seen, document(seen), policies(seen))
-    assert "3f2a9c" not in finding.message
-    assert "3f2a9c" not in str(finding.evidence)
+    assert "3f2a9c" not in judged(finding).message
+    assert "3f2a9c" not in str(judged(finding).evidence)

@@ -84,7 +84,7 @@ def test_hsts_over_an_untrusted_connection() -> None:
     ],
 )
 def test_redirects_to_https(chain: list[tuple[str, int]], next_url: str, expected: str) -> None:
-    finding = transport.http_to_https_redirect(PlainHttp(HTTP, hops(*chain), "", next_url=next_url or None))
+    finding = transport.http_to_https_redirect(PlainHttp(HTTP, hops(*chain), "", next_url=next_url))
     assert title(transport.http_to_https_redirect, finding) == expected
 
 

@@ -228,6 +228,7 @@ QUOTES = (
     "Apache Status\nServer Version: Apache/2.4\n12\nrevlogv1\nref: refs/heads/main\n"
 )
 BLOG = head("", f"<article><h1>phpinfo()</h1><pre>{QUOTES}</pre></article>")
+FAKES = {f"a fake for everything, {family}": everywhere(fake_of(family)) for family in FAMILIES}
 SOFT_404S: dict[str, dict[str, Route]] = {
     "hard 404": {},
     "HTML 200 for everything": everywhere(Answer(head("", "<h1>Sorry, not found</h1>"))),
@@ -254,7 +255,8 @@ SOFT_404S: dict[str, dict[str, Route]] = {
     "random content": {"*": never_the_same},
     "honeypot": {"*": honeypot},
     "prose about all of it": everywhere(Answer(QUOTES, headers={"Content-Type": "text/plain"})),
-} | {f"a fake for everything, {family}": everywhere(fake_of(family)) for family in FAMILIES}
+    **FAKES,
+}
 
 
 @pytest.mark.parametrize("kind", SOFT_404S)
@@ -320,7 +322,8 @@ def test_what_is_asked_for_where_nothing_lies(site: Site) -> None:
 
 def test_an_address_has_no_files_named_after_it(site: Site) -> None:
     exposure_of(site, "127.0.0.1")
-    assert not any("127" in path or "{" in path for path in site.paths())
+    named = [path for path in site.paths() if not re.fullmatch(r"/(%C0)?[0-9a-f]+", path)]  # random ones may have 127
+    assert not any("127" in path or "{" in path for path in named)
 
 
 def test_never_more_than_eight_at_once(site: Site) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -406,7 +406,7 @@ def test_a_site_without_tls(network: Network) -> None:
 
 def test_a_site_that_never_left_tls_1_0(network: Network, root: Identity, tmp_path: Path) -> None:
     leaf = root.issue(HOST, rsa_bits=2048)
-    old = {"minimum": ssl.TLSVersion.TLSv1, "maximum": ssl.TLSVersion.TLSv1, "ciphers": OLD}
+    old: dict[str, Any] = {"minimum": ssl.TLSVersion.TLSv1, "maximum": ssl.TLSVersion.TLSv1, "ciphers": OLD}
     with tls_server(tmp_path, leaf, respond=GOOD_PAGE, **old) as port:
         (result,) = scan(target(f"https://{HOST}:{port}/"), [ScanType.SECURITY], network, Budget(20))
     verdicts = {check.id: check.status for check in result.checks}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -79,10 +80,8 @@ def read(text: str, *, is_cut: bool = False) -> Sitemap:
     return parse_sitemap(text.encode(), is_cut=is_cut, hosts=frozenset({"site.example.com"}), pages=frozenset({URL}))
 
 
-def file(
-    found: Sitemap | None, status: int | None = 200, url: str = f"{HOST}/sitemap.xml", **more: object
-) -> SitemapFile:
-    return replace(SitemapFile(url, status, sitemap=found), **more)  # type: ignore[arg-type]
+def file(found: Sitemap | None, status: int | None = 200, url: str = f"{HOST}/sitemap.xml", **more: Any) -> SitemapFile:
+    return replace(SitemapFile(url, status, sitemap=found), **more)
 
 
 OTHER = f"{HOST}/other"

@@ -49,7 +49,7 @@ def test_other_versions_are_fetched_once_and_redirects_are_not_followed() -> Non
     with Site(
         {"/": versions("/", "/de", "/fr", "/de#top"), "/de": Answer("Hallo"), "/fr": Answer.redirect("/")}
     ) as site:
-        found = {each.url.rpartition("/")[2]: each for each in probed(site, alternate_answers).answers}
+        found = {(each.url or "").rpartition("/")[2]: each for each in probed(site, alternate_answers).answers}
     assert sorted(site.paths()) == ["/", "/de", "/fr"]
     assert {name: each.page.response.status for name, each in found.items() if each.page} == {"de": 200, "fr": 302}
 

@@ -1,0 +1,14 @@
+"""Comparison of networks that may be of either version of IP."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network, IPv6Network
+
+Network = IPv4Network | IPv6Network
+
+
+def is_within(inner: Network, outer: Network) -> bool:
+    """Return True if all addresses of one network are in the other; networks of different versions share none."""
+    if isinstance(inner, IPv4Network):
+        return isinstance(outer, IPv4Network) and inner.subnet_of(outer)
+    return isinstance(outer, IPv6Network) and inner.subnet_of(outer)
