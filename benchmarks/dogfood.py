@@ -90,6 +90,7 @@ def _scan_pages(table: Table, base_url: str, ca_file: Path, share: float) -> Non
     names = {"scan": scan.id, "audit": landing_id, "host": host_and_port_of(base_url)}
     browser = browser_of(person_of(owner, "owner", "owner@dogfood.test"))
     cookies = {settings.SESSION_COOKIE_NAME: browser.cookies[settings.SESSION_COOKIE_NAME].value}
+    assert api.status(OF_MEMBER[0], cookies) == requests.codes.ok, "the cookie does not log in"
     for title, paths, credentials in (("public pages", PUBLIC, {}), ("pages of a member", OF_MEMBER, cookies)):
         some = [path.format(**names) for path in paths[: max(1, round(len(paths) * share))]]
         audit_id = api.audit(some, types=list(GOALS), request={"cookies": credentials})
@@ -115,6 +116,13 @@ class _Api:
 
     def get(self, path: str) -> Any:
         return self._request("GET", path)
+
+    def status(self, path: str, cookies: dict[str, str]) -> int:
+        """Return the status of a page for a visitor with these cookies."""
+        response = requests.get(
+            f"{self._base_url}{path}", cookies=cookies, verify=self._ca_file, timeout=REQUEST_S, allow_redirects=False
+        )
+        return response.status_code
 
     def audit(self, paths: Sequence[str], **options: object) -> str:
         """Create an audit of pages and wait until it has ended; return its ID."""
