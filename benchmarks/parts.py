@@ -28,7 +28,7 @@ QUICK_CLAIMS = {"SCAN_TIME_LIMIT": "30", "SCAN_VISITS_PER_DOMAIN": "100", "SCAN_
 # No worker runs, so scans only queue.
 NO_OVERLOAD = {"SCAN_QUEUE_LIMIT": "100000000", "SCAN_QUEUE_AGE_LIMIT": "86400"}
 PARTS = {
-    "scans": Part(0.4),
+    "scans": Part(0.2),
     "verdicts": Part(0.1),
     "audits": Part(0.1, {"SCAN_BROWSER": "off"}),
     "queue": Part(0.02, {"SCAN_BROWSER": "off"} | QUICK_CLAIMS),
