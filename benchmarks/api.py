@@ -24,7 +24,7 @@ from benchmarks.sites import slow
 from benchmarks.table import Table
 from benchmarks.usage import cpu_s
 
-ROUNDS, ROUND_S, WARM_UP_S = 6, 0.7, 0.5
+ROUNDS, ROUND_S, WARM_UP_S = 4, 0.7, 0.5
 CONNECTIONS = 8
 FEW, MANY = 1_000, 1_000_000
 # The least requests a second as a share of the bare view's, and how much longer a list of many scans may take.
