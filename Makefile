@@ -67,11 +67,11 @@ browser: $(RUNTIME) requirements/browser.txt ## Install what scans with a browse
 	@$(chromium)
 	@$(BIN)/python -c '$(BROWSER)'
 
-soak: $(DEV) ## Scan hostile sites for minutes and watch what the worker holds (ARGS="--scans 100")
-	@$(BIN)/python -m benchmarks.soak $(ARGS)
+soak: $(DEV) ## Scan hostile sites for minutes and watch what the worker holds (ARGS="--share 0.2")
+	@$(BIN)/python -m benchmarks soak $(ARGS)
 
 dogfood: $(DEV) ## Start the service, let it scan and gate its own pages, print how they did
-	@$(BIN)/python -m benchmarks.dogfood
+	@$(BIN)/python -m benchmarks dogfood
 
 screenshots: $(DEV) ## Picture every page at three widths in both themes, in var/screenshots
 	@$(chromium)

@@ -1,26 +1,31 @@
 """Cost of the API: each request beside a bare Django view that returns the same bytes from the same server.
 
-Processor time is that of the web processes for one request, without PostgreSQL and Redis.
+Processor time is that of the web processes for one request, without PostgreSQL and Redis. The load is closed-loop: each
+connection sends its next request after the last response.
 """
 
 from __future__ import annotations
 
+import asyncio
+import http.client
 import json
 import operator
+import re
+import socket
 import statistics
+import time
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import psutil
 
-from benchmarks.load import Load, body_of, load, request_of
-from benchmarks.service import installed
+from benchmarks.seed import organization_with
+from benchmarks.service import Service
 from benchmarks.sites import slow
 from benchmarks.table import Table
 from benchmarks.usage import cpu_s
 
-ROUNDS, ROUND_S = 6, 0.7
+ROUNDS, ROUND_S, WARM_UP_S = 4, 0.7, 0.5
+CONNECTIONS = 8
 FEW, MANY = 1_000, 1_000_000
 # The least requests a second as a share of the bare view's, and how much longer a list of many scans may take.
 REPORT, LIST, OF_FEW = 0.3, 0.35, 1.5
@@ -43,71 +48,125 @@ class Request:
         return self.name.replace(" ", "-")
 
 
-def measure(table: Table, share: float) -> None:
-    with (
-        TemporaryDirectory() as bodies,
-        slow(0) as (url, _),
-        installed(
-            DJANGO_SETTINGS_MODULE="benchmarks.api_settings",
-            BENCHMARK_BODIES=bodies,
-            SCAN_QUEUE_LIMIT="100000000",
-            SCAN_QUEUE_AGE_LIMIT="86400",  # no worker runs
-        ) as service,
-    ):
-        from benchmarks.seed import organization_with
+@dataclass(frozen=True)
+class Load:
+    """Result of a load: answered requests, how many a second, the 50th and 99th percentile of their milliseconds."""
 
-        few, many = organization_with("Few", FEW), organization_with("Many", round(MANY * share))
+    requests: int
+    per_second: float
+    p50_ms: float
+    p99_ms: float
+
+
+def measure(table: Table, share: float, service: Service) -> None:
+    bodies = service.folder / "bodies"  # where benchmarks/api_urls.py reads them
+    bodies.mkdir()
+    few, many = organization_with("Few", FEW), organization_with("Many", round(MANY * share))
+    key = few.member.plaintext
+    with slow(0) as (url, _):
         order = json.dumps({"url": url, "type": "seo"}).encode()
         requests = [
-            Request("GET scans", request_of("GET", "/v1/scans", few.key), (LIST,), (CPU_MS,)),
-            Request("GET report", request_of("GET", f"/v1/report/{few.scan_id}", few.key), (REPORT,), (CPU_MS,)),
-            Request("GET scan", request_of("GET", f"/v1/scan/{few.scan_id}", few.key), (), (CPU_MS,)),
-            Request("POST scan", request_of("POST", "/v1/scan", few.key, order)),
+            Request("GET scans", _request("GET", "/v1/scans", key), (LIST,), (CPU_MS,)),
+            Request("GET report", _request("GET", f"/v1/report/{few.scan_id}", key), (REPORT,), (CPU_MS,)),
+            Request("GET scan", _request("GET", f"/v1/scan/{few.scan_id}", key), (), (CPU_MS,)),
+            Request("POST scan", _request("POST", "/v1/scan", key, order)),
         ]
-        with service.running("web"):
-            for each in requests:
-                (Path(bodies) / each.bare).write_bytes(body_of(service.port, each.sent))
-        with service.running("web") as (web,):  # reads the bodies when it starts
+        with service.running("web") as (web,):
+            for request in requests:
+                (bodies / request.bare).write_bytes(_body(service.port, request.sent))
             _beside_bare(table, service.port, requests)
             _processor_time(table, service.port, web, requests)
             table.head(f"a list of {round(MANY * share):,} scans", "ratio", "p50 ms", "p50 of 1,000")
-            pairs = _side_by_side(service.port, requests[0].sent, request_of("GET", "/v1/scans", many.key))
-            few_ms, many_ms = ([each.p50_ms for each in loads] for loads in zip(*pairs, strict=True))
+            pairs = _side_by_side(service.port, requests[0].sent, _request("GET", "/v1/scans", many.member.plaintext))
+            few_ms, many_ms = ([load.p50_ms for load in loads] for loads in zip(*pairs, strict=True))
             ratio = statistics.median(map(operator.truediv, many_ms, few_ms))
             table.row("GET scans", ratio, statistics.median(many_ms), statistics.median(few_ms), most=(OF_FEW,))
 
 
 def _beside_bare(table: Table, port: int, requests: list[Request]) -> None:
     table.head("beside a bare view", "ratio", "a second", "p50 ms", "p99 ms", "bare")
-    for each in requests:
-        pairs = _side_by_side(port, each.sent, request_of(each.sent.split()[0].decode(), f"/bare/{each.bare}"))
+    for request in requests:
+        method = request.sent.split()[0].decode()
+        pairs = _side_by_side(port, request.sent, _request(method, f"/bare/{request.bare}"))
         ratio = statistics.median(ours.per_second / bare.per_second for ours, bare in pairs)
         median = sorted((ours for ours, _ in pairs), key=lambda load: load.per_second)[ROUNDS // 2]
         bare_per_second = statistics.median(bare.per_second for _, bare in pairs)
-        table.row(each.name, ratio, median.per_second, median.p50_ms, median.p99_ms, bare_per_second, least=each.least)
+        table.row(
+            request.name, ratio, median.per_second, median.p50_ms, median.p99_ms, bare_per_second, least=request.least
+        )
 
 
 def _processor_time(table: Table, port: int, web: psutil.Process, requests: list[Request]) -> None:
     """Measure all requests in turns, so that other work of the machine affects all equally."""
-    taken: dict[str, list[float]] = {each.name: [] for each in requests}
+    cpu_ms: dict[str, list[float]] = {request.name: [] for request in requests}
     for _ in range(ROUNDS):
-        for each in requests:
+        for request in requests:
             began = cpu_s(web)
-            answered = load(port, each.sent, ROUND_S).requests
-            taken[each.name].append((cpu_s(web) - began) * 1000 / answered)
+            answered = _load(port, request.sent, ROUND_S).requests
+            cpu_ms[request.name].append((cpu_s(web) - began) * 1000 / answered)
     table.head(f"processor time of a request, {ROUNDS} rounds", "CPU ms", "least")
-    for each in requests:
-        table.row(each.name, statistics.median(taken[each.name]), min(taken[each.name]), most=each.most_cpu)
-    ratios = map(operator.truediv, taken["GET scan"], taken["GET scans"])
+    for request in requests:
+        figures = cpu_ms[request.name]
+        table.row(request.name, statistics.median(figures), min(figures), most=request.most_cpu)
+    ratios = map(operator.truediv, cpu_ms["GET scan"], cpu_ms["GET scans"])
     table.head("polling beside the list", "ratio")
     table.row("GET scan", statistics.median(ratios), most=(OF_LIST,))
 
 
 def _side_by_side(port: int, first: bytes, second: bytes) -> list[tuple[Load, Load]]:
     """Run both loads in turns, so that other work of the machine affects both equally."""
-    for each in (first, second):
-        load(port, each, 0.5)
-    pairs = [(load(port, first, ROUND_S), load(port, second, ROUND_S)) for _ in range(ROUNDS)]
-    answered = {status for pair in pairs for each in pair for status in each.statuses}
-    assert answered <= {200, 201}, answered
-    return pairs
+    for request in (first, second):
+        _load(port, request, WARM_UP_S)
+    return [(_load(port, first, ROUND_S), _load(port, second, ROUND_S)) for _ in range(ROUNDS)]
+
+
+def _request(method: str, path: str, key: str = "", body: bytes = b"") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1"]
+    lines += [f"Authorization: Bearer {key}"] if key else []
+    lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"] if body else []
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def _body(port: int, request: bytes) -> bytes:
+    """Return the body of one successful response."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(request)
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        body = response.read()
+        assert response.status in (200, 201), (response.status, body)
+        return body
+
+
+def _load(port: int, request: bytes, seconds: float) -> Load:
+    """Send `request` repeatedly on CONNECTIONS connections for `seconds`; runs in this process."""
+
+    async def all_connections() -> list[float]:
+        until = time.perf_counter() + seconds
+        loads = await asyncio.gather(*(_connection(port, request, until) for _ in range(CONNECTIONS)))
+        return [second for times in loads for second in times]
+
+    began = time.perf_counter()
+    times = asyncio.run(all_connections())
+    elapsed = time.perf_counter() - began
+    cuts = statistics.quantiles(times, n=100)
+    return Load(len(times), len(times) / elapsed, cuts[49] * 1000, cuts[98] * 1000)
+
+
+async def _connection(port: int, request: bytes, until: float) -> list[float]:
+    """Return the seconds that each response took."""
+    times = []
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    while (began := time.perf_counter()) < until:
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head[9:12] in (b"200", b"201"), head
+        length = re.search(rb"\r\ncontent-length: *(\d+)", head, re.IGNORECASE)
+        await reader.readexactly(int(length[1]) if length else 0)
+        times.append(time.perf_counter() - began)
+        if b"connection: close" in head.lower():
+            writer.close()
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.close()
+    await writer.wait_closed()
+    return times

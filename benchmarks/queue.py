@@ -11,60 +11,62 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
 
 import psutil
+from django.db import connection
+from django.utils import timezone
 
-from benchmarks.service import Service, installed
+from accounts.models import Tier
+from accounts.services import ensure_organization
+from accounts.usage import month_of
+from benchmarks.seed import organization_with
+from benchmarks.service import Service
 from benchmarks.sites import slow
 from benchmarks.table import Table
+from scans.models import DomainTurn, Scan, Turn
+from scans.visits.claims import claim_next
+from scans.visits.overload import queue_age_s, refuse_when_overloaded
+from scans.visits.queue import Worker, enqueue
+from sites.models import Audit
 from tests.operations.stack.processes import wait_until
 from tests.targets.many_pages import shop_site
 from tests.targets.server import Answer
+from tests.world import Member, member_of
+from website_scan.findings import ScanType
 
-if TYPE_CHECKING:
-    from tests.world import Member
-
-PLACES, SLOW_S = 6, 5.0
+SLOTS, SLOW_S = 6, 5.0
 BACKLOGS = (24, 200)
 PAGES, PAGE_S, BEGUN = 1_000, 0.2, 5
 SINGLES, START_S = 5, 2.0
 ROWS, CLAIMS, WAITING, OF_FEW = 1_000_000, 300, 20, 1.5
-WORKERS, PLACES_EACH, PER_WORKER, ANSWER_S, GOAL = 3, 4, 60, 0.35, 2.4
+WORKERS, SLOTS_EACH, PER_WORKER, ANSWER_S, GOAL = 3, 4, 60, 0.35, 2.4
 PATIENCE_S = 180.0
 
 
-def measure(table: Table, share: float) -> None:
-    with installed(
-        SCAN_BROWSER="off", SCAN_TIME_LIMIT="30", SCAN_VISITS_PER_DOMAIN="100", SCAN_GAP_PER_DOMAIN="0"
-    ) as service:
-        _beside_backlogs(table, service)
-        _beside_an_audit(table, service, max(100, round(PAGES * share)))
-        _workers(table, service, max(10, round(PER_WORKER * share)))
-        _claims(table, round(ROWS * share), max(10, round(CLAIMS * share)))
+def measure(table: Table, share: float, service: Service) -> None:
+    _beside_backlogs(table, service)
+    _beside_an_audit(table, service, max(100, round(PAGES * share)))
+    _workers(table, service, max(10, round(PER_WORKER * share)))
+    _claims(table, round(ROWS * share), max(10, round(CLAIMS * share)))
 
 
 def _beside_backlogs(table: Table, service: Service) -> None:
-    from scans.models import Scan
-
     with slow(SLOW_S) as (url, _), slow(0) as (quick, _):
         for number in range(SINGLES):  # create the organizations first: a single organization may use all slots
-            _order(f"Single {number}", "", 0)
-        with service.running("worker", autoscale=f"{PLACES},{PLACES}") as (worker,):
-            wait_until(lambda: len(worker.children()) >= PLACES, PATIENCE_S)
+            _queue(f"Single {number}", "", 0)
+        with service.worker(SLOTS):
             for number, count in enumerate(BACKLOGS):
-                _order(f"Backlog {number}", url, count)
-            wait_until(lambda: Scan.objects.filter(status="scanning").count() >= PLACES - 2, PATIENCE_S)
-            waits = [_wait_s(_order(f"Single {number}", quick, 1)[0]) for number in range(SINGLES)]
+                _queue(f"Backlog {number}", url, count)
+            wait_until(lambda: Scan.objects.filter(status="scanning").count() >= SLOTS - 2, PATIENCE_S)
+            waits = [_wait_s(_queue(f"Single {number}", quick, 1)[0]) for number in range(SINGLES)]
             left = Scan.objects.filter(status="queued").count()
             Scan.objects.filter(status="queued").delete()
-    table.head("a single scan begins, seconds after it was asked for", "at most", "median", "waiting")
+    table.head("a single scan begins, seconds after its request", "at most", "median", "waiting")
     table.row("beside two backlogs", max(waits), statistics.median(waits), left, most=(START_S,))
 
 
 def _beside_an_audit(table: Table, service: Service, pages: int) -> None:
-    from sites.models import Audit
-
     with slow(0) as (quick, _), shop_site(pages, with_sitemap=True) as site:
         for path, route in list(site.routes.items()):
             if isinstance(route, Answer) and not path.endswith((".txt", ".xml")):
@@ -78,8 +80,8 @@ def _beside_an_audit(table: Table, service: Service, pages: int) -> None:
             for name, member in (("of another organization", other), ("of the audit's organization", one)):
                 waits = []
                 for _ in range(SINGLES):
-                    answer = member.api.post("/v1/scan", {"url": quick, "type": "seo"})
-                    waits.append(_wait_s(answer.json()["id"]))
+                    response = member.api.post("/v1/scan", {"url": quick, "type": "seo"})
+                    waits.append(_wait_s(response.json()["id"]))
                 left = pages - audit.get().pages_done
                 table.row(f"beside an audit, {name}", max(waits), statistics.median(waits), left, most=(START_S,))
             one.api.delete(f"/v1/audits/{audit_id}")
@@ -87,45 +89,36 @@ def _beside_an_audit(table: Table, service: Service, pages: int) -> None:
 
 def _workers(table: Table, service: Service, per_worker: int) -> None:
     """Measure the scans per minute of one, two and three workers, each with a host name of its own."""
-    table.head(f"workers of {PLACES_EACH} places, {per_worker} scans each", "of one", "a minute", "idle %")
+    table.head(f"workers of {SLOTS_EACH} slots, {per_worker} scans each", "of one", "a minute", "idle %")
     rates: list[float] = []
     with slow(ANSWER_S, others_s=ANSWER_S) as (url, _), ExitStack() as cleanup:
         for number in range(1, WORKERS + 1):
-            options = {"autoscale": f"{PLACES_EACH},{PLACES_EACH}", "hostname": f"worker@host{number}"}
-            ((worker),) = cleanup.enter_context(service.running("worker", **options))
-            _await_places(worker)
+            cleanup.enter_context(service.worker(SLOTS_EACH, host=f"host{number}"))
             # Warm-up: each process of the new worker imports its modules.
-            _ended(_order("Scale", url, PLACES_EACH * number))
+            _ends(_queue("Scale", url, SLOTS_EACH * number))
             psutil.cpu_times_percent()
-            rates.append(_rate(_ended(_order("Scale", url, per_worker * number))))
+            rates.append(_rate(_ends(_queue("Scale", url, per_worker * number))))
             idle = psutil.cpu_times_percent().idle
             goals = (GOAL,) if number == WORKERS else ()
             table.row(str(number), rates[-1] / rates[0], rates[-1], idle, least=goals)
 
 
-def _await_places(worker: psutil.Process) -> None:
-    wait_until(lambda: len(worker.children()) >= PLACES_EACH, PATIENCE_S)
-
-
-def _ended(ids: list[str]) -> list[float]:
-    """Return the times at which the scans have ended, in order."""
-    from scans.models import Scan
-
+def _ends(ids: list[str]) -> list[float]:
+    """Wait until the scans have ended; return the times of their ends, in order."""
     rows = Scan.objects.filter(id__in=ids)
     wait_until(lambda: not rows.exclude(status__in=Scan.FINAL).exists(), PATIENCE_S, poll_s=0.5)
     assert not rows.exclude(status="completed").exists(), set(rows.values_list("status", "error_code"))
-    return sorted(each.timestamp() for each in rows.values_list("completed_at", flat=True) if each)
+    ends = rows.order_by("completed_at").values_list("completed_at", flat=True)
+    return [end.timestamp() for end in ends if end is not None]
 
 
 def _rate(ends: list[float]) -> float:
-    """Return the scans per minute in the middle of the period, when all places were in use."""
+    """Return the scans per minute in the middle of the period, when all slots were in use."""
     first, last = len(ends) // 5, 4 * len(ends) // 5
     return (last - first) / (ends[last] - ends[first]) * 60
 
 
 def _claims(table: Table, rows: int, rounds: int) -> None:
-    from benchmarks.seed import organization_with
-
     before = _claim_ms(rounds)
     organization_with("Many", rows, hosts=1_000)
     table.head(f"beside {rows:,} rows more", "ratio", "ms before", "ms")
@@ -138,25 +131,17 @@ def _claim_ms(rounds: int) -> dict[str, float]:
 
     20 organizations have 200 waiting scans each, half of them for one domain that is at its limit of visits.
     """
-    from django.db import connection
-
-    from scans.models import Scan, Turn
-    from scans.visits.claims import claim_next
-    from scans.visits.overload import queue_age_s, refuse_when_overloaded
-    from scans.visits.queue import Worker
-    from website_scan.findings import ScanType
-
     ids: list[str] = []
     for number in range(WAITING):
-        ids += _order(f"Waits {number}", "https://full.example.com/", 100, is_told=False)
-        ids += _order(f"Waits {number}", f"https://www.example{number}.org/", 100, is_told=False)
+        ids += _queue(f"Waits {number}", "https://full.example.com/", 100, wakes_workers=False)
+        ids += _queue(f"Waits {number}", f"https://www.example{number}.org/", 100, wakes_workers=False)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE scans_scan, scans_domainturn, scans_turn")
     worker = Worker("bench", 10 * rounds)
     calls: dict[str, Callable[[], object]] = {
         "a claim": lambda: claim_next(ids[0], worker),
         "the queue's age": lambda: queue_age_s("scans"),
-        "what is asked before a scan": lambda: refuse_when_overloaded([ScanType.SECURITY]),
+        "queries before a scan is accepted": lambda: refuse_when_overloaded([ScanType.SECURITY]),
     }
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
@@ -166,62 +151,43 @@ def _claim_ms(rounds: int) -> dict[str, float]:
             times[name].append((time.perf_counter() - began) * 1000)
         # End the claimed scan at once, so that only the queue changes; the domain's gap stays.
         Scan.objects.filter(status="scanning").update(status="failed", lease_expires_at=None)
-        _full("example.com")
+        _rest("example.com")
     Scan.objects.filter(id__in=ids).delete()
     Turn.objects.all().delete()
-    return {name: statistics.median(each) for name, each in times.items()}
+    return {name: statistics.median(ms) for name, ms in times.items()}
 
 
-def _full(domain: str) -> None:
+def _rest(domain: str) -> None:
     """Make the domain rest, as after the start of a visit, and no other."""
-    from datetime import timedelta
-
-    from django.utils import timezone
-
-    from scans.models import DomainTurn
-
     DomainTurn.objects.exclude(domain=domain).delete()
     now = timezone.now()
-    moments = {"taken_at": now - timedelta(seconds=1), "free_at": now + timedelta(minutes=5)}
+    moments: dict[str, datetime] = {"taken_at": now - timedelta(seconds=1), "free_at": now + timedelta(minutes=5)}
     DomainTurn.objects.update_or_create(domain=domain, defaults=moments)
 
 
-def _order(name: str, url: str, count: int, *, is_told: bool = True) -> list[str]:
-    """Create scans that wait, and unless `is_told` is False tell the workers; return their IDs."""
-    from django.utils import timezone
-
-    from accounts.models import Tier
-    from accounts.services import ensure_organization
-    from accounts.usage import month_of
-    from scans.models import Scan
-    from scans.visits.queue import enqueue
-    from website_scan.findings import ScanType
-
+def _queue(name: str, url: str, count: int, *, wakes_workers: bool = True) -> list[str]:
+    """Create queued scans of an organization; return their IDs."""
     Tier.objects.update(concurrent_scans=1_000_000, scans_per_month=1_000_000)
-    columns: dict[str, Any] = {"type": "security", "url": url, "period": month_of(timezone.now())}
-    organization = ensure_organization(name=name)
-    rows = Scan.objects.bulk_create(Scan(organization=organization, **columns) for _ in range(count))
-    for row in rows if is_told else ():
+    organization, period = ensure_organization(name=name), month_of(timezone.now())
+    rows = Scan.objects.bulk_create(
+        Scan(organization=organization, type="security", url=url, period=period) for _ in range(count)
+    )
+    for row in rows if wakes_workers else ():
         enqueue(row.id, ScanType.SECURITY)
     return [row.id for row in rows]
 
 
-def _member(name: str, places: int) -> Member:
+def _member(name: str, slots: int) -> Member:
     """Create an organization with a plan of its own."""
-    from accounts.models import Tier
-    from tests.world import member_of
-
     tier = Tier.objects.get(name="business")
-    tier.pk, tier.name, tier.concurrent_scans = name.lower(), name.lower(), places
+    tier.pk, tier.name, tier.concurrent_scans = name.lower(), name.lower(), slots
     tier.scans_per_month, tier.pages_per_audit, tier.requests_per_minute = 1_000_000, PAGES, 1_000_000
     tier.save(force_insert=True)
     return member_of(name, tier.name)
 
 
 def _wait_s(scan_id: str) -> float:
-    """Return the seconds from the creation of a scan to its begin, when it has ended."""
-    from scans.models import Scan
-
+    """Wait until a scan has ended; return the seconds from its creation to its begin."""
     wait_until(lambda: Scan.objects.get(id=scan_id).is_final, PATIENCE_S, poll_s=0.1)
     scan = Scan.objects.get(id=scan_id)
     assert scan.started_at

@@ -1,27 +1,19 @@
-"""Cost of scans without and with a browser: time beside the shortest possible one, processor, memory, requests."""
+"""Cost of a visit for one scan type and for all, without and with a browser: processor time, memory, requests."""
 
 from __future__ import annotations
 
-import concurrent.futures
 import functools
 import operator
-import socket
-import ssl
-import statistics
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
 
 import psutil
 
-from benchmarks.sites import Templated, slow, templated
+from benchmarks.sites import Templated, templated
 from benchmarks.table import Table
 from benchmarks.usage import cpu_s, peak_mib
-from tests.targets.sample import PAGE
 from tests.targets.server import Certificate
 from tests.targets.templated import page_paths
 from tests.website_scan.net.loopback import NETWORKS
@@ -40,8 +32,6 @@ from website_scan.result import Budget
 from website_scan.run import scan
 
 ROUNDS = 5
-LATENCY_S, LINKS, PROBES = 0.1, 25, 8
-GOALS_S = {ScanType.SECURITY: 2.5, ScanType.SEO: 2.0}
 PAGES = 30
 ALL = tuple(ScanType)
 TIME_LIMIT_S = 60.0
@@ -52,7 +42,7 @@ OF_DISTINCT, OF_WIDEST = 1.05, 1.2
 
 
 class Evidence:
-    """In-memory substitute for `scans.visits.origin_evidence`, which keeps evidence of the origin in Redis."""
+    """In-memory substitute for `scans.visits.origin_evidence`, which stores evidence of the origin in Redis."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], Kept] = {}
@@ -66,7 +56,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a visit: processor seconds, seconds, and the paths that the site was asked for."""
+    """Cost of a visit: processor seconds, seconds, and the requested paths of the site."""
 
     cpu_s: float
     seconds: float
@@ -95,67 +85,32 @@ class Visits:
         costs = []
         for number in range(self.rounds + 1):
             before, began = cpu_s(psutil.Process()), time.monotonic()
-            url = f"{self.site.base}{paths[number if is_audit else 0]}"
-            _scan(url, policy, types, self.browser, answers, shared)
+            target = parse_target(f"{self.site.base}{paths[number if is_audit else 0]}", policy)
+            with Network(policy, time_limit_s=TIME_LIMIT_S, answers=answers) as network:
+                results = scan(target, types, network, Budget(TIME_LIMIT_S), browser=self.browser, shared=shared)
+            for result in results:
+                assert result.score is not None, (result.type, result.error)
+            give_back()
             seconds = time.monotonic() - began
             costs.append(Cost(cpu_s(psutil.Process()) - before, seconds, self.site.requests()))
         later = costs[1:]
-        return Cost(min(each.cpu_s for each in later), min(each.seconds for each in later), later[-1].requests)
+        least_cpu_s, least_s = min(cost.cpu_s for cost in later), min(cost.seconds for cost in later)
+        return Cost(least_cpu_s, least_s, later[-1].requests)
 
 
 def measure(table: Table, share: float) -> None:
     use_one_heap()  # like workers
     rounds = max(1, round(ROUNDS * share))
-    _beside_the_floor(table, rounds)
+    program = find_browser("auto")
+    assert program is not None, "no browser; `make browser` installs one"
     with templated(PAGES, Certificate.VALID) as site:
         _visits(table, "a visit without a browser", Visits(site, None, rounds), STATIC_MIB)
-        if program := find_browser("auto"):
-            with WarmBrowser(program, ca_bundle=site.ca_file) as browser:
-                _visits(table, "a visit with a browser", Visits(site, browser, rounds), BROWSER_MIB)
-        else:
-            print("No browser is installed; `make browser` installs one.")
-
-
-def _beside_the_floor(table: Table, rounds: int) -> None:
-    """Compare scans of a slow site with a lower bound: the chain of requests that no scanner can shorten."""
-    links = "".join(f"<p><a href=/link/{number}>The page with number {number}</a>" for number in range(LINKS))
-    table.head(f"each answer after {LATENCY_S * 1000:.0f} ms", "seconds", "floor", "ratio")
-    page = PAGE.replace("</body>", f"{links}</body>")
-    with slow(LATENCY_S, page, LATENCY_S, Certificate.VALID) as (url, ca_file):
-        policy = Policy(allowed_networks=NETWORKS, ca_bundle=ca_file)
-        for scan_type, goal_s in GOALS_S.items():
-            seconds = _median_s(rounds, partial(_scan, url, policy, (scan_type,)))
-            floor_s = _median_s(rounds, lambda: _floor(url, ca_file))
-            table.row(scan_type, seconds, floor_s, seconds / floor_s, most=(goal_s,))
-
-
-def _median_s(rounds: int, work: Callable[[], object]) -> float:
-    """Return the median seconds of some rounds after a first one that warms up."""
-    times = []
-    for _ in range(rounds + 1):
-        began = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - began)
-    return statistics.median(times[1:])
-
-
-def _floor(url: str, ca_file: Path | None) -> None:
-    """Connection, TLS and page; then the probes at once, each on a connection of its own."""
-    host, _, port = url.removeprefix("https://").rstrip("/").rpartition(":")
-
-    def ask(_: object = None) -> None:
-        context = ssl.create_default_context(cafile=ca_file)
-        with context.wrap_socket(socket.create_connection((host, int(port))), server_hostname=host) as connection:
-            connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
-
-    ask()
-    with concurrent.futures.ThreadPoolExecutor(PROBES) as pool:
-        list(pool.map(ask, range(PROBES)))
+        with WarmBrowser(program, ca_bundle=site.ca_file) as browser:
+            _visits(table, "a visit with a browser", Visits(site, browser, rounds), BROWSER_MIB)
 
 
 def _visits(table: Table, title: str, visits: Visits, goal_mib: float) -> None:
-    alone = {each: visits.cost((each,)) for each in ALL}
+    alone = {scan_type: visits.cost((scan_type,)) for scan_type in ALL}
     separate = functools.reduce(operator.add, alone.values())
     together, later = visits.cost(ALL), visits.cost(ALL, is_audit=True)
     rows = {f"{name} alone": cost for name, cost in alone.items()}
@@ -168,25 +123,10 @@ def _visits(table: Table, title: str, visits: Visits, goal_mib: float) -> None:
     for name, cost in (("  all types", together), ("  a later page", later)):
         of_requests = cost.requests.total() / separate.requests.total()
         table.row(name, cost.cpu_s / separate.cpu_s, cost.seconds / separate.seconds, of_requests)
-    distinct = functools.reduce(operator.or_, (each.requests for each in alone.values())).total()
-    widest = max(each.requests.total() for each in alone.values())
+    distinct = functools.reduce(operator.or_, (cost.requests for cost in alone.values())).total()
+    widest = max(cost.requests.total() for cost in alone.values())
     table.head("  requests, beside", "ratio")
     table.row("  all types, the types' distinct ones", together.requests.total() / distinct, most=(OF_DISTINCT,))
     table.row("  a later page, the widest type's", later.requests.total() / widest, most=(OF_WIDEST,))
     table.head("  memory of all processes", "MiB")
     table.row("  all types", peak_mib(lambda: visits.cost(ALL)), most=(goal_mib,))
-
-
-def _scan(
-    url: str,
-    policy: Policy,
-    types: tuple[ScanType, ...],
-    browser: Browser | None = None,
-    answers: Answers | None = None,
-    shared: Evidence | None = None,
-) -> None:
-    with Network(policy, time_limit_s=TIME_LIMIT_S, answers=answers) as network:
-        target = parse_target(url, policy)
-        for each in scan(target, types, network, Budget(TIME_LIMIT_S), browser=browser, shared=shared):
-            assert each.score is not None, (each.type, each.error)
-    give_back()

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +18,13 @@ from operations.stack import embedded
 from tests.e2e.service import BASE_DIR, free_port, get_status
 from tests.operations.stack.processes import wait_until
 
-START_S, STOP_S = 60.0, 40.0
+START_S, STOP_S = 120.0, 40.0
 LOG_CHARACTERS = 6_000
 
 
 @contextmanager
-def installed(**variables: str) -> Iterator[Service]:
-    """Run PostgreSQL and Redis, and set the service up in this process, migrated."""
+def installed(variables: Mapping[str, str]) -> Iterator[Service]:
+    """Run PostgreSQL and Redis, migrate, and set Django up in this process. `variables` add to the environment."""
     with tempfile.TemporaryDirectory(prefix="wss-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -38,7 +38,7 @@ def installed(**variables: str) -> Iterator[Service]:
                 # Off, because its lines would appear between those of the tables.
                 "ACCESS_LOG": "0",
             }
-            os.environ |= stack.env | defaults | variables
+            os.environ.update(stack.env | defaults | dict(variables))
             subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
             django.setup()
             yield Service(folder, free_port())
@@ -52,20 +52,24 @@ class Service:
     port: int
 
     @contextmanager
-    def running(self, *names: str, **options: str) -> Iterator[list[psutil.Popen]]:
-        """Run these programs of `manage.py up`; `options` replace theirs, such as autoscale="4,4"."""
+    def running(
+        self, *names: str, env: Mapping[str, str] | None = None, options: Sequence[str] = ()
+    ) -> Iterator[list[psutil.Process]]:
+        """Run programs of `manage.py up`, with further variables and with options that replace their own."""
+        # Reads the environment when it is imported.
         from operations.stack.management.commands.up import programs
 
-        env = dict(os.environ) | {
+        environment = {
+            **os.environ,
+            **(env or {}),
             "PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges",
             "PYTHONFAULTHANDLER": "1",  # a crash writes its traceback to the log
         }
-        commands = {each.name: each.command for each in programs(self.folder, self.port, env)}
-        replaced = [f"--{name}={value}" for name, value in options.items()]
+        commands = {program.name: program.command for program in programs(self.folder, self.port, environment)}
         path = self.folder / f"{'-'.join(names)}.log"
         with path.open("ab") as log:
-            started = [
-                psutil.Popen([*commands[name], *replaced], cwd=BASE_DIR, env=env, stdout=log, stderr=log)
+            started: list[psutil.Process] = [
+                psutil.Popen([*commands[name], *options], cwd=BASE_DIR, env=environment, stdout=log, stderr=log)
                 for name in names
             ]
         try:
@@ -78,8 +82,18 @@ class Service:
         finally:
             _stop(started)
 
+    @contextmanager
+    def worker(
+        self, processes: int, *, host: str = "host", env: Mapping[str, str] | None = None
+    ) -> Iterator[psutil.Process]:
+        """Run a worker for scans, and wait until its pool has this many processes."""
+        options = (f"--autoscale={processes},{processes}", f"--hostname=worker@{host}")
+        with self.running("worker", env=env, options=options) as (worker,):
+            wait_until(lambda: len(worker.children()) >= processes, START_S)
+            yield worker
 
-def _stop(started: list[psutil.Popen]) -> None:
+
+def _stop(started: list[psutil.Process]) -> None:
     """Let the processes finish what they have begun, for a while."""
     everything = [each for process in started for each in (process, *process.children(recursive=True))]
     for process in started:

@@ -1,19 +1,39 @@
-"""Sites to scan, each in a process of its own, whose processor time and memory do not count."""
+"""Sites to scan and receivers of webhooks, in processes of their own, whose processor time and memory do not count.
+
+Imports no models: Django is not set up in these processes.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import multiprocessing
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from benchmarks.usage import elsewhere
 from tests.targets.server import Answer, Certificate, Site
 from tests.targets.templated import templated_site
 
 PAGE = '<!doctype html><html lang="en"><title>A page</title><h1>Hello</h1>'
+RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+
+@contextmanager
+def _elsewhere(work: Callable[..., None], *arguments: object) -> Iterator[Connection]:
+    """Run `work(pipe, *arguments)` in a process of its own; yield the other end of the pipe."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=work, args=(theirs, *arguments), daemon=True)
+    process.start()
+    try:
+        yield ours
+    finally:
+        process.kill()
+        process.join()
 
 
 @dataclass(frozen=True)
@@ -34,7 +54,7 @@ class Templated:
 @contextmanager
 def templated(pages: int, certificate: Certificate | None = None, answer_s: float = 0) -> Iterator[Templated]:
     """Run a site of that many pages; its files and pages take `answer_s` to answer."""
-    with elsewhere(_serve_templated, pages, certificate, answer_s) as pipe:
+    with _elsewhere(_serve_templated, pages, certificate, answer_s) as pipe:
         base, ca_file = pipe.recv()
         yield Templated(base, ca_file, pipe)
 
@@ -56,7 +76,7 @@ def slow(
     seconds: float, page: str = PAGE, others_s: float = 0, certificate: Certificate | None = None
 ) -> Iterator[tuple[str, Path | None]]:
     """Run a site whose page takes `seconds` and others `others_s`; yield the page's URL and the root certificate."""
-    with elsewhere(_serve_slow, seconds, page, others_s, certificate) as pipe:
+    with _elsewhere(_serve_slow, seconds, page, others_s, certificate) as pipe:
         yield pipe.recv()
 
 
@@ -65,3 +85,54 @@ def _serve_slow(pipe: Connection, seconds: float, page: str, others_s: float, ce
     with Site(routes, certificate=certificate) as site:
         pipe.send((f"{site.url}/", site.ca_file))
         pipe.recv()
+
+
+@dataclass(frozen=True)
+class Receivers:
+    """Receivers of webhooks in another process, by host and port; the first ones may hang."""
+
+    hosts: list[str]
+    _pipe: Connection
+
+    def seen(self) -> tuple[float, int]:
+        """Return the time of the first request, and the number of requests. Call once: the receivers stop."""
+        self._pipe.send(None)
+        began, requests = self._pipe.recv()
+        return began, requests
+
+
+@contextmanager
+def receivers(number: int, hanging: int) -> Iterator[Receivers]:
+    """Run receivers of webhooks, of which the first `hanging` accept the connection and never respond."""
+    with _elsewhere(_receive, number, hanging) as pipe:
+        yield Receivers(pipe.recv(), pipe)
+
+
+def _receive(pipe: Connection, number: int, hanging: int) -> None:
+    asyncio.run(_receive_all(pipe, number, hanging))
+
+
+async def _receive_all(pipe: Connection, number: int, hanging: int) -> None:
+    began, requests = 0.0, 0
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal began, requests
+        began = began or time.time()
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        await reader.readexactly(length)
+        requests += 1
+        writer.write(RESPONSE)
+        writer.close()
+
+    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()  # wait until the client gives up
+        writer.close()
+
+    servers = [
+        await asyncio.start_server(hang if at < hanging else answer, "127.0.0.1", 0, backlog=512)
+        for at in range(number)
+    ]
+    pipe.send([f"127.0.0.1:{server.sockets[0].getsockname()[1]}" for server in servers])
+    await asyncio.to_thread(pipe.recv)
+    pipe.send((began, requests))

@@ -118,12 +118,16 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 @functools.cache
 def _files() -> tuple[Path, Path]:
-    """Write the root certificate, and the host's key with its chain."""
-    folder = Path(_folder().name)
+    return certificate_files(Path(_folder().name), NAME)
+
+
+def certificate_files(folder: Path, name: str) -> tuple[Path, Path]:
+    """Write a root certificate, and a host's key with its chain; return both files."""
     folder.chmod(0o755)  # the browser may run as another user
     root = Identity.root()
     intermediate = root.issue_authority()
-    leaf = intermediate.issue(NAME)
-    (folder / "root.pem").write_bytes(root.pem)
-    (folder / "host.pem").write_bytes(leaf.key_pem + leaf.pem + intermediate.pem)
-    return folder / "root.pem", folder / "host.pem"
+    leaf = intermediate.issue(name)
+    root_file, host_file = folder / "root.pem", folder / "host.pem"
+    root_file.write_bytes(root.pem)
+    host_file.write_bytes(leaf.key_pem + leaf.pem + intermediate.pem)
+    return root_file, host_file

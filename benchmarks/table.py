@@ -33,10 +33,9 @@ class Goal:
 
 
 class Table:
-    """Printer of tables. It collects the figures with goals; `missed` is True once one has missed its goal."""
+    """Printer of tables. It collects the figures with goals in `goals`."""
 
     def __init__(self) -> None:
-        self.missed = False
         self.goals: list[Goal] = []
         self._title = ""
         self._columns: tuple[str, ...] = ()
@@ -58,10 +57,8 @@ class Table:
             if of
         ]
         self.goals += set_goals
-        missed = not all(each.is_met for each in set_goals)
-        self.missed |= missed
         goals = "".join(f"  {each.sign} {', '.join(f'{goal:,.4g}' for goal in each.goals)}" for each in set_goals)
-        verdict = f"{goals}: {'MISSED' if missed else 'met'}" if goals else ""
+        verdict = f"{goals}: {'met' if all(each.is_met for each in set_goals) else 'MISSED'}" if goals else ""
         print(f"{name:{NAME}}" + "".join(f"{_text(each):>{FIGURE}}" for each in figures) + verdict, flush=True)
 
 

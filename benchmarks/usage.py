@@ -1,12 +1,10 @@
-"""Processor time and memory of this process and its children, and work in processes that do not count."""
+"""Processor time and memory of a process and its children."""
 
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
 import threading
 from collections.abc import Callable, Iterator
-from multiprocessing.connection import Connection
 
 import psutil
 
@@ -14,22 +12,8 @@ MIB = 1024 * 1024
 SAMPLE_EVERY_S = 0.1
 
 
-@contextlib.contextmanager
-def elsewhere(work: Callable[..., None], *arguments: object) -> Iterator[Connection]:
-    """Run `work(pipe, *arguments)` in a process of its own; yield the other end of the pipe."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=work, args=(theirs, *arguments), daemon=True)
-    process.start()
-    try:
-        yield ours
-    finally:
-        process.kill()
-        process.join()
-
-
 def tree(root: psutil.Process) -> Iterator[psutil.Process]:
-    """Yield a process and its running children, without those of `elsewhere`."""
+    """Yield a process and its running children, without those of benchmarks/sites.py."""
     yield root
     for each in root.children(recursive=True):
         with contextlib.suppress(psutil.Error):

@@ -14,7 +14,9 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from benchmarks.static_host import StaticHost, authority
 from benchmarks.table import Table
@@ -60,8 +62,9 @@ class RealPage:
 def measure(table: Table, share: float) -> None:
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
-    pages = list(real_pages())
-    chosen = pages[: max(1, round(len(pages) * share))]
+    packages = tomllib.loads(LIST.read_text())["package"]
+    number = sum(len(package["page"]) for package in packages)
+    chosen = list(islice(real_pages(packages), max(1, round(number * share))))
     with WarmBrowser(program, ca_bundle=authority()) as browser:
         judged = {title: _judged(chosen, used) for title, used in (("static", None), ("browser", browser))}
     table.head("findings, and the share that owners agree to", "static", "", "browser", "")
@@ -118,9 +121,9 @@ def _figures(found: Counter[Finding], right: Counter[Finding], of: Finding) -> t
     return (found[of], f"{right[of] / found[of]:.0%}") if found[of] else ("", "")
 
 
-def real_pages() -> Iterator[RealPage]:
-    """Yield the pages whose packages can be had here, and print the others."""
-    for package in tomllib.loads(LIST.read_text())["package"]:
+def real_pages(packages: Iterable[dict[str, Any]]) -> Iterator[RealPage]:
+    """Yield the pages of packages, downloaded when their turn comes; print the packages that are not available."""
+    for package in packages:
         name = package.get("npm") or package["debian"]
         try:
             unpacked = _npm(name) if "npm" in package else _debian(name, package.get("needs", ()))
