@@ -43,9 +43,9 @@ def end(scan: Scan) -> None:
     Scan.objects.filter(id=scan.id).update(status="failed", lease_expires_at=None)
 
 
-def test_a_thousand_names_on_one_address_are_visited_one_after_the_other(home: Member) -> None:
-    Tier.objects.update(concurrent_scans=2000)
-    names = [on(home, number, SHARED) for number in range(1_000)]
+def test_names_on_one_address_are_visited_one_after_the_other(home: Member) -> None:
+    Tier.objects.update(concurrent_scans=200)
+    names = [on(home, number, SHARED) for number in range(100)]
     visited = []
     while (taken := take(names[0])) is not None:
         visited.append(taken.id)
