@@ -42,7 +42,7 @@ KINDS = {
 }
 # Requests for a page: one to read it, in its own visit or by a link to it; two to time it, and one as a foreign origin.
 # The processes of a worker share what they have read, but two may ask at the same moment.
-PER_PAGE, MOST_OF_PAGE, PER_FILE, OF_ORIGIN = 4.5, 7, 2.0, 130
+PER_PAGE, MOST_OF_PAGE, PER_FILE, OF_ORIGIN = 4.2, 7, 2.0, 130
 PROGRAMS = ("web", "worker", "scheduler")
 PATIENCE_S, REQUEST_S = 600.0, 10.0
 POLL_S = 2.0  # the `Retry-After` of an unfinished audit
