@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from django.db import transaction
+from pytest_django import DjangoAssertNumQueries
 
 from accounts import usage
 from accounts.models import Membership, MonthlyUsage, Organization, Tier, User
@@ -178,6 +179,21 @@ def test_owners_whose_accounts_are_inactive_share_no_limits(organization: Organi
     assert set(usage.sharing_limits(one)) == {one, organization}
     User.objects.update(is_active=False)
     assert set(usage.sharing_limits(one)) == {one}
+
+
+def test_members_who_own_nothing_share_no_limits(organization: Organization) -> None:
+    ada = User.objects.create_user("ada@people.test")
+    one = create_organization(name="One", owner=ada)
+    Membership.objects.create(organization=organization, user=ada, role="member")
+    assert set(usage.sharing_limits(one)) == {one}
+    assert set(usage.sharing_limits(organization)) == {organization}
+
+
+def test_the_limits_of_a_locked_organization_cost_one_query(
+    organization: Organization, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with transaction.atomic(), django_assert_num_queries(1):
+        assert usage.lock_limits(organization.pk).scans_per_month == 100
 
 
 def test_a_closed_organization_starts_nothing(organization: Organization) -> None:
