@@ -58,8 +58,17 @@ PYTEST = (
     "0",
     "--hypothesis-profile=mutants",
 )
-# With one cache for all copies: without it, mypy would read Django anew for each module.
-MYPY = ("--no-warn-unused-ignores", "--output", "json", "--cache-dir", str(FOLDER / "mypy"))
+# With one cache for all copies: without it, mypy would read Django anew for each module. mutmut writes all changes of a
+# constructor into one class, which then defines an attribute many times.
+MYPY = (
+    "--no-warn-unused-ignores",
+    "--disable-error-code",
+    "no-redef",
+    "--output",
+    "json",
+    "--cache-dir",
+    str(FOLDER / "mypy"),
+)
 CONFIGURATION = """
 [tool.mutmut]
 source_paths = [{source!r}]
