@@ -33,7 +33,11 @@ NET = "tests/website_scan/net"
 MODULES: Mapping[str, Sequence[str]] = {
     "accounts/access.py": ("tests/accounts/test_access.py",),
     "accounts/usage.py": ("tests/accounts/test_usage.py", "tests/accounts/test_shared_quota.py"),
-    "website_scan/net/addresses.py": (f"{NET}/test_addresses.py", f"{NET}/test_typed_loopback.py"),
+    "website_scan/net/addresses.py": (
+        f"{NET}/test_addresses.py",
+        f"{NET}/test_targets.py",
+        f"{NET}/test_typed_loopback.py",
+    ),
     "website_scan/net/budget.py": (f"{NET}/test_budget.py",),
     "website_scan/net/credentials.py": (f"{NET}/test_credentials.py",),
     "website_scan/net/deadline.py": (f"{NET}/test_budget.py", f"{NET}/test_dialer.py", f"{NET}/test_client.py"),
@@ -69,6 +73,7 @@ MYPY = (
     "--cache-dir",
     str(FOLDER / "mypy"),
 )
+# With a server that forks: it only collects tests, so that no function's cache has the result of unchanged code.
 CONFIGURATION = """
 [tool.mutmut]
 source_paths = [{source!r}]
@@ -79,6 +84,7 @@ pytest_add_cli_args_test_selection = {tests!r}
 type_check_command = {types!r}
 do_not_mutate_patterns = ['^ *logger[.]']
 timeout_constant = 60.0
+process_isolation = "forkserver"
 """
 
 

@@ -112,6 +112,33 @@ def test_credentials_are_invalid(value: str) -> None:
     assert refused(value) is InvalidUrl
 
 
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (7, "url must be a string that starts with https:// or http://."),
+        ("https://example.com/" + "a" * MAX_LENGTH, "url may have at most 2,048 characters."),
+        ("https://example.com/" + "€" * 2000, "url is longer than 8,192 characters when encoded."),
+        ("https://example.com/\n", "url must not contain control characters."),
+        ("ftp://example.com/", "url must start with https:// or http://, followed by a host name."),
+        ("https://[/", "The address can't be understood."),
+        ("https://user@example.com/", "The address must not contain a user name or password."),
+        ("https://example.com:22/", "Port 22 is not allowed here."),
+        ("https://a*b.com/", "The address has no valid host name."),
+        ("https://www.evil.com/", "www.evil.com is on the blocklist of this service."),
+        ("https://shop.local/", "shop.local is a reserved name, not a public site."),
+    ],
+)
+def test_a_refusal_names_the_rule_that_the_url_breaks(value: object, reason: str) -> None:
+    with pytest.raises((InvalidUrl, Blocked)) as refusal:
+        parse_target(value, Policy(blocked_domains=("evil.com",)))
+    assert str(refusal.value) == reason
+
+
+def test_a_reference_of_another_scheme_is_refused_with_its_reason() -> None:
+    with pytest.raises(InvalidUrl, match=r"^Only https:// and http:// addresses can be scanned\.$"):
+        parse_target("https://example.com/", OPEN).join("mailto:ada@example.com")
+
+
 def test_the_length_is_limited_as_sent_and_as_encoded() -> None:
     base = "https://example.com/"
     assert refused(base + "a" * (MAX_LENGTH - len(base))) is None
