@@ -107,6 +107,11 @@ def headers(count: int, total_bytes: int) -> dict[str, str]:
             {"headers": {"X-A": "a "}},
             "request.headers: the value of X-A must be printable ASCII without spaces around it, and not empty.",
         ),
+        (
+            {"headers": {"X-A": "1"}},
+            {"headers": {"a secret": "1"}},
+            "request.headers: a name has other characters than letters, digits and !#$%&'*+-.^_`|~.",
+        ),
         ({"cookies": {"a": "1"}}, {"cookies": {"a": 1}}, "request.cookies: the value of a must be a string."),
         ({"headers": {}}, {"headers": []}, "request.headers must be a JSON object."),
         ({"basic_auth": None}, {"basic_auth": []}, "request.basic_auth must be a JSON object."),
