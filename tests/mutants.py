@@ -40,7 +40,6 @@ MODULES: Mapping[str, Sequence[str]] = {
     ),
     "website_scan/net/budget.py": (f"{NET}/test_budget.py",),
     "website_scan/net/credentials.py": (f"{NET}/test_credentials.py",),
-    "website_scan/net/deadline.py": (f"{NET}/test_budget.py", f"{NET}/test_dialer.py", f"{NET}/test_client.py"),
     "website_scan/net/dialer.py": (f"{NET}/test_dialer.py", f"{NET}/test_resolver.py", f"{NET}/test_typed_loopback.py"),
     "website_scan/net/http/redirects.py": (f"{NET}/http/test_redirects.py",),
     "website_scan/net/policy.py": (f"{NET}/test_typed_loopback.py", f"{NET}/test_dialer.py"),
