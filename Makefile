@@ -34,7 +34,7 @@ coverage: $(DEV) ## Run the fast tests, print the lines and branches that they m
 	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadgroup -m fast -k "not processor_time" --cov --cov-report=term:skip-covered $(ARGS)
 
 mutants: $(DEV) ## Change a module in many small ways, and print the changes that its tests miss (MODULE=website_scan/scoring.py)
-	@$(BIN)/python -m tests.mutants "$(MODULE)" $(ARGS)
+	@$(BIN)/python -m tests.mutants $(MODULE) $(ARGS)
 
 test-slow: $(DEV) ## Run all other tests: browsers, processes, hostile sites, releases (ARGS="-m browser" for one kind)
 	@$(chromium)

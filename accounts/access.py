@@ -112,7 +112,7 @@ def shared_rows(model: type[M], *, part_of: str = "") -> QuerySet[M]:
     return model._default_manager.filter(is_shared(part_of=part_of), organization__closed_at=None)
 
 
-def is_shared(*, part_of: str = "") -> Q:
+def is_shared(*, part_of: str) -> Q:
     """Return the condition of `shared_rows`, without its test that the organization is not closed."""
     shared = Q(shared_at__isnull=False)
     return shared | Q(**{f"{part_of}__shared_at__isnull": False}) if part_of else shared

@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import F, Func, IntegerField, OuterRef, QuerySet, Subquery, Value
+from django.db.models import F, Func, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Lower
 from django.utils.crypto import salted_hmac
 
@@ -179,7 +179,7 @@ def _salt() -> str:
 def used_column(now: datetime) -> Coalesce:
     """Return the current month's usage as a column for a query of organizations."""
     used = MonthlyUsage.objects.filter(organization_id=OuterRef("pk"), period=month_of(now)).values("used")
-    return Coalesce(Subquery(used), Value(0), output_field=IntegerField())
+    return Coalesce(Subquery(used), Value(0))
 
 
 def refuse_when_exhausted(organization_id: int, limits: TierLimits, running: Callable[[], int], now: datetime) -> None:

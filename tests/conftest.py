@@ -40,6 +40,14 @@ MAX_ID = 80
 hypothesis.settings.register_profile(
     "steady", hypothesis.settings.default, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
+# `make mutants`: the same examples for every mutant, few, and none shrunk, because each mutant runs the tests again.
+hypothesis.settings.register_profile(
+    "mutants",
+    hypothesis.settings.get_profile("steady"),
+    derandomize=True,
+    max_examples=30,
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+)
 hypothesis.settings.load_profile("steady")
 
 
@@ -153,10 +161,9 @@ def _one_connection() -> Iterator[None]:
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: DjangoDbBlocker
 ) -> None:
-    """Under xdist, migrate once for all processes (pytest-django's hook before the creation of a database)."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        with django_db_blocker.unblock():
-            template.use_template()
+    """Migrate once for all processes of a run (pytest-django's hook before the creation of a database)."""
+    with django_db_blocker.unblock():
+        template.use_template()
 
 
 @pytest.fixture(scope="session")

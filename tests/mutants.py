@@ -1,37 +1,78 @@
-"""`make mutants`: change a module in many small ways (mutants), and print the changes that none of its tests notices.
+"""`make mutants`: change modules in many small ways (mutants), and print the changes that none of their tests notices.
 
 1. Copy the repository's files to var/mutants/, because mutmut writes its changes beside them.
 2. Start PostgreSQL and Redis once for all runs of the tests.
-3. Run mutmut on the module, for at most as many minutes as allowed; another run continues.
-4. Print each surviving change as a diff. Exit with 1 if there is one.
+3. Run mutmut on each module, for at most as many minutes as allowed; another run continues. Changes that mypy notices
+   need no test.
+4. Print each surviving change as a diff, and how many changes each module has. Exit with 1 if one survives.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from mutmut.mutation.diff_apply import get_diff_for_mutant
+from mutmut.stats import status_by_exit_code
 
 from tests import stack
 
 ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "var" / "mutants"
 NET = "tests/website_scan/net"
 # Modules that decide, and the tests that shall notice a wrong decision.
 MODULES: Mapping[str, Sequence[str]] = {
-    "website_scan/net/addresses.py": (f"{NET}/test_addresses.py", f"{NET}/test_typed_loopback.py"),
+    "accounts/access.py": ("tests/accounts/test_access.py",),
+    "accounts/usage.py": ("tests/accounts/test_usage.py", "tests/accounts/test_shared_quota.py"),
+    "website_scan/net/addresses.py": (
+        f"{NET}/test_addresses.py",
+        f"{NET}/test_targets.py",
+        f"{NET}/test_typed_loopback.py",
+    ),
     "website_scan/net/budget.py": (f"{NET}/test_budget.py",),
+    "website_scan/net/credentials.py": (f"{NET}/test_credentials.py",),
+    "website_scan/net/dialer.py": (f"{NET}/test_dialer.py", f"{NET}/test_resolver.py", f"{NET}/test_typed_loopback.py"),
+    "website_scan/net/http/redirects.py": (f"{NET}/http/test_redirects.py",),
+    "website_scan/net/policy.py": (f"{NET}/test_typed_loopback.py", f"{NET}/test_dialer.py"),
+    "website_scan/net/resolver.py": (f"{NET}/test_resolver.py", f"{NET}/test_typed_loopback.py"),
     "website_scan/net/targets.py": (f"{NET}/test_targets.py", f"{NET}/test_typed_loopback.py"),
     "website_scan/scoring.py": ("tests/website_scan/test_scoring.py", "tests/website_scan/report/test_held.py"),
 }
+# Their tests share one database and one Redis, so one process runs them at a time.
+WITH_DATABASE = frozenset({"accounts/access.py", "accounts/usage.py"})
+SURVIVED = ("survived", "no tests")
 # Without this project's own plugins of pytest: they would import the module before mutmut can change it. The constant
 # for the timeout lets a busy machine finish; a change that makes an endless loop takes as long.
-PYTEST = ("-o", "addopts=--strict-markers -p no:schemathesis -p no:anyio -p no:valkey", "-o", "timeout=0", "-n", "0")
+PYTEST = (
+    "-o",
+    "addopts=--strict-markers -p no:schemathesis -p no:anyio -p no:valkey",
+    "-o",
+    "timeout=0",
+    "-n",
+    "0",
+    "--hypothesis-profile=mutants",
+)
+# With one cache for all copies: without it, mypy would read Django anew for each module. mutmut writes all changes of a
+# constructor into one class, which then defines an attribute many times.
+MYPY = (
+    "--no-warn-unused-ignores",
+    "--disable-error-code",
+    "no-redef",
+    "--output",
+    "json",
+    "--cache-dir",
+    str(FOLDER / "mypy"),
+)
+# With a server that forks: it only collects tests, so that no function's cache has the result of unchanged code.
 CONFIGURATION = """
 [tool.mutmut]
 source_paths = [{source!r}]
@@ -39,41 +80,45 @@ only_mutate = [{module!r}]
 also_copy = {others!r}
 pytest_add_cli_args = {pytest!r}
 pytest_add_cli_args_test_selection = {tests!r}
+type_check_command = {types!r}
+do_not_mutate_patterns = ['^ *logger[.]']
 timeout_constant = 60.0
+process_isolation = "forkserver"
 """
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make mutants", description="Prints changes that no test notices.")
-    parser.add_argument("module", choices=MODULES)
-    parser.add_argument("--minutes", type=float, default=15)
+    parser.add_argument("modules", nargs="+", choices=MODULES, metavar="module")
+    parser.add_argument("--minutes", type=float, default=15, help="for each module")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
-    folder = copied(options.module)
+    survivors = 0
     with contextlib.ExitStack() as cleanup:
         stack.start(cleanup)
-        command = mutmut("run", "--max-children", str(options.processes))
-        with subprocess.Popen(command, cwd=folder, start_new_session=True) as running:
-            try:
-                running.wait(options.minutes * 60)
-            except subprocess.TimeoutExpired:
-                os.killpg(running.pid, signal.SIGKILL)  # with the processes that run the tests
-                print(f"\nNot complete after {options.minutes:g} minutes. Another run continues.")
-    survivors = survived(folder)
-    for name in survivors:
-        subprocess.run(mutmut("show", name), cwd=folder, check=True)
-    print(f"{len(survivors)} survive")
+        for module in options.modules:
+            folder = copied(module)
+            run(folder, options.minutes, 1 if module in WITH_DATABASE else options.processes)
+            survivors += reported(folder, module)
     return int(bool(survivors))
 
 
-def mutmut(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "mutmut", *arguments]
+def run(folder: Path, minutes: float, processes: int) -> None:
+    command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(processes)]
+    with subprocess.Popen(command, cwd=folder, start_new_session=True) as running:
+        try:
+            if running.wait(minutes * 60):
+                sys.exit("mutmut failed; see above.")
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)  # with the processes that run the tests
+            print(f"\nNot complete after {minutes:g} minutes. Another run continues.")
 
 
 def copied(module: str) -> Path:
-    """Copy all files that Git knows, and configure mutmut for the module. Return the folder."""
-    folder = ROOT / "var" / "mutants" / module.replace("/", "-").removesuffix(".py")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    """Copy all files that Git does not ignore, and configure mutmut for the module. Return the folder."""
+    folder = FOLDER / module.replace("/", "-").removesuffix(".py")
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     files = [Path(name) for name in listed.split("\0") if name and (ROOT / name).is_file()]
     for file in files:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
@@ -85,17 +130,36 @@ def copied(module: str) -> Path:
         others=sorted({file.parts[0] for file in files} - {source, "pyproject.toml"}),
         pytest=list(PYTEST),
         tests=list(MODULES[module]),
+        types=[sys.executable, "-m", "mypy", *MYPY, module],
     )
     with (folder / "pyproject.toml").open("a", encoding="utf-8") as settings:
         settings.write(configuration)
+    forget_survivors(folder, module)
     return folder
 
 
-def survived(folder: Path) -> list[str]:
-    """Return the names of the changes that no test has noticed."""
-    results = subprocess.run(mutmut("results"), cwd=folder, capture_output=True, text=True, check=True).stdout
-    pairs = [line.strip().rpartition(": ") for line in results.splitlines()]
-    return [name for name, _, result in pairs if result in ("survived", "no tests")]
+def forget_survivors(folder: Path, module: str) -> None:
+    """Let mutmut run the tests again for changes that no test has noticed: there may be new tests."""
+    file = folder / "mutants" / f"{module}.meta"
+    if file.exists():
+        data = json.loads(file.read_text(encoding="utf-8"))
+        for name, code in data["exit_code_by_key"].items():
+            if status_by_exit_code[code] in SURVIVED:
+                data["exit_code_by_key"][name] = None
+        file.write_text(json.dumps(data), encoding="utf-8")
+
+
+def reported(folder: Path, module: str) -> int:
+    """Print the module's surviving changes and its figures. Return how many survive."""
+    data = json.loads((folder / "mutants" / f"{module}.meta").read_text(encoding="utf-8"))
+    results = {name: status_by_exit_code[code] for name, code in data["exit_code_by_key"].items()}
+    survivors = [name for name, result in results.items() if result in SURVIVED]
+    with contextlib.chdir(folder):
+        for name in survivors:
+            print(f"# {name}: {results[name]}", get_diff_for_mutant(name, path=Path(module)), sep="\n")
+    figures = ", ".join(f"{number} {result}" for result, number in Counter(results.values()).items())
+    print(f"{module}: {len(results)} changes, {figures}")
+    return len(survivors)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Fixtures of the accounts tests: a real browser, and an identity provider."""
+"""Fixtures of the accounts tests: a real browser, an identity provider, and another database connection."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.db import OperationalError, connection, transaction
 
 from infrastructure.environment import IdentityProvider
 from tests.e2e.service import free_port, get_status
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from tests.e2e.pages import Window
 
 Visit = Callable[..., Any]
+Elsewhere = Callable[[str, int | str], bool]
 
 
 @pytest.fixture
@@ -34,6 +37,24 @@ def visit(browser: Window) -> Visit:
         return browser.do(act)
 
     return look
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Elsewhere]:
+    """Function that runs a locking query in another connection, and returns False if it would have to wait."""
+
+    def run(sql: str, id: int | str) -> bool:
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(f"{sql} NOWAIT", [id])
+        except OperationalError:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(1) as pool:
+        yield lambda sql, id: pool.submit(run, sql, id).result()
 
 
 # The provider's people: their claims by `sub`.

@@ -19,6 +19,7 @@ from website_scan.scoring import (
     Cap,
     category_score,
     grade,
+    mean_grade,
     rounded,
     score,
     severity_counts,
@@ -130,6 +131,14 @@ def test_a_cap_that_lowers_nothing_is_not_shown() -> None:
     assert scored.held == ()
 
 
+def test_a_cap_at_the_score_lowers_nothing() -> None:
+    rest = category(result("pass"), weight=89, name="Rest")
+    scored = score([rest, category(result("fail", HIGH), weight=11)], SECURITY)
+    assert scored.value == 89
+    assert scored.held == ()
+    assert not scored.categories[1].checks[0].holds
+
+
 def test_points_are_what_mending_one_check_would_win() -> None:
     first, second = result("fail", MEDIUM, id="a"), result("warn", MEDIUM, id="b")
     scored = score([category(first, second, result("pass", MEDIUM, id="c"))], ())
@@ -157,6 +166,17 @@ def test_grades(value: int, letter: str) -> None:
     assert grade(value, [result("pass"), result("fail", LOW)]) == letter
 
 
+@pytest.mark.parametrize(
+    ("mean", "is_flawless", "letter"),
+    [(97, True, "A+"), (97, False, "A"), (96, True, "A"), (90, False, "A"), (89, True, "B"), (60, True, "D"),
+     (59, True, "F"), (0, False, "F")],
+)  # fmt: skip
+def test_a_mean_of_scores_has_the_best_grade_only_if_all_scores_have_it(
+    mean: int, is_flawless: bool, letter: str
+) -> None:
+    assert mean_grade(mean, is_flawless) == letter
+
+
 @pytest.mark.parametrize("status", ["warn", "fail"])
 def test_the_best_grade_bears_nothing_of_medium_severity(status: CheckStatus) -> None:
     assert grade(99, [result("pass"), result(status, MEDIUM)]) == "A"
@@ -166,6 +186,24 @@ def test_a_half_point_does_not_round_up_to_a_grade() -> None:
     scored = score([category(result("pass"), weight=193), category(result("fail", LOW), weight=7)], ())
     assert scored.value == 96
     assert scored.grade == "A"
+
+
+@pytest.mark.parametrize(
+    ("value", "points"), [(96.4, 96), (96.5, 96), (97.5, 97), (96.51, 97), (0.5, 0), (100.0, 100), (96.5 + 1e-12, 96)]
+)
+def test_scores_are_rounded_half_down_without_noise_of_floats(value: float, points: int) -> None:
+    assert rounded(value) == points
+
+
+@pytest.mark.parametrize(
+    ("status", "severity", "cost"),
+    [("fail", HIGH, 6 + 3), ("warn", HIGH, 4.5), ("fail", LOW, 1 + 3), ("pass", None, 0)],
+)
+def test_a_check_that_reports_for_others_weighs_and_costs_as_much_as_all(
+    status: CheckStatus, severity: Severity | None, cost: float
+) -> None:
+    including = replace(result(status, HIGH, severity), included_weight=3)
+    assert category_score(category(result("pass", HIGH), including)) == pytest.approx(100 - 100 * cost / (6 + 6 + 3))
 
 
 def test_the_counts_hold_fails_and_warnings() -> None:

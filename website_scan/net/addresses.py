@@ -63,7 +63,6 @@ LOOPBACK_NETWORK = IPv4Network("127.0.0.0/8")
 # RFC 6052, section 2.1. The whole of local-use NAT64, 64:ff9b:1::/48 (RFC 8215), is refused: the position of the IPv4
 # address in it depends on a prefix length that only its network knows.
 NAT64 = IPv6Network("64:ff9b::/96")
-TEREDO = IPv6Network("2001::/32")  # RFC 4380, section 4
 ISATAP_MASK, ISATAP = 0xFDFFFFFF, 0x00005EFE  # the interface identifier's first half (RFC 5214, section 6.1)
 
 
@@ -173,8 +172,8 @@ def _six_to_four(address: IPv6Address) -> tuple[IPv4Address, ...]:
 
 
 def _teredo(address: IPv6Address) -> tuple[IPv4Address, ...]:
-    """Return the addresses of the Teredo server and client; the client's bits are inverted."""
-    return address.teredo or () if address in TEREDO else ()
+    """Return the addresses of the Teredo server and client (RFC 4380, section 4); the client's bits are inverted."""
+    return address.teredo or ()
 
 
 def _isatap(address: IPv6Address) -> tuple[IPv4Address, ...]:

@@ -144,6 +144,14 @@ def test_a_public_address_beside_the_special_ranges_is_accepted(address: str) ->
     assert refusal(ip_address(address)) is None
 
 
+@pytest.mark.parametrize("form", ["::ffff:{}", "::{}", "::ffff:0:{}", "64:ff9b::{}", "2002:0a01:0203::1"])
+def test_a_denied_address_is_refused_in_every_form_that_embeds_it_even_if_all_are_exempted(form: str) -> None:
+    address = ip_address(form.format("10.1.2.3"))
+    everything = (ip_network("::/0"), ip_network("0.0.0.0/0"))
+    assert refusal(address, everything) is None
+    assert refusal(address, everything, denied=[ip_network("10.1.2.0/24")]) is not None
+
+
 @pytest.mark.parametrize("inside", ["127.0.0.1", "10.1.2.3", "169.254.169.254"])
 def test_6to4_and_teredo_are_refused_by_what_they_carry(inside: str) -> None:
     number = int(IPv4Address(inside))

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from website_scan.net.budget import MIB, Exchange, Limits, Meter
+from website_scan.net.budget import MIB, Exchange, Limits, Meter, Meters
 from website_scan.net.deadline import Deadline
 from website_scan.net.errors import BudgetExceeded, TimedOut
 
@@ -25,6 +25,31 @@ def test_no_race_lets_more_requests_through() -> None:
         granted = list(pool.map(ask, ["a.example.com"] * 100 + ["b.example.com"] * 100))
     assert sum(granted[:100]) == 60
     assert sum(granted) == meter.requests == 100
+
+
+def test_a_refused_request_names_the_limit() -> None:
+    meter = Meter(Limits(requests=2, requests_per_host=1))
+    meter.request("a.example.com")
+    with pytest.raises(BudgetExceeded, match=r"more than 1 requests to a\.example\.com\."):
+        meter.request("a.example.com")
+    meter.request("b.example.com")
+    with pytest.raises(BudgetExceeded, match=r"more than 2 requests\."):
+        meter.request("c.example.com")
+
+
+def test_tunnels_and_exchanges_share_the_bytes_of_the_scan_and_have_their_own_deadlines() -> None:
+    meter = Meter(Limits(total_bytes=10))
+    tunnel = Meters(Deadline(20), meter)
+    exchange = Exchange(Deadline(20), Limits(), meter, "/", is_fresh=False)
+    tunnel.received(4)
+    exchange.received(6)
+    assert meter.received_bytes == 10
+    for guard in (tunnel, exchange):
+        with pytest.raises(BudgetExceeded):
+            guard.received(1)
+    assert 19 < tunnel.timeout_s() <= 20
+    with pytest.raises(TimeoutError):
+        Meters(Deadline(0), meter).timeout_s()
 
 
 def test_bytes_add_up_to_their_limit() -> None:
@@ -69,6 +94,7 @@ def test_repetition_needs_room_for_all_requests_and_for_those_to_the_busiest_hos
     meter.request("b.example.com")
     assert not meter.has_room_again(times=1)
     assert meter.has_room_again(times=2)
+    assert Meter(Limits(requests=1, requests_per_host=1)).has_room_again(times=1)  # of nothing
     busy = Meter(Limits(requests=100, requests_per_host=4))
     for _ in range(3):
         busy.request("a.example.com")

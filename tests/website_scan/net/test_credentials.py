@@ -39,6 +39,108 @@ def test_what_is_taken_comes_back_whole(request_: dict[str, Any]) -> None:
     assert parse(credentials.request) == credentials
 
 
+def headers(count: int, total_bytes: int) -> dict[str, str]:
+    """Return headers that have as many bytes in all, names included."""
+    names = [f"X-{number:02}" for number in range(count)]
+    return {name: "v" * (total_bytes // count - len(name)) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("accepted", "refused", "reason"),
+    [
+        ({"headers": {"X": "v" * 4095}}, {"headers": {"X": "v" * 4096}}, "request.headers: X is longer than 4 KiB."),
+        (
+            {"basic_auth": {"username": "u" * 4000, "password": "p" * 96}},
+            {"basic_auth": {"username": "u" * 4000, "password": "p" * 97}},
+            "request.basic_auth may have at most 4 KiB.",
+        ),
+        (
+            {"headers": headers(4, 16 * 1024)},
+            {"headers": headers(4, 16 * 1024), "cookies": {"a": ""}},
+            "request may have at most 16 KiB in all.",
+        ),
+        (
+            {"headers": headers(19, 190), "cookies": {"a": ""}},
+            {"headers": headers(20, 200), "cookies": {"a": ""}},
+            "request may have at most 20 headers and cookies in all.",
+        ),
+        (
+            {"headers": {"X-A": "1"}, "basic_auth": {"username": "u", "password": ""}},
+            {"headers": {"AUTHORIZATION": "1"}, "basic_auth": {"username": "u", "password": ""}},
+            "request.headers: Authorization can't stand beside request.basic_auth.",
+        ),
+        (
+            {"headers": {"X-Cookie": "1"}},
+            {"headers": {"COOKIE": "1"}},
+            "request.headers: use request.cookies in place of the header Cookie.",
+        ),
+        ({"headers": {"X-Host": "1"}}, {"headers": {"HOST": "1"}}, "request.headers: HOST is not for you to set."),
+        ({"headers": {"X-Sec": "1"}}, {"headers": {"Sec-X": "1"}}, "request.headers: Sec-X is not for you to set."),
+        (
+            {"headers": {"X-A": "1", "X-B": "1"}},
+            {"headers": {"X-A": "1", "x-a": "1"}},
+            "request.headers: x-a stands there twice.",
+        ),
+        (
+            {"basic_auth": {"username": "", "password": ":"}},
+            {"basic_auth": {"username": ":", "password": ""}},
+            "request.basic_auth: username must not contain a colon.",
+        ),
+        (
+            {"basic_auth": {"username": "", "password": "p"}},
+            {"basic_auth": {"username": "", "password": ""}},
+            "request.basic_auth needs a username or a password.",
+        ),
+        (
+            {"basic_auth": {"username": "ü", "password": "p"}},
+            {"basic_auth": {"username": "u", "password": "p\n"}},
+            "request.basic_auth must not contain control characters.",
+        ),
+        (
+            {"cookies": {"a": '"1"'}},
+            {"cookies": {"a": '"1'}},
+            "request.cookies: the value of a must be printable ASCII without spaces, quotes, commas, "
+            "semicolons and backslashes.",
+        ),
+        (
+            {"headers": {"X-A": "a b"}},
+            {"headers": {"X-A": "a "}},
+            "request.headers: the value of X-A must be printable ASCII without spaces around it, and not empty.",
+        ),
+        (
+            {"headers": {"X-A": "1"}},
+            {"headers": {"a secret": "1"}},
+            "request.headers: a name has other characters than letters, digits and !#$%&'*+-.^_`|~.",
+        ),
+        ({"cookies": {"a": "1"}}, {"cookies": {"a": 1}}, "request.cookies: the value of a must be a string."),
+        ({"headers": {}}, {"headers": []}, "request.headers must be a JSON object."),
+        ({"basic_auth": None}, {"basic_auth": []}, "request.basic_auth must be a JSON object."),
+        ({}, [], "request must be a JSON object."),
+        (
+            {"headers": {"X-A": "1"}},
+            {"header": {}, "b": 1},
+            "request may have headers, basic_auth, cookies, and nothing else: 2 more found.",
+        ),
+        (
+            {"basic_auth": {"username": "u", "password": "p"}},
+            {"basic_auth": {"username": "u", "password": "p", "realm": "r"}},
+            "request.basic_auth must have username and password, both strings.",
+        ),
+    ],
+)
+def test_a_refusal_names_the_part_and_the_rule_that_it_breaks(accepted: object, refused: object, reason: str) -> None:
+    parse(accepted)
+    with pytest.raises(InvalidRequestField) as refusal:
+        parse(refused)
+    assert str(refusal.value) == reason
+
+
+def test_cookies_that_the_site_has_set_replace_the_given_ones() -> None:
+    credentials = OriginCredentials("https://example.com", GIVEN)
+    assert credentials.added_to({"cookie": "b=1=2;sid=new"}, "https://example.com")["Cookie"] == "b=1=2;sid=new"
+    assert credentials.added_to({"Cookie": "sid=new"}, "https://example.com")["Cookie"] == "sid=new; b=c"
+
+
 @pytest.mark.parametrize("nothing", [None, {}, {"headers": {}}, {"cookies": None, "basic_auth": None}])
 def test_nothing_is_none(nothing: object) -> None:
     assert parse(nothing) is None

@@ -18,6 +18,8 @@ from tests.website_scan.net.seams import PUBLIC, PUBLIC6, Names, Wires
 from website_scan.net import addresses, targets
 from website_scan.net.budget import Limits
 from website_scan.net.client import Network
+from website_scan.net.deadline import Deadline
+from website_scan.net.dialer import Dialer
 from website_scan.net.errors import Blocked, NetError, NotReachable, TimedOut
 from website_scan.net.policy import Policy
 from website_scan.net.targets import InvalidUrl, parse_target
@@ -122,10 +124,62 @@ def test_a_dial_that_takes_too_long_is_timed_out_and_not_reachable() -> None:
         raise TimeoutError
 
     with Network(Policy(), resolver=Names({"slow.example.com": (PUBLIC,)}), dialer=slow) as network:
-        with pytest.raises(TimedOut):
+        with pytest.raises(TimedOut, match=r"^slow\.example\.com did not accept a connection on port 80 in time\.$"):
             network.fetch("http://slow.example.com/")
         with pytest.raises(NotReachable):
             network.reach(parse_target("http://slow.example.com/", Policy()))
+
+
+def test_each_address_gets_an_equal_share_of_the_time_that_is_left() -> None:
+    shares: list[float] = []
+
+    def unreachable(address: str, port: int, timeout_s: float) -> socket.socket:
+        shares.append(timeout_s)
+        raise OSError
+
+    names = Names({"three.example.com": (PUBLIC6, PUBLIC, "198.41.0.4")})
+    dialer = Dialer(Policy(), names, unreachable, Limits(), Deadline(60))
+    with pytest.raises(NotReachable, match=r"^three\.example\.com can't be reached on port 80\.$"):
+        dialer.open("three.example.com", 80, Deadline(60))
+    assert shares == pytest.approx([20, 30, 60], abs=2)
+
+
+def test_a_name_that_did_not_resolve_in_time_is_resolved_again_with_more_time() -> None:
+    asked: list[str] = []
+
+    class Slow:
+        def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+            asked.append(host)
+            if len(asked) > 1:
+                return (PUBLIC,)
+            threading.Event().wait(deadline.remaining_s() + 0.01)
+            raise NotReachable("Too late.")
+
+    dialer = Dialer(Policy(), Slow(), Wires({}), Limits(), Deadline(60))
+    with pytest.raises(NotReachable, match="Too late"):
+        dialer.addresses("slow.example.com", 80, Deadline(0.05))
+    assert dialer.addresses("slow.example.com", 80, Deadline(60)) == (PUBLIC,)
+
+
+def test_a_name_without_an_address_is_asked_for_once() -> None:
+    names = Names({"empty.example.com": ()})
+    dialer = Dialer(Policy(), names, Wires({}), Limits(), Deadline(60))
+    for host in ("unknown.example.com", "empty.example.com"):
+        for port in (80, 443, 80):
+            with pytest.raises(NotReachable, match=f"^{host} does not resolve to an address"):
+                dialer.addresses(host, port, Deadline(60))
+    assert names.asked == ["unknown.example.com", "empty.example.com"]
+
+
+def test_known_addresses_are_those_that_were_checked_and_not_refused() -> None:
+    names = Names({"www.example.com": (PUBLIC,), "inside.example.com": ("10.0.0.1",)})
+    dialer = Dialer(Policy(), names, Wires({}), Limits(), Deadline(60))
+    assert dialer.known_addresses("www.example.com", 80) == ()
+    dialer.addresses("www.example.com", 80, Deadline(60))
+    assert dialer.known_addresses("www.example.com", 80) == (PUBLIC,)
+    with pytest.raises(Blocked):
+        dialer.addresses("inside.example.com", 80, Deadline(60))
+    assert dialer.known_addresses("inside.example.com", 80) == ()
 
 
 def test_an_exempted_network_may_be_scanned_on_any_port() -> None:

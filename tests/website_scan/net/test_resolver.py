@@ -38,6 +38,11 @@ def hosts_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+def test_a_hosts_file_with_comments_in_another_encoding_is_read(hosts_file: Path) -> None:
+    hosts_file.write_bytes("# Büro\n\n93.184.215.14 büro office.example.com\n".encode("latin-1"))
+    assert resolve("office.example.com") == ("93.184.215.14",)
+
+
 @pytest.mark.parametrize(
     ("literal", "address"),
     [("93.184.215.14", "93.184.215.14"), ("2606:4700:0:0::1111", "2606:4700::1111"), ("::1", "::1")],

@@ -15,7 +15,7 @@ from urllib3.util import parse_url
 from website_scan.net.addresses import refusal
 from website_scan.net.errors import Blocked
 from website_scan.net.policy import Policy
-from website_scan.net.targets import MAX_LENGTH, InvalidUrl, Target, parse_target
+from website_scan.net.targets import MAX_CANONICAL_LENGTH, MAX_LENGTH, InvalidUrl, Target, parse_target
 
 OPEN = Policy()
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
@@ -112,12 +112,42 @@ def test_credentials_are_invalid(value: str) -> None:
     assert refused(value) is InvalidUrl
 
 
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (7, "url must be a string that starts with https:// or http://."),
+        ("https://example.com/" + "a" * MAX_LENGTH, "url may have at most 2,048 characters."),
+        ("https://example.com/" + "€" * 2000, "url is longer than 8,192 characters when encoded."),
+        ("https://example.com/\n", "url must not contain control characters."),
+        ("ftp://example.com/", "url must start with https:// or http://, followed by a host name."),
+        ("https://[/", "The address can't be understood."),
+        ("https://user@example.com/", "The address must not contain a user name or password."),
+        ("https://example.com:22/", "Port 22 is not allowed here."),
+        ("https://a*b.com/", "The address has no valid host name."),
+        ("https://www.evil.com/", "www.evil.com is on the blocklist of this service."),
+        ("https://shop.local/", "shop.local is a reserved name, not a public site."),
+    ],
+)
+def test_a_refusal_names_the_rule_that_the_url_breaks(value: object, reason: str) -> None:
+    with pytest.raises((InvalidUrl, Blocked)) as refusal:
+        parse_target(value, Policy(blocked_domains=("evil.com",)))
+    assert str(refusal.value) == reason
+
+
+def test_a_reference_of_another_scheme_is_refused_with_its_reason() -> None:
+    with pytest.raises(InvalidUrl, match=r"^Only https:// and http:// addresses can be scanned\.$"):
+        parse_target("https://example.com/", OPEN).join("mailto:ada@example.com")
+
+
 def test_the_length_is_limited_as_sent_and_as_encoded() -> None:
     base = "https://example.com/"
     assert refused(base + "a" * (MAX_LENGTH - len(base))) is None
     assert refused(base + "a" * (MAX_LENGTH - len(base) + 1)) is InvalidUrl
     assert refused(base + "é" * 1000) is None
     assert refused(base + "\U0001f600" * 1000) is InvalidUrl
+    longest = base + "€" * ((MAX_CANONICAL_LENGTH - len(base)) // len("%E2%82%AC"))
+    assert len(parse_target(longest, OPEN).url) == MAX_CANONICAL_LENGTH
+    assert refused(longest + "a") is InvalidUrl
 
 
 @pytest.mark.parametrize(
@@ -194,6 +224,29 @@ def test_localhost_is_accepted_when_its_address_is_exempted() -> None:
 
 
 @pytest.mark.parametrize(
+    ("host", "allowed", "denied", "reason"),
+    [
+        ("10.0.0.1", (), (), ": 10.0.0.1 is private (RFC 1918)"),
+        ("[fd00::1]", (), (), ": fd00::1 is not global unicast (RFC 4291)"),
+        ("93.184.215.14", (), ("93.184.0.0/16",), ""),
+        ("10.0.0.1", ("10.0.0.0/8",), ("10.0.0.1/32",), ""),
+    ],
+)
+def test_a_refusal_says_what_is_public_about_an_address_but_not_what_an_operator_denies(
+    host: str, allowed: tuple[str, ...], denied: tuple[str, ...], reason: str
+) -> None:
+    policy = Policy(allowed_networks=tuple(map(ip_network, allowed)), denied_networks=tuple(map(ip_network, denied)))
+    with pytest.raises(Blocked) as refusal:
+        parse_target(f"http://{host}/", policy)
+    assert str(refusal.value) == f"The target is not publicly accessible{reason}."
+
+
+def test_a_target_has_no_fragment() -> None:
+    target = parse_target("https://example.com/page#part", OPEN)
+    assert (target.url, target.address.fragment) == ("https://example.com/page", "")
+
+
+@pytest.mark.parametrize(
     ("entry", "host"),
     [
         ("evil.com", "evil.com"),
@@ -209,6 +262,7 @@ def test_localhost_is_accepted_when_its_address_is_exempted() -> None:
         ("93.184.215.14", "93.184.215.14"),
         ("93.184.215.14", "0x5db8d70e"),
         ("2606:4700::1111", "[2606:4700:0:0::1111]"),
+        ("2606:4700:0:0::1111", "[2606:4700::1111]"),
     ],
 )
 def test_an_operators_domain_is_blocked_with_all_that_is_below_it(entry: str, host: str) -> None:

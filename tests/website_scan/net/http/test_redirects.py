@@ -168,6 +168,21 @@ def test_cookies_of_a_chain_stay_with_their_host_and_secure_ones_with_https() ->
             assert two.requests[0].header("Cookie") is None
 
 
+def test_cookies_of_a_chain_are_parsed_and_deleted_as_browsers_do() -> None:
+    def redirect(location: str, *cookies: str) -> Answer:
+        return Answer("", 302, [("Location", location), *(("Set-Cookie", cookie) for cookie in cookies)])
+
+    routes = {
+        "/": redirect("/2", "a=1; Path=/", " token = x=y== ;HttpOnly", "gone=1", "expired=1", "=nameless"),
+        "/2": redirect("/3", "gone=; Path=/; Max-Age=0", "expired=1; max-age = -1", "a=2; Max-Age=60"),
+        "/3": Answer("x"),
+    }
+    with Site(routes) as site, loopback_network() as network:
+        network.follow(site.url)
+        assert site.requests[1].header("Cookie") == "a=1; token=x=y==; gone=1; expired=1"
+        assert site.requests[2].header("Cookie") == "token=x=y==; a=2"
+
+
 def test_a_location_in_utf_8_is_read_as_browsers_do() -> None:
     location = "/größe".encode().decode("latin-1")
     with (

@@ -1,0 +1,127 @@
+"""Access to a tenant's rows: whose rows each function returns, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.db import transaction
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts import access
+from accounts.access import Lock, Resource
+from accounts.models import ApiKey, Membership, Organization, User
+from infrastructure.api.errors import NotFound
+from reports.models import Report
+from sites.models import AuditPage
+from tests.accounts.conftest import Elsewhere
+from tests.furnished_audits import make_audit
+from tests.world import Member, finished_scan, member_of, person_of
+from website_scan.ids import new_id
+
+KEY = Resource(ApiKey, "key", "key", related=("organization__tier",), hint=", or it was revoked.")
+
+
+def test_an_organization_finds_its_row_with_its_related_rows(
+    home: Member, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        key = KEY.find(home.organization.pk, home.key.id)
+        assert key == home.key
+        assert key.organization.tier.name == "free"
+
+
+def test_an_unknown_id_and_another_organizations_are_refused_alike(home: Member, stranger: Member) -> None:
+    refusals = []
+    for id in (stranger.key.id, new_id("key"), new_id("scan"), "key_1", ""):
+        with pytest.raises(NotFound) as refused:
+            KEY.find(home.organization.pk, id)
+        refusals.append((refused.value.code, str(refused.value)))
+    assert set(refusals) == {("KEY_NOT_FOUND", "There is no key with this ID, or it was revoked.")}
+
+
+def test_a_malformed_id_costs_no_query(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(0), pytest.raises(NotFound):
+        KEY.find(home.organization.pk, "key_\0")
+
+
+def test_a_resource_may_give_its_own_reason(home: Member) -> None:
+    refusal = KEY.not_found("There is no earlier key.")
+    assert (refusal.code, str(refusal)) == ("KEY_NOT_FOUND", "There is no earlier key.")
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.parametrize(
+    ("lock", "waits"), [(None, []), (Lock.CHANGE, ["NO KEY UPDATE"]), (Lock.DELETION, ["KEY SHARE", "NO KEY UPDATE"])]
+)
+def test_a_lock_on_a_row_leaves_its_related_rows_free(
+    lock: Lock | None, waits: list[str], elsewhere: Elsewhere
+) -> None:
+    member = member_of("Home")
+    of_key = "SELECT FROM accounts_apikey WHERE id = %s FOR"
+    with transaction.atomic():
+        KEY.find(member.organization.pk, member.key.id, lock=lock)
+        waiting = [each for each in ("KEY SHARE", "NO KEY UPDATE") if not elsewhere(f"{of_key} {each}", member.key.id)]
+        assert waiting == waits
+        assert elsewhere("SELECT FROM accounts_organization WHERE id = %s FOR UPDATE", member.organization.pk)
+
+
+def test_a_query_in_sql_must_name_the_organization(home: Member, stranger: Member) -> None:
+    sql = "SELECT id FROM accounts_apikey WHERE organization_id = %(organization)s AND name = %(name)s"
+    assert access.fetch_rows(sql, home.organization.pk, name="tests") == [(home.key.id,)]
+    with pytest.raises(AssertionError, match=r"^a query for a tenant's rows names the tenant$"):
+        access.fetch_rows("SELECT id FROM accounts_apikey", home.organization.pk)
+
+
+def test_a_person_is_found_by_address_in_any_case(db: None) -> None:
+    ada = User.objects.create_user("Ada@people.test")
+    assert access.person_with("aDA@people.test") == ada
+    assert access.person_with("bob@people.test") is None
+
+
+def test_a_person_sees_the_rows_of_own_organizations_only(home: Member, stranger: Member) -> None:
+    ada = person_of(home, "member", "ada@people.test")
+    person_of(stranger, "owner", "bob@people.test")
+    assert list(access.organizations_of(ada)) == [home.organization]
+    assert list(access.memberships_of(ada)) == [Membership.objects.get(user=ada)]
+    assert list(access.rows_of_member(ApiKey, ada)) == [home.key]
+    assert list(access.rows(ApiKey, home.organization.pk)) == [home.key]
+
+
+def test_an_anonymous_visitor_sees_no_rows(home: Member) -> None:
+    visitor = AnonymousUser()
+    for rows in (
+        access.organizations_of(visitor),
+        access.memberships_of(visitor),
+        access.rows_of_member(ApiKey, visitor),
+    ):
+        assert not rows.exists()
+
+
+def test_people_of_an_organization_are_those_who_may_log_in(home: Member, stranger: Member) -> None:
+    ada = person_of(home, "member", "ada@people.test")
+    person_of(stranger, "owner", "bob@people.test")
+    person_of(home, "owner", "inactive@people.test")
+    person_of(home, "owner", "closed@people.test")
+    User.objects.filter(email="inactive@people.test").update(is_active=False)
+    User.objects.filter(email="closed@people.test").update(closed_at=timezone.now())
+    assert list(access.people_of(home.organization.pk)) == [ada]
+
+
+def test_shared_rows_are_those_of_open_organizations_that_a_member_has_shared(home: Member, stranger: Member) -> None:
+    reports = [Report.objects.get(scan=finished_scan(member)) for member in (home, home, stranger)]
+    assert not access.shared_rows(Report).exists()
+    Report.objects.exclude(pk=reports[1].pk).update(shared_at=timezone.now())
+    Organization.objects.filter(pk=stranger.organization.pk).update(closed_at=timezone.now())
+    assert list(access.shared_rows(Report)) == [reports[0]]
+
+
+def test_a_shared_audit_shares_the_reports_of_its_pages(home: Member) -> None:
+    audit = make_audit(home, kind="site", url="https://example.com/", shared_at=timezone.now())
+    page = AuditPage.objects.create(audit=audit, position=0, url=audit.url, origin="https://example.com")
+    own, other, shared = (Report.objects.get(scan=finished_scan(home, audit_page=each)) for each in (page, None, None))
+    Report.objects.filter(pk=shared.pk).update(shared_at=timezone.now())
+    visible = access.shared_rows(Report, part_of="scan__audit_page__audit")
+    assert set(visible) == {own, shared}
+    assert list(access.shared_rows(Report)) == [shared]
+    assert other not in visible

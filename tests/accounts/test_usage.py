@@ -1,0 +1,219 @@
+"""Quota of one organization: what a month allows, what a refusal says, and what the lock on an organization covers."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from django.db import transaction
+from pytest_django import DjangoAssertNumQueries
+
+from accounts import usage
+from accounts.models import Membership, MonthlyUsage, Organization, Tier, User
+from accounts.services import create_organization, ensure_organization
+from accounts.usage import ConcurrentLimit, OrganizationClosed, QuotaExceeded
+from tests.accounts.conftest import Elsewhere
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+NOVEMBER, DECEMBER = date(2026, 11, 1), date(2026, 12, 1)
+
+
+@pytest.fixture
+def organization(db: None) -> Organization:
+    """Organization on a plan with 100 scans a month, of which two may run at once."""
+    Tier.objects.filter(name="free").update(scans_per_month=100, concurrent_scans=2)
+    return ensure_organization(name="Home", tier="free")
+
+
+def use(organization: Organization, scans: int, now: datetime = NOW) -> None:
+    with transaction.atomic():
+        usage.take(organization.pk, usage.lock_limits(organization.pk), scans, now)
+
+
+def limits(organization: Organization) -> usage.TierLimits:
+    return usage.limits_of(Tier.objects.get(organization=organization))
+
+
+def used(organization: Organization, period: date = NOVEMBER) -> int:
+    return MonthlyUsage.objects.get(organization=organization, period=period).used
+
+
+@pytest.mark.parametrize(
+    ("moment", "first", "following"),
+    [
+        (NOW, NOVEMBER, DECEMBER),
+        (datetime(2026, 12, 31, 23, 59, tzinfo=UTC), DECEMBER, date(2027, 1, 1)),
+        (datetime(2026, 12, 1, 0, 30, tzinfo=timezone(timedelta(hours=2))), NOVEMBER, DECEMBER),
+    ],
+)
+def test_months_begin_on_their_first_day_in_utc(moment: datetime, first: date, following: date) -> None:
+    assert usage.month_of(moment) == first
+    assert usage.next_month(first) == following
+
+
+def test_every_month_is_followed_by_the_next() -> None:
+    months = [date(2026, month, 1) for month in range(1, 13)] + [date(2027, 1, 1)]
+    assert [usage.next_month(month) for month in months[:-1]] == months[1:]
+
+
+def test_a_refusal_by_the_quota_says_what_is_used_and_when_to_try_again(organization: Organization) -> None:
+    use(organization, 99)
+    with pytest.raises(QuotaExceeded) as refused:
+        use(organization, 2)
+    assert str(refused.value) == "All 100 scans of this month are used; the next month begins on 2026-12-01."
+    assert refused.value.retry_after_s == 10 * 24 * 3600
+    assert used(organization) == 99  # all or none
+    use(organization, 1)
+    assert used(organization) == 100
+
+
+def test_a_refusal_in_the_last_moment_of_a_month_asks_to_wait_a_second(organization: Organization) -> None:
+    moment = datetime(2026, 11, 30, 23, 59, 59, 500_000, tzinfo=UTC)
+    use(organization, 100, moment)
+    with pytest.raises(QuotaExceeded) as refused:
+        use(organization, 1, moment)
+    assert refused.value.retry_after_s == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "message"),
+    [
+        (60, 40, ""),
+        (60, 41, "This needs 41 scans, and 40 are left; the next month begins on 2026-12-01."),
+        (99, 2, "This needs 2 scans, and 1 is left; the next month begins on 2026-12-01."),
+        (100, 1, "This needs 1 scan, and 0 are left; the next month begins on 2026-12-01."),
+    ],
+)
+def test_a_run_of_several_scans_needs_quota_for_all(
+    organization: Organization, before: int, wanted: int, message: str
+) -> None:
+    use(organization, before)
+    if not message:
+        usage.refuse_more_than_left(organization.pk, limits(organization), wanted, NOW)
+        return
+    with pytest.raises(QuotaExceeded) as refused:
+        usage.refuse_more_than_left(organization.pk, limits(organization), wanted, NOW)
+    assert str(refused.value) == message
+
+
+def test_the_quota_names_its_plan_and_never_goes_below_zero(organization: Organization) -> None:
+    use(organization, 60)
+    quota = usage.quota(organization.pk, limits(organization), NOW)
+    assert (quota.used, quota.used_elsewhere, quota.limit, quota.remaining, quota.tier) == (60, 0, 100, 40, "free")
+    Tier.objects.filter(name="free").update(scans_per_month=50)
+    assert usage.quota(organization.pk, limits(organization), NOW).remaining == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "running", "refusal"),
+    [(99, 1, None), (99, 2, ConcurrentLimit), (99, 3, ConcurrentLimit), (100, 0, QuotaExceeded)],
+)
+def test_a_scan_starts_within_the_quota_and_the_concurrent_scans_of_the_plan(
+    organization: Organization, before: int, running: int, refusal: type[Exception] | None
+) -> None:
+    use(organization, before)
+    early = (organization.pk, limits(organization), lambda: running, NOW)
+    if refusal is None:
+        usage.refuse_when_exhausted(*early)
+        with transaction.atomic():
+            usage.reserve(organization.pk, lambda: running, NOW)
+        assert used(organization) == before + 1
+        return
+    with pytest.raises(refusal):
+        usage.refuse_when_exhausted(*early)
+    with pytest.raises(refusal), transaction.atomic():
+        usage.reserve(organization.pk, lambda: running, NOW)
+    assert used(organization) == before
+
+
+def test_a_refusal_by_the_concurrent_scans_names_their_number(organization: Organization) -> None:
+    message = "2 scans are queued or running, which is the most your plan allows at once."
+    with pytest.raises(ConcurrentLimit) as early:
+        usage.refuse_when_exhausted(organization.pk, limits(organization), lambda: 2, NOW)
+    with pytest.raises(ConcurrentLimit) as late, transaction.atomic():
+        usage.reserve(organization.pk, lambda: 2, NOW)
+    assert str(early.value) == str(late.value) == message
+
+
+def test_a_refund_goes_to_the_organization_and_the_month_that_paid(organization: Organization) -> None:
+    other = ensure_organization(name="Other", tier="free")
+    for each, moment in ((organization, NOW), (organization, NOW + timedelta(days=20)), (other, NOW)):
+        use(each, 10, moment)
+    usage.refund(organization.pk, NOVEMBER, 3)
+    assert (used(organization), used(organization, DECEMBER), used(other)) == (7, 10, 10)
+    usage.refund(organization.pk, NOVEMBER, 8)
+    assert used(organization) == 0
+
+
+def test_the_column_of_usage_is_that_of_the_current_month(organization: Organization) -> None:
+    ensure_organization(name="Idle", tier="free")
+    use(organization, 7)
+    use(organization, 5, NOW + timedelta(days=20))
+    rows = Organization.objects.annotate(used=usage.used_column(NOW))
+    assert dict(rows.values_list("name", "used")) == {"Home": 7, "Idle": 0}
+
+
+def test_organizations_of_one_owner_are_one_account_on_every_plan(db: None) -> None:
+    ada, bob = (User.objects.create_user(f"{name}@people.test") for name in ("ada", "bob"))
+    one, two, other = (create_organization(name=str(n), owner=owner) for n, owner in enumerate((ada, ada, bob)))
+    Organization.objects.filter(pk=two.pk).update(tier="pro")
+    Tier.objects.filter(name="pro").update(concurrent_scans=7, quota_per_owner=False)
+    accounts = [usage.account_of(each.pk) for each in (one, two, other)]
+    assert accounts[0].key == accounts[1].key != accounts[2].key
+    assert accounts[1].places == 7
+    alone = Organization.objects.create(name="Alone", slug="alone")
+    assert usage.account_of(alone.pk).key == f"organization-{alone.pk}"
+
+
+def test_digests_of_owners_stay_valid_in_the_next_release(organization: Organization) -> None:
+    """Another digest for the same mailbox and secret key would give every owner a new quota in the month's middle."""
+    ada = User.objects.create_user("Ada+7@people.test")
+    Membership.objects.create(organization=organization, user=ada, role="owner")
+    assert usage.account_of(organization.pk).key == "1b9f17df4bdfec473f00c082eef70c82560ff5a66eb377d39e2b980622b94e09"
+
+
+def test_owners_whose_accounts_are_inactive_share_no_limits(organization: Organization) -> None:
+    ada = User.objects.create_user("ada@people.test")
+    one = create_organization(name="One", owner=ada)
+    Membership.objects.create(organization=organization, user=ada, role="owner")
+    assert set(usage.sharing_limits(one)) == {one, organization}
+    User.objects.update(is_active=False)
+    assert set(usage.sharing_limits(one)) == {one}
+
+
+def test_members_who_own_nothing_share_no_limits(organization: Organization) -> None:
+    ada = User.objects.create_user("ada@people.test")
+    one = create_organization(name="One", owner=ada)
+    Membership.objects.create(organization=organization, user=ada, role="member")
+    assert set(usage.sharing_limits(one)) == {one}
+    assert set(usage.sharing_limits(organization)) == {organization}
+
+
+def test_the_limits_of_a_locked_organization_cost_one_query(
+    organization: Organization, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with transaction.atomic(), django_assert_num_queries(1):
+        assert usage.lock_limits(organization.pk).scans_per_month == 100
+
+
+def test_a_closed_organization_starts_nothing(organization: Organization) -> None:
+    other = ensure_organization(name="Other", tier="free")
+    Organization.objects.filter(pk=organization.pk).update(closed_at=NOW)
+    with pytest.raises(OrganizationClosed, match=r"^This organization has been deleted\.$"), transaction.atomic():
+        usage.reserve(organization.pk, lambda: 0, NOW)
+    with transaction.atomic():
+        assert usage.lock(other.pk) == other
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_locked_organization_can_be_referred_to_and_its_plan_is_free_for_others(
+    elsewhere: Elsewhere,
+) -> None:
+    organization = ensure_organization(name="Home", tier="free")
+    of_organization = "SELECT FROM accounts_organization WHERE id = %s FOR"
+    with transaction.atomic():
+        assert usage.lock(organization.pk) == organization
+        assert not elsewhere(f"{of_organization} NO KEY UPDATE", organization.pk)
+        assert elsewhere(f"{of_organization} KEY SHARE", organization.pk)
+        assert elsewhere("SELECT FROM accounts_tier WHERE name = %s FOR UPDATE", "free")
+    assert elsewhere(f"{of_organization} NO KEY UPDATE", organization.pk)
