@@ -192,25 +192,24 @@ class Supervisor:
             self._stopping = True
 
     def _stop_all(self) -> None:
-        alive = [each for each in self._running if each.process is not None]
-        for each in alive:
-            if each.process is not None:
-                each.process.send_signal(signal.SIGTERM)
+        alive = [(each, each.process) for each in self._running if each.process is not None]
+        for _, process in alive:
+            process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + STOP_TIMEOUT_S
-        while time.monotonic() < deadline and not _all_ended(alive):
+        while alive and time.monotonic() < deadline:
             self._relay(TICK_S)
-        for each in alive:
-            if each.process is not None:
-                if each.process.poll() is None:
-                    self.say(f"{each.program.name} does not stop, it is killed")
-                _signal_group(each.process, signal.SIGKILL)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    each.process.wait(KILL_TIMEOUT_S)
+            ended = [(each, process) for each, process in alive if process.poll() is not None]
+            for each, process in ended:
+                # At once: the process's number is free now, and may lead the group of another program later.
+                _signal_group(process, signal.SIGKILL)
+                self._close(each)
+                alive.remove((each, process))
+        for each, process in alive:
+            self.say(f"{each.program.name} does not stop, it is killed")
+            _signal_group(process, signal.SIGKILL)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(KILL_TIMEOUT_S)
             self._close(each)
-
-
-def _all_ended(running: Sequence[_Running]) -> bool:
-    return all(each.process is None or each.process.poll() is not None for each in running)
 
 
 def _ending(each: _Running) -> str:

@@ -27,6 +27,23 @@ print("deaf", flush=True)
 signal.pause()
 """
 DEAF_CHILD = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"
+# Ends at SIGTERM, and leaves a child that holds a FIFO open.
+LEAVE_CHILD = """
+import signal, subprocess, sys
+child = "import signal, sys; fifo = open(sys.argv[1], 'w'); signal.pause()"
+subprocess.Popen([sys.executable, "-c", child, sys.argv[1]])
+signal.pause()
+"""
+# After SIGTERM, waits for the end of whoever holds the FIFO open.
+AWAIT_END = """
+import select, signal, sys
+fifo = open(sys.argv[1])
+signal.signal(signal.SIGTERM, lambda *_: None)
+print("reads", flush=True)
+signal.pause()
+readable, _, _ = select.select([fifo], [], [], 1)
+print("the child has ended" if readable else "the child lives", flush=True)
+"""
 SUPERVISE = """
 import os, pathlib, sys
 from operations.stack.supervisor import Program, Supervisor
@@ -194,6 +211,21 @@ def test_programs_that_ignore_the_signal_are_killed_with_their_children(tmp_path
     assert STOP_TIMEOUT_S <= time.monotonic() - before < 10
     assert "web does not stop, it is killed" in output.getvalue()
     wait_until(lambda: running_with(marker) == {}, timeout_s=2)
+
+
+def test_children_of_a_stopped_program_are_killed_when_it_ends_not_when_all_have(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    output = io.StringIO()
+
+    def on_tick() -> None:
+        if "reads" in output.getvalue():
+            supervisor.stop()
+
+    programs = [program("quick", LEAVE_CHILD, str(fifo)), program("slow", AWAIT_END, str(fifo))]
+    supervisor = Supervisor(programs, output, start=spawned, on_tick=on_tick)
+    supervisor.run()
+    assert "the child has ended" in output.getvalue()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
