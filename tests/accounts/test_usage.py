@@ -84,7 +84,7 @@ def test_a_refusal_in_the_last_moment_of_a_month_asks_to_wait_a_second(organizat
         (100, 1, "This needs 1 scan, and 0 are left; the next month begins on 2026-12-01."),
     ],
 )
-def test_a_run_of_several_scans_needs_quota_for_all(
+def test_run_is_refused_if_the_quota_is_less_than_its_scans(
     organization: Organization, before: int, wanted: int, message: str
 ) -> None:
     use(organization, before)

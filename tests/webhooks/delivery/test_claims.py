@@ -103,7 +103,7 @@ def test_a_lease_from_before_the_clock_was_put_back_holds_nothing(home: Member) 
         {"next_attempt_at": timezone.now() + timedelta(hours=1)},
     ],
 )
-def test_only_what_is_pending_and_due_is_taken(home: Member, columns: dict[str, Any]) -> None:
+def test_a_worker_claims_only_deliveries_that_are_pending_and_due(home: Member, columns: dict[str, Any]) -> None:
     due(webhook_to(home, "a:80"), **columns)
     assert take() == []
 

@@ -171,7 +171,7 @@ def test_a_name_without_an_address_is_asked_for_once() -> None:
     assert names.asked == ["unknown.example.com", "empty.example.com"]
 
 
-def test_known_addresses_are_those_that_were_checked_and_not_refused() -> None:
+def test_dialer_knows_only_addresses_that_the_policy_has_allowed() -> None:
     names = Names({"www.example.com": (PUBLIC,), "inside.example.com": ("10.0.0.1",)})
     dialer = Dialer(Policy(), names, Wires({}), Limits(), Deadline(60))
     assert dialer.known_addresses("www.example.com", 80) == ()
