@@ -318,9 +318,8 @@ def test_the_table_of_errors_is_complete() -> None:
     assert list(get_resolver().url_patterns)  # imports the modules that define refusals
     of_scans = {*subclasses(NetError), *subclasses(ScanFailed), NetError, ScanFailed}
     refusals = {(each.status, each.code) for each in subclasses(Refusal) if each not in of_scans}
-    resources = {
-        each for module in list(sys.modules.values()) for each in vars(module).values() if type(each) is Resource
-    }
+    modules = [module for name, module in sys.modules.items() if name.partition(".")[0] in PACKAGES]
+    resources = {each for module in modules for each in vars(module).values() if type(each) is Resource}
     refusals |= {(404, each.not_found().code) for each in resources}
     # Network errors that a request for a scan or a webhook may return.
     refusals |= {(400, "URL_NOT_REACHABLE"), (403, "DOMAIN_BLOCKED")}

@@ -34,14 +34,15 @@ child = "import signal, sys; fifo = open(sys.argv[1], 'w'); signal.pause()"
 subprocess.Popen([sys.executable, "-c", child, sys.argv[1]])
 signal.pause()
 """
-# After SIGTERM, waits for the end of whoever holds the FIFO open.
+# After SIGTERM, waits for the end of whoever holds the FIFO open. SIGTERM is blocked, not handled: a handler may run
+# before the program waits for it.
 AWAIT_END = """
 import select, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 fifo = open(sys.argv[1])
-signal.signal(signal.SIGTERM, lambda *_: None)
 print("reads", flush=True)
-signal.pause()
-readable, _, _ = select.select([fifo], [], [], 1)
+signal.sigwait([signal.SIGTERM])
+readable, _, _ = select.select([fifo], [], [], 5)
 print("the child has ended" if readable else "the child lives", flush=True)
 """
 SUPERVISE = """
