@@ -14,13 +14,14 @@ import re
 import types
 import typing
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from website_scan.findings import Finding, ScanType, Severity
+from website_scan.outcomes import Fix, Outcome
 from website_scan.repeats import REPEATS
 from website_scan.scoring import GRADES, RULES_VERSION, SEVERITY_WEIGHT, STATUS_CREDIT, Cap
 
@@ -86,9 +87,10 @@ class Declaration:
 
     id: str = field(kw_only=False)
     name: str
-    found: str
+    found: str = ""
+    outcomes: Mapping[str, str | Outcome] = field(default_factory=dict, hash=False)
     severity: Severity
-    fix: str
+    fix: str | Fix = field(hash=False)
     why: str = ""
     judged: str = ""
     references: tuple[str, ...] = ()
@@ -97,6 +99,16 @@ class Declaration:
     content: bool | None = None
     absence: bool | None = None
     measured: bool = False
+
+    def __post_init__(self) -> None:
+        if self.outcomes:
+            object.__setattr__(self, "found", self.outcome(next(iter(self.outcomes))).title)
+
+    def outcome(self, name: str) -> Outcome:
+        """Return a declared outcome. Raises CatalogueError."""
+        if (declared := self.outcomes.get(name)) is None:
+            raise CatalogueError(f"{self.id} declares no outcome {name}")
+        return Outcome(declared) if isinstance(declared, str) else declared
 
     def __call__(self, function: F) -> F:
         function.__check__ = self  # type: ignore[attr-defined]  # functions take attributes
@@ -251,7 +263,7 @@ def catalogue_version(scan_type: ScanType) -> str:
     Reports with different digests were made by different catalogues.
     """
     members = [
-        (each.id, each.name, each.found, each.severity, each.fix, each.references, each.category)
+        (each.id, each.name, each.found, each.outcomes, each.severity, each.fix, each.references, each.category)
         for each in checks(scan_type)
     ]
     limits = [(cap.limit, cap.reason, cap.count, cap.severity, sorted(cap.checks)) for cap in caps(scan_type)]

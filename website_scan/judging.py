@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from website_scan import score_basis, scoring
+from website_scan import outcomes, score_basis, scoring
 from website_scan.browser.evidence import AxeReport, BrowserLoad, ShownContent, Unshown
 from website_scan.browser.waterfall import waterfall
 from website_scan.catalogue import Category, Check, caps, catalogue_version
 from website_scan.catalogue import checks as checks_of
+from website_scan.check_results import check_result
 from website_scan.errors import Refusal
 from website_scan.exhibits.collection import exhibits
 from website_scan.exhibits.pictures import pictures
@@ -122,6 +123,8 @@ class Judgement:
                 return finding
             case NotApplicable():
                 return None
+            case outcomes.Pass() | outcomes.Warn() | outcomes.Review() | outcomes.Fail():
+                return check_result(each, finding, self._server)
             case Pass():
                 status, severity, fix = "pass", None, None
                 title, message, why = each.name, finding.message, ""
@@ -259,17 +262,17 @@ class Judgement:
     def _categories(self) -> list[CategoryResult]:
         grouped: dict[str, list[CheckResult]] = {}
         categories = {each.category_id: each.category for each, _ in self.results}
-        for each, check_result in self.results:
-            grouped.setdefault(each.category_id, []).append(check_result)
+        for each, result in self.results:
+            grouped.setdefault(each.category_id, []).append(result)
         return [
             CategoryResult(
                 id,
                 categories[id].name,
                 self._weight(categories[id]),
-                tuple(check_results),
-                absent_weight=self._absent_weight(id, check_results),
+                tuple(results),
+                absent_weight=self._absent_weight(id, results),
             )
-            for id, check_results in grouped.items()
+            for id, results in grouped.items()
         ]
 
     def _absent_weight(self, category_id: str, results: Sequence[CheckResult]) -> int:

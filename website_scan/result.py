@@ -9,7 +9,9 @@ from typing import Literal
 
 from website_scan.errors import Refusal
 from website_scan.findings import EvidenceItem, ScanType, Severity
+from website_scan.places import Place
 from website_scan.stored_data import Facts, PicturePlaces, SiteFacts, StoredBasis, StoredExhibits
+from website_scan.values import StoredValue
 
 # The end of the notice of a report on a page whose content nobody saw.
 NOT_JUDGED = "What depends on its content was not judged."
@@ -44,6 +46,12 @@ class CheckResult:
     covers_category: bool = False  # a fail that also counts for the checks of its category that do not apply
     included_weight: int = 0  # weight, by severity, of the checks whose fault this finding includes
     why: str = ""  # why a warning or fail matters, in a sentence
+    outcome: str = ""  # the name of what was found, such as "short"; empty on a pass
+    summary: str = ""  # what was seen, without places and reason
+    values: Mapping[str, StoredValue] = field(default_factory=dict)  # of the summary
+    places: tuple[Place, ...] = ()  # where the fault is
+    details: tuple[Place, ...] = ()  # rows that explain a figure, or describe the whole page
+    needs_review: bool = False  # only a person can tell whether something is wrong
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tests.website_scan.net.loopback import NETWORKS
+from website_scan import outcomes
 from website_scan.findings import Fail, Finding, NotApplicable, Pass, Severity, Warn
 from website_scan.net.http.response import Headers, Response
 from website_scan.net.policy import Policy
@@ -16,7 +17,11 @@ POLICY = Policy(allowed_networks=NETWORKS)
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CLOCK = Clock(NOW)
 URL = "https://site.example.com/shop/shoes"
-VERDICTS = {Pass: "pass", Warn: "warn", Fail: "fail", NotApplicable: "n/a"}
+VERDICTS: dict[type, str] = {
+    **{Pass: "pass", Warn: "warn", Fail: "fail", NotApplicable: "n/a"},
+    **{outcomes.Pass: "pass", outcomes.Warn: "warn", outcomes.Review: "warn"},
+    **{outcomes.Fail: "fail", outcomes.CategoryFail: "fail"},
+}
 HTML = ("Content-Type", "text/html; charset=utf-8")
 
 
@@ -24,7 +29,7 @@ def target(url: str) -> Target:
     return parse_target(url, POLICY)
 
 
-def verdict(finding: Finding) -> str:
+def verdict(finding: Finding | outcomes.Finding) -> str:
     return VERDICTS[type(finding)]
 
 
@@ -75,3 +80,11 @@ def head(markup: str, body: str = "<p>Text") -> str:
 def body(markup: str) -> str:
     """Return a document with this markup in its body."""
     return head("", markup)
+
+
+def judged(check: Callable[..., outcomes.Finding], *evidence: object, **named: object) -> CheckResult | NotApplicable:
+    """Return the result of a check on evidence, as a report has it. Raises CatalogueError for an undeclared outcome."""
+    finding = check(*evidence, **named)
+    if isinstance(finding, NotApplicable):
+        return finding
+    return check_result(check.__check__, finding, None)  # type: ignore[attr-defined]  # the decorator set it

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Annotated, ClassVar, Self
 
-from website_scan.findings import EvidenceItem, Fix, Server
-from website_scan.messages import duration, excerpt
+from website_scan.findings import Server
+from website_scan.messages import excerpt
 from website_scan.net.tls.certificates import Certificate
-from website_scan.net.tls.trust import Distrust, Handshake, Trust
+from website_scan.net.tls.trust import Distrust, Handshake
+from website_scan.outcomes import Fail, Fix
+from website_scan.places import Column, Place
+from website_scan.values import Excerpt, Lifetime, Reason, Word
 
 RENEWAL = timedelta(days=14)
 # Days for which browsers accept a certificate of a public authority, by its first day (CA/Browser Forum, Baseline
@@ -26,7 +31,7 @@ FULL_CHAIN = {
     Server.APACHE: "SSLCertificateFile fullchain.pem",
     Server.IIS: "import the intermediates into “Intermediate Certification Authorities” of the computer",
 }
-SEND_INTERMEDIATES = Fix("Send the intermediate certificates too ({example}).", FULL_CHAIN)
+SEND_INTERMEDIATES = Fix("Send the intermediate certificates too.", FULL_CHAIN)
 STRONG_CERTIFICATE = (
     "Get a new certificate from a public authority, with an ECDSA P-256 or RSA 2048-bit key, and let an ACME client "
     "renew it."
@@ -45,70 +50,89 @@ LEGACY_OFF = TODAYS_TLS | {Server.IIS: "turn the older ones off under SCHANNEL\\
 MODERN_ON = TODAYS_TLS | {Server.IIS: "Windows Server 2022 or later has it"}
 
 
-def facts(certificate: Certificate) -> EvidenceItem:
-    return {
-        "subject": excerpt(certificate.subject),
-        "issuer": excerpt(certificate.issuer),
-        "not_before": f"{certificate.not_before:%Y-%m-%dT%H:%M:%SZ}",
-        "not_after": f"{certificate.not_after:%Y-%m-%dT%H:%M:%SZ}",
-        "key": f"{certificate.key_type} {certificate.key_bits or ''}".strip(),
-        "signature": certificate.signature_hash,
-    }
+@dataclass(frozen=True, slots=True)
+class CertificateRow(Place):
+    """Certificate of a chain."""
+
+    kind: ClassVar[str] = "certificate"
+
+    subject: Annotated[str, Column("Subject")]
+    issuer: Annotated[str, Column("Issuer")]
+    not_before: Annotated[str, Column("Valid from", "moment")]
+    not_after: Annotated[str, Column("Valid until", "moment")]
+    key: Annotated[str, Column("Key", "short")]
+    signature: Annotated[str | None, Column("Signature", "short")]
+
+    @classmethod
+    def of(cls, certificate: Certificate) -> Self:
+        return cls(
+            subject=excerpt(certificate.subject),
+            issuer=excerpt(certificate.issuer),
+            not_before=f"{certificate.not_before:%Y-%m-%dT%H:%M:%SZ}",
+            not_after=f"{certificate.not_after:%Y-%m-%dT%H:%M:%SZ}",
+            key=f"{certificate.key_type} {certificate.key_bits or ''}".strip(),
+            signature=certificate.signature_hash,
+        )
 
 
-class Fault(NamedTuple):
-    """Fault of a certificate or chain: the title of the finding, and a sentence."""
-
-    title: str
-    message: str
-
-
-def distrust(handshake: Handshake) -> Fault | None:
+def distrust(handshake: Handshake, details: Sequence[CertificateRow]) -> Fail | None:
     """Return why browsers do not trust the chain. None if they trust it."""
-    trust, issuer = handshake.trust, excerpt(handshake.chain[-1].issuer)
+    trust, issuer = handshake.trust, Excerpt(handshake.chain[-1].issuer)
     match trust.distrust:
         case None:
-            return _refusal(handshake)
+            return _refusal(handshake, details)
         case Distrust.SELF_SIGNED:
-            return Fault(
-                "Certificate is self-signed", f"The certificate of “{excerpt(handshake.leaf.subject)}” is self-signed."
+            subject = Excerpt(handshake.leaf.subject)
+            return Fail(
+                "self-signed", "The certificate of “{subject}” is self-signed.", subject=subject, details=details
             )
         case Distrust.INCOMPLETE_CHAIN if trust.proven:
-            return Fault(
-                "Certificate chain is incomplete",
-                f"The server does not send the intermediate certificate “{issuer}”, which only some browsers fetch by "
+            return Fail(
+                "incomplete",
+                "The server does not send the intermediate certificate “{issuer}”, which only some browsers fetch by "
                 "themselves.",
+                issuer=issuer,
+                details=details,
+                fix=SEND_INTERMEDIATES,
             )
         case Distrust.INCOMPLETE_CHAIN:
-            return Fault(
-                "Certificate chain leads to no trusted root",
-                f"The server sends its own certificate only, whose issuer “{issuer}” is not a trusted root: an "
+            return Fail(
+                "no-root",
+                "The server sends its own certificate only, whose issuer “{issuer}” is not a trusted root: an "
                 "intermediate is missing, or the issuer is unknown.",
+                issuer=issuer,
+                details=details,
             )
         case Distrust.UNKNOWN_ISSUER:
-            return Fault("Certificate issuer is unknown", f"The chain ends at “{issuer}”, which is not trusted.")
+            return Fail(
+                "unknown-issuer",
+                "The chain ends at “{issuer}”, which is not trusted.",
+                issuer=issuer,
+                details=details,
+            )
         case Distrust.OTHER:
-            return Fault(
-                "Certificate chain is not valid", f"The chain is not valid: {trust.text} (error {trust.code})."
+            return Fail(
+                "invalid",
+                "The chain is not valid: {reason} (error {code}).",
+                reason=Reason(trust.text),
+                code=Word(str(trust.code)),
+                details=details,
             )
 
 
-def fix_of_distrust(trust: Trust) -> str | None:
-    """Return the fix for a chain that browsers do not trust. None if it is that of the check."""
-    if trust.distrust is None:
-        return STRONG_CERTIFICATE
-    return SEND_INTERMEDIATES if trust.distrust is Distrust.INCOMPLETE_CHAIN and trust.proven else None
-
-
-def _refusal(handshake: Handshake) -> Fault | None:
+def _refusal(handshake: Handshake, details: Sequence[CertificateRow]) -> Fail | None:
     """Return why browsers refuse a chain that leads to a trusted root. None if they accept it."""
-    for each in handshake.signed:
-        is_tolerated = each.key_type == "RSA" and each.key_bits >= TOLERATED_RSA_BITS and not each.has_broken_signature
-        if each.weak_point and not is_tolerated:
-            weak = f"“{excerpt(each.subject)}” has {each.weak_point}"
-            return Fault(
-                "Certificate is too weak for browsers",
-                f"Browsers refuse the chain, though its root is trusted: {weak}.",
+    for certificate in handshake.signed:
+        is_rsa = certificate.key_type == "RSA" and certificate.key_bits >= TOLERATED_RSA_BITS
+        is_tolerated = is_rsa and not certificate.has_broken_signature
+        if certificate.weak_point and not is_tolerated:
+            return Fail(
+                "weak",
+                "Browsers refuse the chain, though its root is trusted: “{subject}” has {fault}.",
+                subject=Excerpt(certificate.subject),
+                fault=Word(certificate.weak_point),
+                details=details,
+                fix=STRONG_CERTIFICATE,
             )
     leaf = handshake.leaf
     limits = ((since, days) for since, days in LONGEST_VALIDITY if leaf.not_before >= since)
@@ -116,10 +140,15 @@ def _refusal(handshake: Handshake) -> Fault | None:
     lifetime = leaf.not_after - leaf.not_before
     if days is None or not handshake.trust.is_public or lifetime <= timedelta(days=days):
         return None
-    return Fault(
-        "Certificate is valid for too long",
-        f"The certificate is valid for {duration(lifetime)}; browsers accept at most {days} from public authorities "
-        f"for certificates issued since {since:%F}.",
+    return Fail(
+        "long",
+        "The certificate is valid for {lifetime}; browsers accept at most {days} days from public authorities for "
+        "certificates issued since {since}.",
+        lifetime=Lifetime(lifetime.total_seconds()),
+        days=days,
+        since=Word(f"{since:%F}"),
+        details=details,
+        fix=STRONG_CERTIFICATE,
     )
 
 

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
+from website_scan.addresses import normal_address
 from website_scan.catalogue import Category, check
-from website_scan.findings import (
-    CRITICAL,
-    HIGH,
-    LOW,
-    MEDIUM,
-    EvidenceItem,
-    Fail,
-    Finding,
-    Fix,
-    NotApplicable,
-    Pass,
-    Warn,
-)
-from website_scan.messages import clause, counted, duration, excerpt, some
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.messages import excerpt
 from website_scan.net.targets import Target
 from website_scan.net.tls.ciphers import TlsVersion, is_forward_secret, weakness
+from website_scan.outcomes import CategoryFail, Fail, Finding, Fix, Pass, Warn, outcome
 from website_scan.page.evidence import Clock, Document, Page
 from website_scan.page.markup import http_equivs
+from website_scan.places import Column, ElementType, Header, Identity, Place, PlaceUrl, as_written
 from website_scan.security.certificates import (
     FULL_CHAIN,
     LEGACY_OFF,
     MODERN_ON,
     STRONG_SUITES,
+    CertificateRow,
     distrust,
-    facts,
-    fix_of_distrust,
     is_due_for_renewal,
 )
 from website_scan.security.csp import Policies
@@ -39,6 +30,7 @@ from website_scan.security.hsts import HEADER as HSTS_HEADER
 from website_scan.security.hsts import BadHsts, is_preloaded, parse_hsts, preload_faults, valid_policy
 from website_scan.security.mixed_content import has_password_field, insecure_forms, insecure_resources
 from website_scan.urls import Url
+from website_scan.values import Address, Count, Excerpt, Lifetime, Reason, Values, Word
 
 CATEGORY = Category("Transport security", weight=30)
 
@@ -47,84 +39,195 @@ HALF_A_YEAR_S = 15_552_000  # 180 days
 NO_TLS = NotApplicable("Nothing answers over TLS on the host.")
 
 
+@dataclass(frozen=True, slots=True)
+class RedirectHop(Place):
+    """Step of a redirect; the whole chain explains the finding."""
+
+    kind: ClassVar[str] = "redirect"
+
+    hop: Annotated[int, Column("Step", "number")]
+    url: Annotated[str, Column("Address", "address")]
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedVersion(Place):
+    """Version of TLS that the server accepts, with the cipher suite that it chooses."""
+
+    kind: ClassVar[str] = "tls-version"
+
+    version: Annotated[str, Identity(as_written), Column("Version", "short")]
+    cipher: Annotated[str, Column("Cipher", "mono")]
+
+
+@dataclass(frozen=True, slots=True)
+class WeakCipher(Place):
+    """Weak cipher suite that the server accepts."""
+
+    kind: ClassVar[str] = "cipher"
+
+    cipher: Annotated[str, Identity(as_written), Column("Cipher", "mono")]
+    weakness: Annotated[str, Column("Weakness")]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResource(Place):
+    """Resource that the page loads over plain HTTP."""
+
+    kind: ClassVar[str] = "http-resource"
+    are_counted: ClassVar[bool] = True
+
+    element: ElementType
+    url: PlaceUrl
+    passive: Annotated[bool, Column("Image, audio or video", "short")]
+
+    @property
+    def label(self) -> str:
+        return f"<{self.element}> {self.url}"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpForm(Place):
+    """Form that is submitted over plain HTTP."""
+
+    kind: ClassVar[str] = "form"
+
+    action: Annotated[str, Identity(normal_address), Column("Sends to", "address")]
+    password: Annotated[bool, Column("Asks for a password", "short")]
+
+
 @check(
     "https-available",
     name="HTTPS available",
-    found="HTTPS not available",
+    outcomes={"unavailable": "HTTPS not available", "ssl-3-only": "HTTPS with SSL 3.0 only"},
     why="Over plain HTTP, anyone on the network can read and change what visitors see and send.",
     severity=CRITICAL,
     fix="Get a certificate (over ACME it is free and renews itself), and serve the site over TLS.",
     references=("RFC 9110, section 4.2.2", "RFC 9325", "CWE-319"),
 )
 def https_available(target: Target, peer: TlsPeer, support: TlsSupport) -> Finding:
-    place = f"{peer.host}:{peer.port}"
+    server = Address(f"{peer.host}:{peer.port}")
     if peer.handshake is not None:
-        return Pass(f"{place} answers over {peer.handshake.version.label} with {peer.handshake.cipher}.")
+        version, cipher = Word(peer.handshake.version.label), Word(peer.handshake.cipher)
+        return Pass("{server} answers over {version} with {cipher}.", server=server, version=version, cipher=cipher)
     versions = sorted(support.versions)
     if versions and versions[-1] > TlsVersion.SSL3_0:
-        return Pass(f"{place} accepts {versions[-1].label}, though a full handshake failed: {peer.error}")
+        return Pass(
+            "{server} accepts {version}, but a full handshake failed: {error}",
+            server=server,
+            version=Word(versions[-1].label),
+            error=Excerpt(peer.error),
+        )
     if versions:
-        message = f"{place} supports SSL 3.0 only, which browsers reject."
-        fix = Fix("Accept TLS 1.2 and 1.3 only ({example}).", LEGACY_OFF)
-        return Fail(message, fix=fix, covers_category=True, title="HTTPS with SSL 3.0 only")
-    risk = "" if target.is_https else ", so the page was loaded over plain HTTP"
-    return Fail(f"No HTTPS connection to {place} is possible ({clause(peer.error)}){risk}.", covers_category=True)
+        return CategoryFail(
+            "ssl-3-only",
+            "{server} supports only SSL 3.0, which browsers reject.",
+            server=server,
+            fix=Fix("Accept TLS 1.2 and 1.3 only.", LEGACY_OFF),
+        )
+    if target.is_https:
+        return CategoryFail(
+            "unavailable",
+            "No HTTPS connection to {server} is possible ({error}).",
+            server=server,
+            error=Reason(peer.error),
+        )
+    return CategoryFail(
+        "unavailable",
+        "No HTTPS connection to {server} is possible ({error}), so the page was loaded over plain HTTP.",
+        server=server,
+        error=Reason(peer.error),
+    )
 
 
 @check(
     "http-to-https-redirect",
     name="Redirect from HTTP to HTTPS",
-    found="No redirect from HTTP to HTTPS",
+    outcomes={
+        "missing": "No redirect from HTTP to HTTPS",
+        "error-status": outcome("Plain HTTP answers with an error", LOW),
+        "invalid": "Redirect from HTTP is invalid",
+        "ends-at-http": "Redirects from HTTP do not lead to HTTPS",
+        "http-again": outcome("Redirect from HTTP leads to plain HTTP again", MEDIUM),
+        "other-host": outcome("Redirect from HTTP leads to another host first", LOW),
+    },
     why="Anyone on the network can read and change what is sent over plain HTTP.",
     severity=HIGH,
-    fix="Answer every request on port 80 with a 301 or 308 to the same host and path: Location: https://HOST/PATH",
+    fix="Answer every request on port 80 with a 301 or 308 to the same host and path: `Location: https://HOST/PATH`",
     references=("RFC 6797, section 7.2", "CWE-319"),
 )
 def http_to_https_redirect(plain: PlainHttp) -> Finding:
     if plain.url is None:
         return NotApplicable("The page's port is not 443, so no address for plain HTTP is known.")
     if not plain.hops:
-        return Pass(f"Nothing answers plain HTTP at {excerpt(plain.url)}, so nothing is sent in the clear.")
+        return Pass("Nothing answers plain HTTP at {url}, so nothing is sent unencrypted.", url=Address(plain.url))
     urls = [hop.url for hop in plain.hops] + ([plain.next_url] if plain.next_url else [])
-    chain: list[EvidenceItem] = [{"hop": number, "url": excerpt(url)} for number, url in enumerate(urls, 1)]
+    chain = [RedirectHop(number, excerpt(url)) for number, url in enumerate(urls, 1)]
     if len(urls) == 1:
-        message = f"Plain HTTP answers with status {plain.hops[0].status} and does not redirect to HTTPS"
-        if plain.hops[0].status >= 400:
-            return Warn(f"{message}.", LOW, chain)
-        return Fail(f"{message} (a redirect in the page itself comes too late).", evidence=chain)
+        status = plain.hops[0].status
+        if status >= 400:
+            return Warn(
+                "error-status",
+                "Plain HTTP answers with status {status} and does not redirect to HTTPS.",
+                status=status,
+                details=chain,
+            )
+        return Fail(
+            "missing",
+            "Plain HTTP answers with status {status} and does not redirect to HTTPS. A redirect in the page itself "
+            "comes too late.",
+            status=status,
+            details=chain,
+        )
     try:
         start, first, last = (Url.of(urls[index]) for index in (0, 1, -1))
     except ValueError:
-        message = f"Plain HTTP redirects to “{excerpt(urls[-1])}”, which is not a URL."
-        return Fail(message, evidence=chain, title="Redirect from HTTP is invalid")
-    if last.scheme != "https":
-        message = f"Redirects from plain HTTP end at {excerpt(last.href)}, without TLS."
-        return Fail(message, evidence=chain, title="Redirects from HTTP do not lead to HTTPS")
-    if first.scheme != "https":
-        message = f"Plain HTTP redirects to a second unprotected address, {excerpt(first.href)}."
-        return Warn(message, MEDIUM, chain, title="Redirect from HTTP leads to plain HTTP again")
-    if first.hostname != start.hostname:
-        other = f"Plain HTTP redirects to another host first, {first.hostname}"
-        return Warn(
-            f"{other}, so browsers get no HSTS header from {start.hostname}.",
-            LOW,
-            chain,
-            title="Redirect from HTTP leads to another host first",
+        return Fail(
+            "invalid", "Plain HTTP redirects to “{url}”, which is not a URL.", url=Address(urls[-1]), details=chain
         )
-    return Pass(f"Plain HTTP redirects straight to {excerpt(first.href)}.", evidence=chain)
+    if last.scheme != "https":
+        return Fail(
+            "ends-at-http",
+            "Redirects from plain HTTP end at {url}, without TLS.",
+            url=Address(last.href),
+            details=chain,
+        )
+    if first.scheme != "https":
+        return Warn(
+            "http-again",
+            "Plain HTTP redirects to a second unprotected address, {url}.",
+            url=Address(first.href),
+            details=chain,
+        )
+    if first.hostname != start.hostname:
+        return Warn(
+            "other-host",
+            "Plain HTTP redirects to another host first, {host}, so browsers get no HSTS header from {own}.",
+            host=Excerpt(first.hostname),
+            own=Excerpt(start.hostname),
+            details=chain,
+        )
+    return Pass("Plain HTTP redirects straight to {url}.", url=Address(first.href), details=chain)
 
 
 @check(
     "tls-cert-trusted",
     name="Certificate is trusted",
-    found="Certificate is not trusted",
+    outcomes={
+        "untrusted": "Certificate is not trusted",
+        "self-signed": "Certificate is self-signed",
+        "incomplete": "Certificate chain is incomplete",
+        "no-root": "Certificate chain leads to no trusted root",
+        "unknown-issuer": "Certificate issuer is unknown",
+        "invalid": "Certificate chain is not valid",
+        "weak": "Certificate is too weak for browsers",
+        "long": "Certificate is valid for too long",
+    },
     why="Browsers that do not trust a certificate show a warning instead of the site; API clients refuse to connect.",
     judged="Also fails if browsers refuse a chain with a trusted root: MD5, SHA-1 or an RSA key below 1024 bits under "
     "it, or a certificate that is valid for too long.",
     severity=CRITICAL,
     fix=Fix(
-        "Install a certificate from a public authority with its full chain, leaf first, then each intermediate "
-        "({example}).",
+        "Install a certificate from a public authority with its full chain, leaf first, then each intermediate.",
         FULL_CHAIN,
     ),
     references=("RFC 5280, section 6", "RFC 8446, section 4.4.2", "CWE-295"),
@@ -132,18 +235,21 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
 def tls_cert_trusted(peer: TlsPeer) -> Finding:
     if peer.handshake is None:
         return NO_TLS
-    trust, leaf = peer.handshake.trust, peer.handshake.leaf
-    chain = [facts(each) for each in peer.handshake.chain]
-    fault = distrust(peer.handshake)
-    if fault is None:
-        return Pass(f"The chain from “{excerpt(leaf.subject)}” leads to a trusted root.", chain)
-    return Fail(fault.message, evidence=chain, fix=fix_of_distrust(trust), title=fault.title)
+    chain = [CertificateRow.of(each) for each in peer.handshake.chain]
+    distrusted = distrust(peer.handshake, chain)
+    if distrusted is not None:
+        return distrusted
+    return Pass(
+        "The chain from “{subject}” leads to a trusted root.",
+        subject=Excerpt(peer.handshake.leaf.subject),
+        details=chain,
+    )
 
 
 @check(
     "tls-cert-hostname",
     name="Certificate matches the host name",
-    found="Certificate does not match the host name",
+    outcomes={"other-host": "Certificate does not match the host name", "no-host": "Certificate names no host"},
     why="Browsers cannot tell the server from an impostor, so they show a warning instead of the site.",
     severity=CRITICAL,
     fix="Get a certificate whose subjectAltName lists every host name of the site.",
@@ -153,31 +259,33 @@ def tls_cert_hostname(peer: TlsPeer) -> Finding:
     if peer.handshake is None:
         return NO_TLS
     leaf = peer.handshake.leaf
-    names = (*leaf.dns_names, *leaf.ip_addresses)
-    shown = some([excerpt(name) for name in names])
-    evidence = [facts(leaf)]
+    details = [CertificateRow.of(leaf)]
+    names = Values([Excerpt(name) for name in (*leaf.dns_names, *leaf.ip_addresses)])
+    host = Excerpt(peer.host)
     if leaf.matches(peer.host):
-        return Pass(f"The certificate names {peer.host} (subjectAltName: {shown}).", evidence)
+        return Pass("The certificate names {host} (subjectAltName: {names}).", host=host, names=names, details=details)
     if not leaf.names_readable:
+        return Fail("no-host", "The certificate's subjectAltName cannot be read, so it names no host.", details=details)
+    if not names.values:
         return Fail(
-            "The certificate's subjectAltName can't be read, so it names no host.",
-            evidence=evidence,
-            title="Certificate names no host",
+            "no-host",
+            "The certificate has no subjectAltName; its common name “{common_name}” does not count.",
+            common_name=Excerpt(leaf.common_name),
+            details=details,
         )
-    if not names:
-        common_name = f"its common name “{excerpt(leaf.common_name)}” does not count"
-        return Fail(
-            f"The certificate has no subjectAltName; {common_name}.",
-            evidence=evidence,
-            title="Certificate names no host",
-        )
-    return Fail(f"The certificate is not for {peer.host}, but for {shown}.", evidence=evidence)
+    return Fail(
+        "other-host", "The certificate is for {names}, not for {host}.", names=names, host=host, details=details
+    )
 
 
 @check(
     "tls-cert-expiry",
     name="Certificate is within its validity period",
-    found="Certificate has expired",
+    outcomes={
+        "expired": "Certificate has expired",
+        "not-yet-valid": "Certificate is not valid yet",
+        "due": outcome("Certificate expires in {left}", MEDIUM),
+    },
     why="Outside the validity period of its certificate, browsers show a warning instead of the site.",
     severity=CRITICAL,
     fix="Renew the certificate, and let an ACME client renew it when a third of its lifetime is left.",
@@ -187,33 +295,40 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Finding:
     if peer.handshake is None:
         return NO_TLS
     leaf = peer.handshake.leaf
-    evidence = [facts(leaf)]
+    details = [CertificateRow.of(leaf)]
     if clock.now < leaf.not_before:
         return Fail(
-            f"The certificate becomes valid on {leaf.not_before:%F %H:%M} UTC.",
-            evidence=evidence,
-            title="Certificate is not valid yet",
+            "not-yet-valid", "The certificate becomes valid on {begin}.", begin=leaf.not_before, details=details
         )
-    left = leaf.not_after - clock.now
-    if left < timedelta(0):
-        expired = f"The certificate expired on {leaf.not_after:%F %H:%M} UTC, {duration(-left)} ago."
-        return Fail(expired, evidence=evidence)
+    left_s = (leaf.not_after - clock.now).total_seconds()
+    if left_s < 0:
+        return Fail(
+            "expired",
+            "The certificate expired on {end}, {age} ago.",
+            end=leaf.not_after,
+            age=Lifetime(-left_s),
+            details=details,
+        )
     if is_due_for_renewal(leaf, clock.now):
         return Warn(
-            f"The certificate expires on {leaf.not_after:%F %H:%M} UTC, and should have been renewed by now.",
-            MEDIUM,
-            evidence,
-            title=f"Certificate expires in {duration(left)}",
+            "due",
+            "The certificate expires on {end}, and should have been renewed by now.",
+            end=leaf.not_after,
+            left=Lifetime(left_s),
+            details=details,
         )
     return Pass(
-        f"The certificate is valid for another {duration(left)}, until {leaf.not_after:%F %H:%M} UTC.", evidence
+        "The certificate is valid for another {left}, until {end}.",
+        left=Lifetime(left_s),
+        end=leaf.not_after,
+        details=details,
     )
 
 
 @check(
     "tls-cert-strength",
     name="Certificate has a strong key and signature",
-    found="Certificate is weak",
+    outcomes={"weak": "Certificate is weak"},
     why="With enough computing power, a weak key or signature can be broken, and the server impersonated.",
     severity=HIGH,
     fix="Get a certificate with an ECDSA P-256 or RSA 2048-bit key, signed with SHA-256.",
@@ -224,23 +339,33 @@ def tls_cert_strength(peer: TlsPeer) -> Finding:
         return NO_TLS
     judged = peer.handshake.signed
     leaf = judged[0]
-    weak = [(each.subject, fault) for each in judged if (fault := each.weak_point)]
-    evidence = [facts(each) for each in judged]
-    if weak:
-        shown = some([f"“{excerpt(subject)}” has {fault}" for subject, fault in weak])
-        return Fail(f"Weak certificate: {shown}.", evidence=evidence, title=f"Certificate has {weak[0][1]}")
-    bits = f" {leaf.key_bits} bits" if leaf.key_bits else ""
-    signature = leaf.signature_hash or "a modern algorithm"
-    return Pass(f"{leaf.key_type}{bits}, signed with {signature}.", evidence)
+    details = [CertificateRow.of(each) for each in judged]
+    if weak := [certificate for certificate in judged if certificate.weak_point]:
+        return Fail(
+            "weak",
+            "The certificate of “{subject}” has {fault}.",
+            subject=Excerpt(weak[0].subject),
+            fault=Word(str(weak[0].weak_point)),
+            details=details,
+        )
+    return Pass(
+        "{key}, signed with {signature}.",
+        key=Word(f"{leaf.key_type} {leaf.key_bits or ''} bits" if leaf.key_bits else leaf.key_type),
+        signature=Word(leaf.signature_hash or "a modern algorithm"),
+        details=details,
+    )
 
 
 @check(
     "tls-legacy-protocols",
     name="Outdated TLS versions are refused",
-    found="Outdated TLS versions are accepted",
+    outcomes={
+        "accepted": "Outdated TLS versions are accepted",
+        "ssl-3": outcome("SSL 3.0 is accepted", HIGH),
+    },
     why="Versions before TLS 1.2 have known weaknesses, and attackers can downgrade connections to them.",
     severity=MEDIUM,
-    fix=Fix("Accept TLS 1.2 and 1.3 only ({example}).", LEGACY_OFF),
+    fix=Fix("Accept TLS 1.2 and 1.3 only.", LEGACY_OFF),
     references=("RFC 8996", "RFC 7568", "CWE-327"),
 )
 def tls_legacy_protocols(support: TlsSupport) -> Finding:
@@ -249,20 +374,21 @@ def tls_legacy_protocols(support: TlsSupport) -> Finding:
     legacy = [version for version in sorted(support.versions) if version < TlsVersion.TLS1_2]
     if not legacy:
         return Pass("TLS 1.1, TLS 1.0 and SSL 3.0 are refused.")
-    evidence = [{"version": each.label, "cipher": support.versions[each]} for each in legacy]
-    names = " and ".join(version.label for version in legacy)
-    severity = HIGH if TlsVersion.SSL3_0 in legacy else None
-    title = f"{names} is accepted" if len(legacy) == 1 else ""
-    return Fail(f"The server accepts {names}.", severity, evidence, title=title)
+    return Fail(
+        "ssl-3" if TlsVersion.SSL3_0 in legacy else "accepted",
+        "The server accepts {versions}.",
+        versions=Values([Word(version.label) for version in legacy], " and "),
+        places=[AcceptedVersion(version.label, support.versions[version]) for version in legacy],
+    )
 
 
 @check(
     "tls-modern-protocols",
     name="TLS 1.3 is supported",
-    found="TLS 1.3 is not supported",
+    outcomes={"unsupported": "TLS 1.3 is not supported", "only-tls-1-2": outcome("TLS 1.3 is not supported", LOW)},
     why="TLS 1.3 connects one round trip faster, and lacks the features that known attacks exploit.",
     severity=HIGH,
-    fix=Fix("Enable TLS 1.3 beside TLS 1.2, with OpenSSL 1.1.1 or later ({example}).", MODERN_ON),
+    fix=Fix("Enable TLS 1.3 beside TLS 1.2, with OpenSSL 1.1.1 or later.", MODERN_ON),
     references=("RFC 9325, section 3.1", "RFC 8446", "CWE-327"),
 )
 def tls_modern_protocols(support: TlsSupport) -> Finding:
@@ -272,101 +398,125 @@ def tls_modern_protocols(support: TlsSupport) -> Finding:
         return Pass("The server supports TLS 1.3.")
     newest = max(support.versions)
     if newest is TlsVersion.TLS1_2:
-        return Warn("The newest version that the server supports is TLS 1.2.", LOW)
-    return Fail(f"The newest version that the server supports is {newest.label}, which browsers reject.")
+        return Warn("only-tls-1-2", "The newest version that the server supports is TLS 1.2.")
+    return Fail(
+        "unsupported",
+        "The newest version that the server supports is {version}, which browsers reject.",
+        version=Word(newest.label),
+    )
 
 
 @check(
     "tls-weak-ciphers",
     name="No weak cipher suites",
-    found="Weak cipher suites are accepted",
+    outcomes={"accepted": "Weak cipher suites are accepted", "no-forward-secrecy": "No forward secrecy"},
     why="Weak cipher suites can be broken; without forward secrecy, a stolen key also decrypts recorded traffic.",
     severity=HIGH,
-    fix=Fix("Offer only AEAD suites with forward secrecy ({example}).", STRONG_SUITES),
+    fix=Fix("Offer only AEAD suites with forward secrecy.", STRONG_SUITES),
     references=("RFC 9325, section 4.1", "RFC 7465", "CWE-327"),
 )
 def tls_weak_ciphers(support: TlsSupport) -> Finding:
     if not support.versions:
         return NO_TLS
-    weak = [(name, kind) for name in support.weak_ciphers if (kind := weakness(name)) is not None]
+    weak = [WeakCipher(name, kind.value) for name in support.weak_ciphers if (kind := weakness(name)) is not None]
     if weak:
-        evidence = [{"cipher": name, "weakness": kind.value} for name, kind in weak]
-        shown = ", ".join(f"{name} ({kind.value})" for name, kind in weak)
-        return Fail(f"The server accepts weak cipher suites: {shown}.", evidence=evidence)
+        return Fail(
+            "accepted", "The server accepts {suites}.", suites=Count(len(weak), "weak cipher suite"), places=weak
+        )
     newest = max(support.versions)
-    chosen = support.versions[newest]
+    version, chosen = Word(newest.label), support.versions[newest]
     if not is_forward_secret(chosen):
-        message = f"With {newest.label} the server chooses {chosen}, without forward secrecy."
-        return Warn(message, title="No forward secrecy")
-    return Pass(f"No NULL, EXPORT, anonymous, RC4, DES or 3DES suite; {newest.label} uses {chosen}.")
+        return Warn(
+            "no-forward-secrecy",
+            "With {version} the server chooses {cipher}, without forward secrecy.",
+            version=version,
+            cipher=Word(chosen),
+        )
+    return Pass(
+        "No NULL, EXPORT, anonymous, RC4, DES or 3DES suite; {version} uses {cipher}.",
+        version=version,
+        cipher=Word(chosen),
+    )
 
 
 @check(
     "hsts",
     name="HTTP Strict Transport Security",
-    found="No HSTS header",
+    outcomes={
+        "missing": "No HSTS header",
+        "ignored": "HSTS header is ignored",
+        "invalid": "HSTS header is invalid",
+        "off": "HSTS is switched off",
+        "short": "HSTS lasts {lifetime}",
+        "repeated": outcome("HSTS header is repeated", LOW),
+        "contradictory": outcome("HSTS headers differ", MEDIUM),
+    },
     why="Without a lasting HSTS policy, browsers may send a request over plain HTTP, where it can be intercepted.",
     judged=f"Passes with a max-age of at least 180 days ({HALF_A_YEAR_S:,} s) that browsers read; a shorter one warns.",
     severity=HIGH,
-    fix="Send on every HTTPS response: Strict-Transport-Security: max-age=31536000; includeSubDomains",
+    fix="Send on every HTTPS response: `Strict-Transport-Security: max-age=31536000; includeSubDomains`",
     references=("RFC 6797, section 6.1", "CWE-319", "CWE-523", "MDN: Strict-Transport-Security"),
 )
 def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     if answer.response is None:
         return NO_TLS
     values = answer.response.headers.all(HSTS_HEADER)
-    evidence = [{"header": HSTS_HEADER, "value": excerpt(value)} for value in values]
+    headers = Header.of(HSTS_HEADER, values)
     if is_preloaded(page.target.host):
         return Pass(
-            "The top-level domain is in browsers' HSTS preload list, so they never use plain HTTP here.", evidence
+            "The top-level domain is in browsers' HSTS preload list, so they never use plain HTTP here.",
+            details=headers,
         )
     if not values:
-        elsewhere = ""
         if not page.target.is_https and HSTS_HEADER in page.headers:
-            elsewhere = "; over plain HTTP it is sent, but ignored there"
-        elif http_equivs(document, HSTS_HEADER):
-            elsewhere = "; in <meta> it is ignored"
-        return Fail(
-            f"The HTTPS response has no {HSTS_HEADER} header{elsewhere} (browsers' preload lists were not checked)."
-        )
+            return Fail("missing", "Only the response over plain HTTP has an HSTS header, where browsers ignore it.")
+        if http_equivs(document, HSTS_HEADER):
+            return Fail("missing", "HSTS is in a <meta> element, where browsers ignore it; there is no such header.")
+        return Fail("missing", "The HTTPS response has no HSTS header. Browsers' preload lists were not checked.")
     tls = answer.response.tls
     if tls is not None and tls.trust_error is not None:
         return Fail(
-            f"{HSTS_HEADER} came over a connection whose certificate is not trusted, so browsers ignore it.",
-            evidence=evidence,
-            title="HSTS header is ignored",
+            "ignored",
+            "The HSTS header came over a connection whose certificate is not trusted, so browsers ignore it.",
+            places=headers,
         )
     try:
         policy = parse_hsts(values[0])
     except BadHsts as error:
-        header = f"header “{excerpt(values[0])}”" if values[0] else "empty header"
-        message = f"Browsers ignore the {header}: {excerpt(str(error))}."
-        return Fail(message, evidence=evidence, title="HSTS header is invalid")
+        return Fail("invalid", "Browsers ignore the header: {fault}.", fault=Word(str(error)), places=headers)
     if policy.max_age_s == 0:
-        return Fail("max-age=0 switches HSTS off.", evidence=evidence, title="HSTS is switched off")
-    lasts = _lasts(policy.max_age_s)
-    message = f"max-age={policy.max_age_s} ({lasts})"
+        return Fail("off", "max-age=0 switches HSTS off.", places=headers)
+    lifetime = Lifetime(min(policy.max_age_s, 10**10))
     if policy.max_age_s < HALF_A_YEAR_S:
-        message = f"HSTS lasts {lasts} (max-age={policy.max_age_s}), less than 180 days."
-        return Warn(message, evidence=evidence, title=f"HSTS lasts {lasts}")
-    if len(values) > 1:
-        severity = LOW if len(set(values)) == 1 else MEDIUM
         return Warn(
-            f"The header is sent {len(values)} times; browsers read the first only.",
-            severity,
-            evidence,
-            title="HSTS header is repeated",
+            "short",
+            "HSTS lasts {lifetime}, less than {least}.",
+            lifetime=lifetime,
+            least=Lifetime(HALF_A_YEAR_S),
+            places=headers,
         )
-    return Pass(f"{message}, {'with' if policy.include_subdomains else 'without'} subdomains.", evidence)
+    if len(values) > 1:
+        return Warn(
+            "repeated" if len(set(values)) == 1 else "contradictory",
+            "The header is sent {times}; browsers read only the first.",
+            times=Count(len(values), "time"),
+            places=headers,
+        )
+    return Pass(
+        "HSTS lasts {lifetime}, {subdomains} subdomains.",
+        lifetime=lifetime,
+        subdomains=Word("with" if policy.include_subdomains else "without"),
+        details=headers,
+    )
 
 
 @check(
     "hsts-preload-consistency",
     name="HSTS preload requirements",
-    found="HSTS preload requirements not met",
+    outcomes={"unmet": "HSTS preload requirements not met"},
     why="Preload lists drop domains whose header does not meet their requirements.",
     severity=LOW,
-    fix="Either remove preload, or meet its requirements: max-age=31536000; includeSubDomains; preload",
+    fix="Either remove `preload`, or meet its requirements: `max-age=31536000; includeSubDomains; preload`",
     references=("RFC 6797, section 12.3", "MDN: Strict-Transport-Security"),
 )
 def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
@@ -376,73 +526,80 @@ def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     if not policy.preload:
         return Pass("The policy does not ask to be preloaded, and need not.")
     if faults := preload_faults(policy):
-        return Warn(f"The policy asks to be preloaded, but {' and '.join(faults)}.")
-    return Pass(f"preload with includeSubDomains and max-age={policy.max_age_s}.")
+        return Warn(
+            "unmet",
+            "The policy asks to be preloaded, but {faults}.",
+            faults=Values([Word(fault) for fault in faults], " and "),
+        )
+    return Pass(
+        "The policy may be preloaded: it lasts {lifetime}, with subdomains.", lifetime=Lifetime(policy.max_age_s)
+    )
 
 
 @check(
     "mixed-content",
     name="No mixed content",
-    found="Mixed content",
+    outcomes={"active": "Mixed content", "passive": outcome("Mixed passive content", LOW)},
     why="Browsers block scripts, styles and frames over plain HTTP, and anyone on the network can change the rest.",
     severity=HIGH,
-    fix="Load every resource over https, or send: Content-Security-Policy: upgrade-insecure-requests",
+    fix="Load every resource over https, or send: `Content-Security-Policy: upgrade-insecure-requests`",
     references=("W3C Mixed Content, section 3", "CWE-311", "MDN: upgrade-insecure-requests"),
     html=True,
 )
 def mixed_content(page: Page, document: Document, policies: Policies) -> Finding:
     if not page.target.is_https:
         return NotApplicable("Only a page over HTTPS can have mixed content.")
-    found = insecure_resources(document)
-    if not found:
+    insecure = insecure_resources(document)
+    if not insecure:
         return Pass("No resource in the markup is loaded over plain HTTP.")
     if policies.upgrades_insecure_requests:
-        return Pass(f"{counted(len(found), 'http reference')}, which upgrade-insecure-requests changes to https.")
-    evidence: list[EvidenceItem] = [
-        {"element": each.element, "url": excerpt(each.url), "passive": each.passive} for each in found
-    ]
-    active = [each for each in found if not each.passive]
-    shown = some([f"<{each.element}> {excerpt(each.url)}" for each in active or found])
+        return Pass(
+            "{references} over http, which upgrade-insecure-requests changes to https.",
+            references=Count(len(insecure), "reference"),
+        )
+    # What browsers block comes first.
+    resources = sorted(insecure, key=lambda resource: resource.passive)
+    places = [HttpResource(resource.element, excerpt(resource.url), resource.passive) for resource in resources]
+    active = [resource for resource in insecure if not resource.passive]
     if active:
-        blocked = counted(len(active), "active resource")
-        return Fail(f"The page loads {blocked} over plain HTTP: {shown}.", evidence=evidence)
-    passive = counted(len(found), "image or media file", "images or media files")
-    return Warn(f"The page loads {passive} over plain HTTP: {shown}.", LOW, evidence, title="Mixed passive content")
+        return Fail(
+            "active",
+            "The page loads {resources} over plain HTTP.",
+            resources=Count(len(active), "active resource"),
+            places=places,
+        )
+    return Warn(
+        "passive",
+        "The page loads {resources} over plain HTTP.",
+        resources=Count(len(insecure), "image or media file", "images or media files"),
+        places=places,
+    )
 
 
 @check(
     "insecure-form",
     name="Forms are submitted over HTTPS",
-    found="Form is submitted over plain HTTP",
+    outcomes={
+        "over-http": "Form is submitted over plain HTTP",
+        "password": outcome("Password is submitted over plain HTTP", CRITICAL),
+        "password-page": outcome("Password field over plain HTTP", CRITICAL),
+    },
     why="Anyone on the network can read what people type, including passwords.",
     severity=HIGH,
-    fix='Serve the page over https and let the form send there: <form action="https://…">',
+    fix='Serve the page over https and let the form send there: `<form action="https://…">`',
     references=("HTML, form submission", "CWE-319", "CWE-523"),
     html=True,
 )
 def insecure_form(page: Page, document: Document, policies: Policies) -> Finding:
     if not page.target.is_https and has_password_field(document):
-        return Fail("The page asks for a password over plain HTTP.", CRITICAL, title="Password field over plain HTTP")
-    found = insecure_forms(document, page.target.url)
-    if not found:
+        return Fail("password-page", "The page asks for a password over plain HTTP.")
+    insecure = insecure_forms(document, page.target.url)
+    if not insecure:
         return Pass("No form is submitted over plain HTTP.")
+    forms = Count(len(insecure), "form")
     if page.target.is_https and policies.upgrades_insecure_requests:
-        forms = counted(len(found), "form")
-        return Pass(f"{forms} over http, which upgrade-insecure-requests changes to https.")
-    evidence: list[EvidenceItem] = [{"action": excerpt(each.action), "password": each.password} for each in found]
-    shown = some([excerpt(each.action) for each in found])
-    if any(each.password for each in found):
-        return Fail(
-            f"A form with a password is submitted over plain HTTP: {shown}.",
-            CRITICAL,
-            evidence,
-            title="Password is submitted over plain HTTP",
-        )
-    return Fail(f"{counted(len(found), 'form is', 'forms are')} submitted over plain HTTP: {shown}.", evidence=evidence)
-
-
-def _lasts(seconds: int) -> str:
-    """Return the time that an HSTS policy lasts: whole days or hours, or seconds below two hours."""
-    if seconds < 7200:
-        return counted(seconds, "second")
-    return duration(timedelta(seconds=min(seconds, 10**10)))
+        return Pass("{forms} over http, which upgrade-insecure-requests changes to https.", forms=forms)
+    places = [HttpForm(excerpt(form.action), form.password) for form in insecure]
+    if any(form.password for form in insecure):
+        return Fail("password", "A form with a password is submitted over plain HTTP.", places=places)
+    return Fail("over-http", "{forms} {forms:is|are} submitted over plain HTTP.", forms=forms, places=places)

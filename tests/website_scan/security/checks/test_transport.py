@@ -20,10 +20,11 @@ from tests.website_scan.security.cast import (
     policies,
     verdict,
 )
-from website_scan.findings import Fail, Severity, Warn
+from website_scan.findings import Severity
 from website_scan.net.tls.certificates import Certificate
 from website_scan.net.tls.ciphers import TlsVersion
 from website_scan.net.tls.trust import Distrust, Trust
+from website_scan.outcomes import CategoryFail, Fail
 from website_scan.page.evidence import Clock
 from website_scan.security.checks import transport as checks
 from website_scan.security.evidence import HttpsAnswer, PlainHttp, TlsSupport

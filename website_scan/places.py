@@ -1,0 +1,185 @@
+"""Places: the elements, files, headers or cookies at which a check found a fault, and the rows that explain a figure.
+
+Each kind of place is one frozen dataclass. Its fields are the columns of the table that a report shows, each with a
+label and a format, and those that identify the place make its fingerprint (ADR 11). A check that names a kind of place
+of its own declares the dataclass beside itself.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from website_scan.addresses import normal_address
+from website_scan.elements import element, prose
+from website_scan.generated_names import without_generated
+from website_scan.messages import excerpt
+from website_scan.written_urls import WrittenUrl
+
+# `code` is for copying, `mono` for exact reading, `address` is a URL or a path, `short` is one or two words.
+Format = Literal["text", "short", "mono", "code", "address", "number", "moment"]
+Unit = Literal["", "bytes", "ms", "s", "px", "%"]
+Cell = str | int | float | bool | None
+Normal = Callable[[str, WrittenUrl], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Column of a kind of places. `unit` is the unit of its numbers."""
+
+    label: str
+    format: Format = "text"
+    unit: Unit = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Marks a field that identifies the place; `normal` returns what endures of its value on a page with a URL."""
+
+    normal: Normal
+
+
+def as_written(text: str, _page: WrittenUrl) -> str:
+    return text.strip().lower()
+
+
+def as_prose(text: str, _page: WrittenUrl) -> str:
+    return prose(text)
+
+
+def as_name(text: str, _page: WrittenUrl) -> str:
+    return without_generated(text)
+
+
+def as_host(text: str, page: WrittenUrl) -> str:
+    """Return the host, empty if it is that of the page, so that a preview has the same places."""
+    host = text.strip().lower().lstrip(".")
+    return "" if host == page.hostname else host
+
+
+class Place:
+    """Base of all kinds. Subclasses are frozen dataclasses with a `Column` in the annotation of each field.
+
+    A kind without an `Identity` explains a figure or describes the whole page: its rows have no fingerprints. If places
+    of a kind `are_counted`, a fourth one that looks the same is a new place; how many files or cookies there are
+    changes by itself.
+    """
+
+    kind: ClassVar[str]
+    are_counted: ClassVar[bool] = False
+
+    @property
+    def label(self) -> str:
+        """Return the place in a few words: the fields that identify it."""
+        return " ".join(str(value) for name in identity_of(self.__class__) if (value := getattr(self, name)))
+
+    def normal(self, page: WrittenUrl) -> str:
+        """Return the normal form of the place, on the page with this URL; the same in every report that has it."""
+        identity = identity_of(self.__class__)
+        return " ".join(normal(str(getattr(self, name)), page) for name, normal in identity.items())
+
+    def mapped(self, change: Callable[[str], str]) -> Self:
+        """Return the place with all its texts changed."""
+        changed = {
+            field.name: change(value)
+            for field in fields(self)  # type: ignore[arg-type]  # subclasses are dataclasses
+            if isinstance(value := getattr(self, field.name), str)
+        }
+        return replace(self, **changed)  # type: ignore[type-var]  # subclasses are dataclasses
+
+    def row(self) -> dict[str, Cell]:
+        """Return the values by the names of the columns, without those that are None."""
+        values = {name: getattr(self, name) for name in columns_of(self.__class__)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+@cache
+def columns_of(kind: type) -> Mapping[str, Column]:
+    """Return the columns of a kind by the names of its fields."""
+    return {name: column for name, column in _marks(kind, Column) if column is not None}
+
+
+@cache
+def identity_of(kind: type) -> Mapping[str, Normal]:
+    """Return the normal forms of the fields that identify a place of the kind, in order; empty if it has none."""
+    return {name: identity.normal for name, identity in _marks(kind, Identity) if identity is not None}
+
+
+def _marks(kind: type, mark: type[Any]) -> Iterable[tuple[str, Any]]:
+    for name, hint in typing.get_type_hints(kind, include_extras=True).items():
+        if typing.get_origin(hint) is not ClassVar:
+            yield name, next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, mark)), None)
+
+
+# Columns that several kinds have.
+
+HeaderName = Annotated[str, Identity(as_written), Column("Header", "mono")]
+HeaderValue = Annotated[str, Column("Value", "mono")]
+ElementType = Annotated[str, Identity(as_written), Column("Type of element", "mono")]
+PlaceUrl = Annotated[str, Identity(normal_address), Column("Address", "address")]
+Url = Annotated[str, Column("Address", "address")]
+WireBytes = Annotated[int | None, Column("Transferred", "number", "bytes")]
+Status = Annotated[int | None, Column("HTTP status", "number")]
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Place):
+    """Element of the page. `ancestry` is its path by names of elements, which changes less than its selector."""
+
+    kind: ClassVar[str] = "element"
+    are_counted: ClassVar[bool] = True
+    # A rule of a style sheet is at fault, for all elements of the kind, whatever they contain.
+    is_styled: ClassVar[bool] = False
+
+    selector: Annotated[str, Column("Selector", "code")]
+    snippet: Annotated[str, Column("Element", "code")] = ""
+    why: Annotated[str | None, Column("What is wrong")] = None
+    wcag: Annotated[str | None, Column("WCAG", "short")] = None
+    level: Annotated[str | None, Column("WCAG level", "short")] = None
+    ancestry: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.snippet} at {self.selector}" if self.snippet else self.selector
+
+    def normal(self, page: WrittenUrl) -> str:
+        path = self.ancestry or self.selector
+        return element(path, self.snippet, page, is_styled=self.is_styled, why=self.why or "")
+
+
+@dataclass(frozen=True, slots=True)
+class StyledElement(Element):
+    """Element that a style sheet makes faulty, such as text with too little contrast."""
+
+    is_styled: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Header(Place):
+    """Header of a response."""
+
+    kind: ClassVar[str] = "header"
+
+    header: HeaderName
+    value: HeaderValue
+
+    @classmethod
+    def of(cls, name: str, values: Iterable[str]) -> list[Self]:
+        """Return the places for all values of a header."""
+        return [cls(name, excerpt(value)) for value in values]
+
+    @property
+    def label(self) -> str:
+        return f"{self.header}: {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Resource(Place):
+    """Resource that the page loads, such as an image."""
+
+    kind: ClassVar[str] = "resource"
+
+    url: PlaceUrl

@@ -1,0 +1,350 @@
+"""Typed values of findings, and the templates that they fill.
+
+A check writes what it saw as a template with named values: ("The header lasts {lifetime}.", lifetime=Seconds(300)). The
+unit belongs to the value, not to the sentence. Text of a site can only arrive as an `Excerpt` or one of its subclasses,
+which mask secrets and cut the text, and a value is never read as a part of the template.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import ClassVar, TypedDict
+
+from website_scan.messages import MAX_LENGTH, SHOWN, agreeing, clause, counted, duration, excerpt, part, size
+
+# {name}, or {name:one|many} for a word that agrees with the number of a value. Other braces stand for themselves.
+FIELD = re.compile(r"\{([a-z][a-z0-9_]*)(?::([^{}|]*)\|([^{}|]*))?\}")
+
+
+class StoredValue(TypedDict):
+    """Value of a finding as JSON: its kind, such as `bytes`, the value in the unit of the kind, and its text."""
+
+    kind: str
+    value: object
+    text: str
+
+
+class TemplateError(Exception):
+    """A template has a field without a value, or a word that agrees with a value that is no number of things."""
+
+
+class Value:
+    """Value of a finding. Subclasses are frozen dataclasses; `kind` is the name in JSON."""
+
+    kind: ClassVar[str]
+
+    @property
+    def text(self) -> str:
+        """Return the value as people read it, with its unit."""
+        raise NotImplementedError
+
+    @property
+    def data(self) -> object:
+        """Return the value as JSON, in the unit of its kind."""
+        raise NotImplementedError
+
+    @property
+    def number(self) -> float:
+        """Return the number with which words agree. Raises TemplateError for a value that is no number of things."""
+        raise TemplateError(f"no word agrees with a {self.kind}")
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Value):
+    """Number of things: "1,200 forms", or "1,200" without a noun."""
+
+    kind: ClassVar[str] = "count"
+    value: int
+    noun: str = ""
+    plural: str | None = None
+
+    @property
+    def text(self) -> str:
+        return counted(self.value, self.noun, self.plural) if self.noun else f"{self.value:,}"
+
+    @property
+    def data(self) -> int:
+        return self.value
+
+    @property
+    def number(self) -> float:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Share(Value):
+    """Number of things of all that were judged: "2 of 3 forms"; "3 forms" for all of them."""
+
+    kind: ClassVar[str] = "share"
+    value: int
+    total: int
+    noun: str
+    plural: str | None = None
+
+    @property
+    def text(self) -> str:
+        return part(self.value, self.total, self.noun, self.plural)
+
+    @property
+    def data(self) -> dict[str, int]:
+        return {"count": self.value, "total": self.total}
+
+    @property
+    def number(self) -> float:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes(Value):
+    """Size in bytes: "12 kB"."""
+
+    kind: ClassVar[str] = "bytes"
+    value: float
+
+    @property
+    def text(self) -> str:
+        return size(self.value)
+
+    @property
+    def data(self) -> float:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds(Value):
+    """Measured time in seconds: "1.8 s"."""
+
+    kind: ClassVar[str] = "seconds"
+    value: float
+    digits: int = 1
+
+    @property
+    def text(self) -> str:
+        return f"{self.value:,.{self.digits}f} s"
+
+    @property
+    def data(self) -> float:
+        return round(self.value, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Milliseconds(Value):
+    """Measured time in milliseconds: "320 ms"."""
+
+    kind: ClassVar[str] = "milliseconds"
+    value: float
+
+    @property
+    def text(self) -> str:
+        return f"{self.value:,.0f} ms"
+
+    @property
+    def data(self) -> float:
+        return round(self.value, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime(Value):
+    """Length of time that somebody has set or that is left, in seconds: "90 days", "5 minutes"."""
+
+    kind: ClassVar[str] = "lifetime"
+    value: float
+
+    @property
+    def text(self) -> str:
+        whole = round(self.value)
+        if whole < 120:
+            return counted(whole, "second")
+        if whole < 7200:
+            return counted(whole // 60, "minute")
+        return duration(timedelta(seconds=self.value))
+
+    @property
+    def data(self) -> float:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Date(Value):
+    """Moment in UTC: "2026-11-21 07:15 UTC"."""
+
+    kind: ClassVar[str] = "date"
+    value: datetime
+
+    @property
+    def text(self) -> str:
+        return f"{self.value:%Y-%m-%d %H:%M} UTC"
+
+    @property
+    def data(self) -> str:
+        return f"{self.value:%Y-%m-%dT%H:%M:%SZ}"
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Value):
+    """Number without a unit: "0.104"."""
+
+    kind: ClassVar[str] = "number"
+    value: float
+    digits: int = 0
+
+    @property
+    def text(self) -> str:
+        return f"{self.value:,.{self.digits}f}"
+
+    @property
+    def data(self) -> float:
+        return round(self.value, self.digits + 2) if self.digits else self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Percent(Value):
+    """Percentage of a whole, 0 to 100: "12%"."""
+
+    kind: ClassVar[str] = "percent"
+    value: float
+
+    @property
+    def text(self) -> str:
+        return f"{self.value:.0f}%"
+
+    @property
+    def data(self) -> float:
+        return round(self.value, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Word(Value):
+    """Word of our own or of a standard, such as "TLS 1.2". Never text of a site."""
+
+    kind: ClassVar[str] = "word"
+    value: str
+
+    @property
+    def text(self) -> str:
+        return self.value
+
+    @property
+    def data(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt(Value):
+    """Text of a site, masked and at most `limit` characters long."""
+
+    kind: ClassVar[str] = "text"
+    value: str
+    limit: int = MAX_LENGTH
+
+    @property
+    def text(self) -> str:
+        return excerpt(self.value, self.limit)
+
+    @property
+    def data(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Code(Excerpt):
+    """Markup, a header's value or a name from code, as a site sent it."""
+
+    kind: ClassVar[str] = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Address(Excerpt):
+    """URL or path, as a site sent it."""
+
+    kind: ClassVar[str] = "address"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason(Excerpt):
+    """Sentence of an error as a part of another sentence: "the site did not answer"."""
+
+    kind: ClassVar[str] = "reason"
+
+    @property
+    def text(self) -> str:
+        return clause(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Values(Value):
+    """Several values: the first few, and how many more there are. Values with commas need another separator."""
+
+    kind: ClassVar[str] = "list"
+    values: Sequence[Value]
+    separator: str = ", "
+
+    @property
+    def text(self) -> str:
+        more = len(self.values) - SHOWN
+        listed = self.separator.join(value.text for value in self.values[:SHOWN])
+        return listed + (f" and {more:,} more" if more > 0 else "")
+
+    @property
+    def data(self) -> list[object]:
+        return [value.data for value in self.values]
+
+    @property
+    def number(self) -> float:
+        return len(self.values)
+
+
+def typed(values: Mapping[str, Value | int | datetime]) -> dict[str, Value]:
+    """Return values with a `Number` in place of each integer, and a `Date` in place of each moment."""
+    return {name: _typed(value) for name, value in values.items()}
+
+
+def _typed(value: Value | int | datetime) -> Value:
+    if isinstance(value, Value):
+        return value
+    return Date(value) if isinstance(value, datetime) else Number(value)
+
+
+def filled(template: str, values: Mapping[str, Value]) -> str:
+    """Return the template with its values. Raises TemplateError."""
+    texts = []
+    for piece in _pieces(template):
+        if isinstance(piece, str):
+            texts.append(piece)
+        elif (value := values.get(piece.name)) is None:
+            raise TemplateError(f"{template!r} has no value {piece.name}")
+        else:
+            texts.append(value.text if piece.forms is None else agreeing(value.number, *piece.forms))
+    return "".join(texts)
+
+
+def fields_of(template: str) -> frozenset[str]:
+    """Return the names of the values that the template uses."""
+    return frozenset(piece.name for piece in _pieces(template) if isinstance(piece, _Field))
+
+
+def stored(values: Mapping[str, Value]) -> dict[str, StoredValue]:
+    return {name: {"kind": value.kind, "value": value.data, "text": value.text} for name, value in values.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    forms: tuple[str, str] | None
+
+
+@lru_cache(maxsize=2048)
+def _pieces(template: str) -> tuple[str | _Field, ...]:
+    """Split a template into text and fields."""
+    pieces: list[str | _Field] = []
+    at = 0
+    for match in FIELD.finditer(template):
+        name, one, many = match.groups()
+        pieces += (template[at : match.start()], _Field(name, None if one is None else (one, many)))
+        at = match.end()
+    pieces.append(template[at:])
+    return tuple(piece for piece in pieces if piece != "")
