@@ -90,7 +90,7 @@ class Pass(_Seen):
         super().__init__(summary, (), details, credit, values)
 
 
-class _Fault(_Seen):
+class Fault(_Seen):
     """`severity` is one of those that the outcome declares; None for its only one. `fix` replaces the check's."""
 
     __slots__ = ("fix", "outcome", "severity")
@@ -113,19 +113,19 @@ class _Fault(_Seen):
         self.fix = Fix(fix) if isinstance(fix, str) else fix
 
 
-class Warn(_Fault):
+class Warn(Fault):
     """Worth improving, or not certain. Earns half, or `credit`. Never critical: see `Judgement`."""
 
     __slots__ = ()
 
 
-class Review(_Fault):
+class Review(Fault):
     """Only a person can tell whether something is wrong: low severity, and the score is as if there were no check."""
 
     __slots__ = ()
 
 
-class Fail(_Fault):
+class Fail(Fault):
     """Something is wrong. Earns nothing, or `credit`."""
 
     __slots__ = ()

@@ -18,9 +18,15 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CLOCK = Clock(NOW)
 URL = "https://site.example.com/shop/shoes"
 VERDICTS: dict[type, str] = {
-    **{Pass: "pass", Warn: "warn", Fail: "fail", NotApplicable: "n/a"},
-    **{outcomes.Pass: "pass", outcomes.Warn: "warn", outcomes.Review: "warn"},
-    **{outcomes.Fail: "fail", outcomes.CategoryFail: "fail"},
+    Pass: "pass",
+    Warn: "warn",
+    Fail: "fail",
+    NotApplicable: "n/a",
+    outcomes.Pass: "pass",
+    outcomes.Warn: "warn",
+    outcomes.Review: "warn",
+    outcomes.Fail: "fail",
+    outcomes.CategoryFail: "fail",
 }
 HTML = ("Content-Type", "text/html; charset=utf-8")
 
@@ -31,6 +37,11 @@ def target(url: str) -> Target:
 
 def verdict(finding: Finding | outcomes.Finding) -> str:
     return VERDICTS[type(finding)]
+
+
+def outcome(finding: outcomes.Finding) -> str:
+    """Return the name of the finding's outcome, `pass`, or `n/a`."""
+    return finding.outcome if isinstance(finding, outcomes.Fault) else verdict(finding)
 
 
 def message(finding: Finding) -> str:
@@ -80,11 +91,3 @@ def head(markup: str, body: str = "<p>Text") -> str:
 def body(markup: str) -> str:
     """Return a document with this markup in its body."""
     return head("", markup)
-
-
-def judged(check: Callable[..., outcomes.Finding], *evidence: object, **named: object) -> CheckResult | NotApplicable:
-    """Return the result of a check on evidence, as a report has it. Raises CatalogueError for an undeclared outcome."""
-    finding = check(*evidence, **named)
-    if isinstance(finding, NotApplicable):
-        return finding
-    return check_result(check.__check__, finding, None)  # type: ignore[attr-defined]  # the decorator set it

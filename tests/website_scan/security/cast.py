@@ -21,9 +21,15 @@ from website_scan.security.evidence import HttpsAnswer, TlsPeer
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 VERDICTS: dict[type, str] = {
-    **{Pass: "pass", Warn: "warn", Fail: "fail", NotApplicable: "n/a"},
-    **{outcomes.Pass: "pass", outcomes.Warn: "warn", outcomes.Review: "warn"},
-    **{outcomes.Fail: "fail", outcomes.CategoryFail: "fail"},
+    Pass: "pass",
+    Warn: "warn",
+    Fail: "fail",
+    NotApplicable: "n/a",
+    outcomes.Pass: "pass",
+    outcomes.Warn: "warn",
+    outcomes.Review: "warn",
+    outcomes.Fail: "fail",
+    outcomes.CategoryFail: "fail",
 }
 
 HeaderLines = Sequence[tuple[str, str]]
