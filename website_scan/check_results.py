@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+from website_scan import wording
 from website_scan.catalogue import CatalogueError, Declaration
 from website_scan.findings import LOW, EvidenceItem, Server, Severity
 from website_scan.fingerprints import EVIDENCE_ITEMS
 from website_scan.messages import plain
 from website_scan.outcomes import CategoryFail, Fail, Fix, Outcome, Pass, Review, Warn
 from website_scan.places import Place
-from website_scan.report import wording
 from website_scan.result import CheckResult
 from website_scan.values import fields_of, filled, stored
 

@@ -41,6 +41,7 @@ from website_scan.scoring import Cap
 from website_scan.stored_data import Facts
 from website_scan.time_limit import OutOfTime, limited
 from website_scan.timestamps import timestamp
+from website_scan.wording import catalogue_fix
 
 logger = logging.getLogger(__name__)
 
@@ -131,8 +132,8 @@ class Judgement:
             case Warn() | Fail():
                 status = "warn" if isinstance(finding, Warn) else "fail"
                 severity = _severity(finding, each)
-                fix = finding.fix or each.fix
-                fix = fix.for_server(self._server) if isinstance(fix, Fix) else fix
+                declared = finding.fix or each.fix
+                fix = declared.for_server(self._server) if isinstance(declared, Fix) else catalogue_fix(declared)
                 title, message, why = finding.title or each.found, sentences(finding.message, each.why), each.why
         return CheckResult(
             id=each.id,

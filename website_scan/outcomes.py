@@ -2,7 +2,7 @@
 
 A check declares its outcomes by name, each with the title of its finding: {"short": "HSTS lasts only {lifetime}"}. It
 returns one of them with a summary of what it saw, the values of that sentence, and the places of the fault. Texts for
-readers are composed in `website_scan.report.wording`.
+readers are composed in `website_scan.wording`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
+from typing import TypeVar
 
-from website_scan.findings import NotApplicable, Server, Severity
+from website_scan.findings import LOOKS_EQUAL, NotApplicable, Server, Severity
 from website_scan.places import Place
 from website_scan.values import Value, filled, typed
 
@@ -32,12 +34,34 @@ def outcome(title: str, *severities: Severity) -> Outcome:
     return Outcome(title, severities)
 
 
+class Language(StrEnum):
+    """Language of a snippet that is the same for every web server. The value is the label in front of it."""
+
+    HTML = "HTML"
+    CSS = "CSS"
+    JAVASCRIPT = "JavaScript"
+    HEADER = "Header"
+    DNS = "DNS"
+    FILE = "File"
+
+
+Snippets = Mapping[Server, str] | Mapping[Language, str] | Mapping[Server | Language, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What to change: a text with code in backticks, a template with values of the finding, and snippets by server."""
+    """What to change: sentences with code in backticks, a template with values of the finding, and snippets to copy.
+
+    Readers get the snippet of the server that answered, if there is one, and those that depend on no server.
+    """
 
     text: str
-    snippets: Mapping[Server, str] = field(default_factory=dict)
+    snippets: Snippets = field(default_factory=dict)
+
+    def snippets_for(self, server: Server | None) -> Mapping[str, str]:
+        """Return the snippets for a server; for an unknown server or one without a snippet, all of them."""
+        shown = {str(label): code for label, code in self.snippets.items() if label == server or label in Language}
+        return shown if server in self.snippets else {str(label): code for label, code in self.snippets.items()}
 
 
 class _Seen:
@@ -137,4 +161,39 @@ class CategoryFail(Fail):
     __slots__ = ()
 
 
+S = TypeVar("S", bound=_Seen)
 Finding = Pass | Warn | Review | Fail | NotApplicable
+
+
+def by_limits(
+    outcome: str,
+    summary: str,
+    value: float,
+    limits: tuple[float, float],
+    *,
+    limit: Value | None = None,
+    places: Sequence[Place] = (),
+    details: Sequence[Place] = (),
+    **values: Value | int | datetime,
+) -> Pass | Warn | Fail:
+    """Return a pass up to the first of the limits, a warning up to the second, else a fail.
+
+    `summary` has no full stop. A warning or fail ends with `limit`, the first limit with its unit: "up to 20 kB is
+    good". A pass has the places as details.
+    """
+    good, poor = limits
+    if value <= good:
+        return _with_values(Pass(f"{summary}.", details=(*details, *places)), values)
+    if limit is None:
+        seen = f"{summary}."
+    else:
+        near = "just above the limit: " if value <= good * LOOKS_EQUAL else ""
+        seen = f"{summary}; {near}up to {{limit}} is good."
+        values |= {"limit": limit}
+    kind = Warn if value <= poor else Fail
+    return _with_values(kind(outcome, seen, places=places, details=details), values)
+
+
+def _with_values(finding: S, values: Mapping[str, Value | int | datetime]) -> S:
+    finding.values = typed(values)
+    return finding

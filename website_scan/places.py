@@ -71,14 +71,26 @@ class Place:
     kind: ClassVar[str]
     are_counted: ClassVar[bool] = False
 
+    @classmethod
+    @cache
+    def columns(cls) -> Mapping[str, Column]:
+        """Return the columns of the kind by the names of its fields."""
+        return {name: column for name, column in _marks(cls, Column) if column is not None}
+
+    @classmethod
+    @cache
+    def identity(cls) -> Mapping[str, Normal]:
+        """Return the normal forms of the fields that identify a place of the kind, in order; empty if it has none."""
+        return {name: identity.normal for name, identity in _marks(cls, Identity) if identity is not None}
+
     @property
     def label(self) -> str:
         """Return the place in a few words: the fields that identify it."""
-        return " ".join(str(value) for name in identity_of(self.__class__) if (value := getattr(self, name)))
+        return " ".join(str(value) for name in self.identity() if (value := getattr(self, name)))
 
     def normal(self, page: WrittenUrl) -> str:
         """Return the normal form of the place, on the page with this URL; the same in every report that has it."""
-        identity = identity_of(self.__class__)
+        identity = self.identity()
         return " ".join(normal(str(getattr(self, name)), page) for name, normal in identity.items())
 
     def mapped(self, change: Callable[[str], str]) -> Self:
@@ -92,23 +104,11 @@ class Place:
 
     def row(self) -> dict[str, Cell]:
         """Return the values by the names of the columns, without those that are None."""
-        values = {name: getattr(self, name) for name in columns_of(self.__class__)}
+        values = {name: getattr(self, name) for name in self.columns()}
         return {name: value for name, value in values.items() if value is not None}
 
 
-@cache
-def columns_of(kind: type) -> Mapping[str, Column]:
-    """Return the columns of a kind by the names of its fields."""
-    return {name: column for name, column in _marks(kind, Column) if column is not None}
-
-
-@cache
-def identity_of(kind: type) -> Mapping[str, Normal]:
-    """Return the normal forms of the fields that identify a place of the kind, in order; empty if it has none."""
-    return {name: identity.normal for name, identity in _marks(kind, Identity) if identity is not None}
-
-
-def _marks(kind: type, mark: type[Any]) -> Iterable[tuple[str, Any]]:
+def _marks(kind: type[Place], mark: type[Any]) -> Iterable[tuple[str, Any]]:
     for name, hint in typing.get_type_hints(kind, include_extras=True).items():
         if typing.get_origin(hint) is not ClassVar:
             yield name, next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, mark)), None)
@@ -143,6 +143,9 @@ class Element(Place):
 
     @property
     def label(self) -> str:
+        """Return the element and its selector. Empty for the root, which stands for the whole page."""
+        if self.selector == "html":
+            return ""
         return f"{self.snippet} at {self.selector}" if self.snippet else self.selector
 
     def normal(self, page: WrittenUrl) -> str:

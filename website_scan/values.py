@@ -8,7 +8,7 @@ which mask secrets and cut the text, and a value is never read as a part of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -309,8 +309,8 @@ def _typed(value: Value | int | datetime) -> Value:
     return Date(value) if isinstance(value, datetime) else Number(value)
 
 
-def filled(template: str, values: Mapping[str, Value]) -> str:
-    """Return the template with its values. Raises TemplateError."""
+def filled(template: str, values: Mapping[str, Value], text: Callable[[Value], str] = lambda value: value.text) -> str:
+    """Return the template with its values, as `text` returns them. Raises TemplateError."""
     texts = []
     for piece in _pieces(template):
         if isinstance(piece, str):
@@ -318,7 +318,7 @@ def filled(template: str, values: Mapping[str, Value]) -> str:
         elif (value := values.get(piece.name)) is None:
             raise TemplateError(f"{template!r} has no value {piece.name}")
         else:
-            texts.append(value.text if piece.forms is None else agreeing(value.number, *piece.forms))
+            texts.append(text(value) if piece.forms is None else agreeing(value.number, *piece.forms))
     return "".join(texts)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from tests.website_scan.net.loopback import NETWORKS
 from website_scan import outcomes
+from website_scan.catalogue import Declaration
+from website_scan.check_results import check_result
 from website_scan.findings import Fail, Finding, NotApplicable, Pass, Severity, Warn
 from website_scan.net.http.response import Headers, Response
 from website_scan.net.policy import Policy
@@ -17,6 +20,7 @@ POLICY = Policy(allowed_networks=NETWORKS)
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 CLOCK = Clock(NOW)
 URL = "https://site.example.com/shop/shoes"
+AnyFinding = Finding | outcomes.Finding
 VERDICTS: dict[type, str] = {
     Pass: "pass",
     Warn: "warn",
@@ -35,7 +39,7 @@ def target(url: str) -> Target:
     return parse_target(url, POLICY)
 
 
-def verdict(finding: Finding | outcomes.Finding) -> str:
+def verdict(finding: AnyFinding) -> str:
     return VERDICTS[type(finding)]
 
 
@@ -44,8 +48,35 @@ def outcome(finding: outcomes.Finding) -> str:
     return finding.outcome if isinstance(finding, outcomes.Fault) else verdict(finding)
 
 
-def message(finding: Finding) -> str:
+def message(finding: AnyFinding) -> str:
     return finding.reason if isinstance(finding, NotApplicable) else finding.message
+
+
+def title_of(check: Callable[..., object], finding: AnyFinding) -> str:
+    """Return the title that a report gives to the finding of a check."""
+    if isinstance(finding, Warn | Fail):
+        return finding.title or _declaration(check).found
+    assert isinstance(finding, outcomes.Fault), verdict(finding)
+    return check_result(_declaration(check), finding, None).title
+
+
+def severity_of(check: Callable[..., object], finding: AnyFinding) -> Severity | None:
+    """Return the severity that a report gives to the finding of a check."""
+    if isinstance(finding, Warn | Fail):
+        return finding.severity or _declaration(check).severity
+    assert not isinstance(finding, Pass | NotApplicable)
+    return check_result(_declaration(check), finding, None).severity
+
+
+def _declaration(check: Callable[..., object]) -> Declaration:
+    declared: Declaration = check.__check__  # type: ignore[attr-defined]  # the decorator's mark
+    return declared
+
+
+def rows(finding: outcomes.Finding) -> list[dict[str, object]]:
+    """Return the finding's details and places by the names of their columns."""
+    assert not isinstance(finding, NotApplicable)
+    return finding.rows
 
 
 def judged(finding: Finding) -> Pass | Warn | Fail:

@@ -17,6 +17,7 @@ from website_scan.command.terminal import write_out
 from website_scan.findings import ScanType
 from website_scan.plan import needs_browser
 from website_scan.scoring import SEVERITY_WEIGHT
+from website_scan.wording import catalogue_fix
 
 FORMATS = ("markdown", "json")
 # Readable names of the evidence that checks read.
@@ -67,7 +68,7 @@ def _as_dict(check: Check, names: Mapping[str, str]) -> dict[str, Any]:
         "error_pages": check.error_pages,
         "measured": check.id in measured_checks(check.type),
         "needs_browser": needs_browser(check),
-        "fix": check.fix,
+        "fix": catalogue_fix(check.fix),
         "references": list(check.references),
     }
 
@@ -85,7 +86,7 @@ def _markdown() -> Iterator[str]:
             yield "|---|---|---|---|---|---|"
             for check in members:
                 name = f"{check.name} (needs a browser)" if needs_browser(check) else check.name
-                cells = (name, check.found, check.severity, check.fix, "; ".join(check.references))
+                cells = (name, check.found, check.severity, catalogue_fix(check.fix), "; ".join(check.references))
                 yield f"| `{check.id}` | {' | '.join(map(_as_text, cells))} |"
 
 

@@ -7,8 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from tests.website_scan.cast import target
-from website_scan import outcomes
-from website_scan.findings import Fail, Finding, NotApplicable, Pass, Warn
 from website_scan.net.http.response import Headers, Response, TlsSession
 from website_scan.net.targets import Target
 from website_scan.net.tls.certificates import Certificate
@@ -20,24 +18,8 @@ from website_scan.security.csp import Policies, policies_of
 from website_scan.security.evidence import HttpsAnswer, TlsPeer
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-VERDICTS: dict[type, str] = {
-    Pass: "pass",
-    Warn: "warn",
-    Fail: "fail",
-    NotApplicable: "n/a",
-    outcomes.Pass: "pass",
-    outcomes.Warn: "warn",
-    outcomes.Review: "warn",
-    outcomes.Fail: "fail",
-    outcomes.CategoryFail: "fail",
-}
-
 HeaderLines = Sequence[tuple[str, str]]
 HTML = ("Content-Type", "text/html; charset=utf-8")
-
-
-def verdict(finding: Finding | outcomes.Finding) -> str:
-    return VERDICTS[type(finding)]
 
 
 def response(

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from website_scan.catalogue import checks
 from website_scan.findings import Fix, ScanType
 from website_scan.report.evidence.fixes import Part, parts
+from website_scan.wording import catalogue_fix
 
-FIXES = {check.id: check.fix for each in ScanType for check in checks(each)}
+FIXES = {check.id: catalogue_fix(check.fix) for each in ScanType for check in checks(each)}
 
 
 def snippets(fix: str) -> list[str]:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.security.cast import document, page, policies, verdict
+from tests.website_scan.cast import verdict
+from tests.website_scan.security.cast import document, page, policies
 from website_scan.findings import Fail, Severity
 from website_scan.security.checks import content as checks
 from website_scan.security.evidence import LoadedScripts, Script

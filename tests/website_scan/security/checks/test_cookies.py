@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.website_scan.cast import judged, target
-from tests.website_scan.security.cast import NOW, page, response, verdict
+from tests.website_scan.cast import judged, target, verdict
+from tests.website_scan.security.cast import NOW, page, response
 from website_scan.findings import Fail, Finding, Severity, Warn
 from website_scan.page.evidence import Clock, Page
 from website_scan.security.checks import cookies as checks

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.website_scan.cast import judged
-from tests.website_scan.security.cast import document, page, policies, verdict
+from tests.website_scan.cast import judged, verdict
+from tests.website_scan.security.cast import document, page, policies
 from website_scan.findings import MEDIUM, Fail, Finding, Severity
 from website_scan.page.evidence import Page
 from website_scan.security.checks import csp as checks

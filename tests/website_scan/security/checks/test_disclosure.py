@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.website_scan.cast import judged
-from tests.website_scan.security.cast import HTML, bare_page, document, page, response, verdict
+from tests.website_scan.cast import judged, verdict
+from tests.website_scan.security.cast import HTML, bare_page, document, page, response
 from website_scan.findings import Fail, Finding, Warn
 from website_scan.net.http.response import Response
 from website_scan.page.evidence import Page

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.website_scan.cast import judged
-from tests.website_scan.security.cast import NOW, response, verdict
+from tests.website_scan.cast import judged, verdict
+from tests.website_scan.security.cast import NOW, response
 from website_scan.findings import Fail
 from website_scan.page.evidence import Clock
 from website_scan.page.registrable_domain import own_domain

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.security.cast import verdict
+from tests.website_scan.cast import verdict
 from website_scan.catalogue import checks as catalogue
 from website_scan.findings import LOW, Fail, Finding, Pass, ScanType, Severity, Warn
 from website_scan.security.checks import exposure as checks

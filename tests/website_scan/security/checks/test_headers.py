@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import judged
-from tests.website_scan.security.cast import bare_page, document, page, policies, verdict
+from tests.website_scan.cast import judged, verdict
+from tests.website_scan.security.cast import bare_page, document, page, policies
 from website_scan.security.checks import headers as checks
 from website_scan.security.evidence import Cors, CorsAnswer
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 import pytest
 
 from tests.targets.server import Site
-from tests.website_scan.cast import POLICY, target
+from tests.website_scan.cast import POLICY, target, verdict
 from tests.website_scan.net.loopback import loopback_network
 from tests.website_scan.net.tls_servers import (
     DAY,
@@ -29,7 +29,6 @@ from tests.website_scan.net.tls_servers import (
     server_hello,
     tls_server,
 )
-from tests.website_scan.security.cast import verdict
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.errors import Blocked, NetError, NotReachable, TlsFailed

@@ -30,11 +30,20 @@ def message(summary: str, places: Sequence[Place], *, includes: Sequence[str] = 
 
 
 def fix_text(fix: Fix, values: Mapping[str, Value], server: Server | None) -> str:
-    """Return the text of a fix, followed by the snippet for the server, or by those for all servers."""
-    text = filled(fix.text, values)
-    snippets = {server: fix.snippets[server]} if server and server in fix.snippets else fix.snippets
-    shown = " · ".join(f"{label}: `{code}`" for label, code in snippets.items())
+    """Return the text of a fix with code in backticks, followed by its snippets for a server."""
+    text = filled(fix.text, values, within_code)
+    shown = " · ".join(f"{label}: `{code}`" for label, code in fix.snippets_for(server).items())
     return f"{text} {shown}".strip()
+
+
+def catalogue_fix(fix: str | Fix) -> str:
+    """Return the text of a fix with the snippets for all servers."""
+    return fix if isinstance(fix, str) else fix_text(fix, {}, None)
+
+
+def within_code(value: Value) -> str:
+    """Return the text of a value, which may stand between backticks, without any of its own."""
+    return value.text.replace("`", "'")
 
 
 def _listed(summary: str, labels: Sequence[str]) -> str:
