@@ -13,6 +13,7 @@ from importlib.resources import files
 from django.conf import settings
 from django.urls import reverse
 
+from website_scan.document import StoredFix
 from website_scan.findings import ScanType
 from website_scan.report.references import ReferenceLink, page_url, reference
 from website_scan.report.snippets import ServerFix, fixes
@@ -27,12 +28,23 @@ class Cap:
 
 
 @dataclass(frozen=True, slots=True)
+class OutcomeEntry:
+    """Outcome of a check: its stable name, the template of its title, its severities, and an example."""
+
+    name: str
+    title: str
+    severities: tuple[str, ...]
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckEntry:
     """Entry of a check in the catalogue, as `manage.py checks --format json` prints it."""
 
     id: str
     name: str
     found: str
+    outcomes: tuple[OutcomeEntry, ...]
     why: str
     judged: str
     type: ScanType
@@ -49,6 +61,7 @@ class CheckEntry:
     measured: bool
     needs_browser: bool
     fix: str
+    how_to_fix: StoredFix
     references: tuple[str, ...]
 
     @property
@@ -70,6 +83,9 @@ def entries() -> dict[str, CheckEntry]:
             | {
                 "type": ScanType(each["type"]),
                 "caps": tuple(Cap(**cap) for cap in each["caps"]),
+                "outcomes": tuple(
+                    OutcomeEntry(**one | {"severities": tuple(one["severities"])}) for one in each["outcomes"]
+                ),
                 "evidence": tuple(each["evidence"]),
                 "references": tuple(each["references"]),
             }

@@ -15,13 +15,13 @@ import types
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from website_scan.findings import Finding, ScanType, Severity
-from website_scan.outcomes import Fix, Outcome
+from website_scan.findings import ScanType, Severity
+from website_scan.outcomes import Finding, Fix, Outcome
 from website_scan.repeats import REPEATS
 from website_scan.scoring import GRADES, RULES_VERSION, SEVERITY_WEIGHT, STATUS_CREDIT, Cap
 
@@ -75,11 +75,12 @@ class Declaration:
     """What a check says of itself; as the decorator `@check("id", name=…, …)`, it declares a function to be the check.
 
     The function stays an ordinary one: evidence in, `Finding` out. `name` is the check's title on a pass ("Git
-    repository is not public") and its name in the API; `found` is its title on a warning or fail ("Git repository is
-    public"), unless the finding has a `title` of its own. `why` says in one sentence what the fault does to visitors or
-    the owner, and follows the message of each warning and fail. For the check's page in the documentation, `judged`
-    gives the thresholds for a warning or fail where they are not obvious. `severity` is that of a fail unless the
-    finding overrides it; `fix` tells a site owner what to send or change; `references` are the sources of the rule, as
+    repository is not public") and its name in the API. `outcomes` are the findings that it can return, by their names,
+    each with its title ("Git repository is public") or an `Outcome`; the first is the most usual one, and its title has
+    no value in it. `why` says in one sentence what the fault does to visitors or the owner, and follows the message of
+    each warning and fail. For the check's page in the documentation, `judged` gives the thresholds for a warning or
+    fail where they are not obvious. `severity` is that of each outcome that declares none; `fix` tells a site owner
+    what to send or change, unless the finding has its own; `references` are the sources of the rule, as
     "RFC 6797, section 6.1" or "CWE-319". `html`, `error_pages`, `content` and `absence` override the category's. Set
     `measured` if the verdict depends on the momentary speed of site and machine; a check that reads the evidence of a
     measuring probe counts as measured without it.
@@ -87,8 +88,7 @@ class Declaration:
 
     id: str = field(kw_only=False)
     name: str
-    found: str = ""
-    outcomes: Mapping[str, str | Outcome] = field(default_factory=dict, hash=False)
+    outcomes: Mapping[str, str | Outcome] = field(hash=False)
     severity: Severity
     fix: str | Fix = field(hash=False)
     why: str = ""
@@ -100,15 +100,22 @@ class Declaration:
     absence: bool | None = None
     measured: bool = False
 
-    def __post_init__(self) -> None:
-        if self.outcomes:
-            object.__setattr__(self, "found", self.outcome(next(iter(self.outcomes))).title)
+    @property
+    def found(self) -> str:
+        """Return the title of the most usual outcome."""
+        return self.outcome(next(iter(self.outcomes))).title
+
+    @property
+    def own_fix(self) -> Fix:
+        """Return the fix of the findings that have none of their own."""
+        return Fix(self.fix) if isinstance(self.fix, str) else self.fix
 
     def outcome(self, name: str) -> Outcome:
-        """Return a declared outcome. Raises CatalogueError."""
+        """Return a declared outcome, with its severities. Raises CatalogueError."""
         if (declared := self.outcomes.get(name)) is None:
             raise CatalogueError(f"{self.id} declares no outcome {name}")
-        return Outcome(declared) if isinstance(declared, str) else declared
+        made = Outcome(declared) if isinstance(declared, str) else declared
+        return made if made.severities else replace(made, severities=(self.severity,))
 
     def __call__(self, function: F) -> F:
         function.__check__ = self  # type: ignore[attr-defined]  # functions take attributes
@@ -263,7 +270,7 @@ def catalogue_version(scan_type: ScanType) -> str:
     Reports with different digests were made by different catalogues.
     """
     members = [
-        (each.id, each.name, each.found, each.outcomes, each.severity, each.fix, each.references, each.category)
+        (each.id, each.name, each.outcomes, each.severity, each.fix, each.references, each.category)
         for each in checks(scan_type)
     ]
     limits = [(cap.limit, cap.reason, cap.count, cap.severity, sorted(cap.checks)) for cap in caps(scan_type)]

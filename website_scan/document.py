@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Literal, NotRequired, TypedDict, final
+from typing import Annotated, Literal, NotRequired, TypedDict, final, get_args
 
-from website_scan.findings import EvidenceItem
 from website_scan.json_types import (
     Component,
     Count,
+    Fingerprint,
     Grade,
+    JsonValue,
     Published,
     ScanId,
     Score,
@@ -25,7 +26,10 @@ from website_scan.json_types import (
     identifier,
     values,
 )
+from website_scan.places import Format
+from website_scan.values import StoredValue
 
+FORMATS = get_args(Format)
 # Documents of failed scans, which only the command writes, have other statuses than stored reports.
 CHECK_STATUSES = ("pass", "fail", "warn")
 FINDING_STATUSES = ("fail", "warn")
@@ -94,12 +98,60 @@ class ReportDocument(DocumentHead):
 # The JSON export.
 
 
+@component("Column")
+class StoredColumn(TypedDict):
+    """Column of a table. `format` says how to show its values: `code` is for copying, `mono` for exact reading."""
+
+    name: str
+    label: str
+    format: Annotated[str, values(FORMATS)]
+    unit: NotRequired[Annotated[str, "Unit of the numbers, such as bytes or ms."]]
+
+
+@component("DetailTable")
+class StoredTable(TypedDict):
+    """Rows of one kind that explain a figure or describe the whole page."""
+
+    kind: Annotated[str, "What the rows are, such as redirect."]
+    columns: list[StoredColumn]
+    rows: Annotated[list[list[JsonValue]], "A value for each column; null where a row has none."]
+    total: Annotated[Count, "Rows that the check found; the table has the first of them."]
+
+
+@component("PlaceTable")
+class StoredPlaces(StoredTable):
+    """Places of one kind at which a check found a fault."""
+
+    names: Annotated[list[str], "Names of the columns that name a place in words."]
+    fingerprints: Annotated[list[Fingerprint], "The fingerprint of each row."]
+    is_counted: Annotated[bool, "True if a further place with the same fingerprint is a new place."]
+
+
+@component("Snippet")
+class StoredSnippet(TypedDict):
+    """Code to copy, with the server or language that it is for."""
+
+    label: str
+    code: str
+
+
+@component("HowToFix")
+class StoredFix(TypedDict):
+    """What to change: sentences with code in backticks, and code to copy."""
+
+    text: str
+    snippets: list[StoredSnippet]
+
+
 class AddedByExport(TypedDict):
     """Fields that an export adds to a check of the report. The last three: see `website_scan.result.CheckResult`."""
 
     id: str
     title: Annotated[str, "What was found; on a pass the check's name."]
-    evidence: list[EvidenceItem]
+    values: Annotated[dict[str, StoredValue], "The values in the sentence about what was seen."]
+    details: list[StoredTable]
+    # Written into the documents that leave the service (`website_scan.report.exports`): the same rows as objects.
+    evidence: NotRequired[Annotated[list[dict[str, JsonValue]], Published.PRESENT]]
     references: list[str]
     points: Annotated[float, "What the score would gain if this check passed."]
     later: Annotated[float, "What the score would gain if this check passed and no cap applied."]
@@ -125,6 +177,12 @@ class _PassHead(TypedDict):
 class ExportedFinding(_FindingHead, AddedByExport):
     """Check of an export that failed or warned."""
 
+    outcome: Annotated[str, "Stable name of what is wrong, within the check: `short`."]
+    summary: Annotated[str, "What was seen, without places and reason."]
+    places: list[StoredPlaces]
+    includes: Annotated[list[str], "Titles of findings of other checks that are the same fault."]
+    needs_review: Annotated[bool, "True if only a person can tell whether something is wrong."]
+    how_to_fix: StoredFix
     why: Annotated[str, "Why a failed or warned check matters: the sentence with which `message` ends."]
 
 
@@ -250,6 +308,7 @@ class ReducedFinding(TypedDict):
     id: str
     name: str
     title: str
+    outcome: str
     status: Literal["warn", "fail"]
     severity: str
     message: str

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from website_scan import outcomes, score_basis, scoring
+from website_scan import score_basis, scoring
 from website_scan.browser.evidence import AxeReport, BrowserLoad, ShownContent, Unshown
 from website_scan.browser.waterfall import waterfall
 from website_scan.catalogue import Category, Check, caps, catalogue_version
@@ -17,10 +17,10 @@ from website_scan.errors import Refusal
 from website_scan.exhibits.collection import exhibits
 from website_scan.exhibits.pictures import pictures
 from website_scan.exhibits.site_facts import site_facts
-from website_scan.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Severity, Warn
-from website_scan.fingerprints import EVIDENCE_ITEMS
-from website_scan.messages import excerpt, plain, plain_item, sentences
+from website_scan.findings import NotApplicable, ScanType, Server
+from website_scan.messages import excerpt, plain
 from website_scan.net.targets import Target
+from website_scan.outcomes import Fault, Finding
 from website_scan.page.evidence import Clock, Page, ServedContent
 from website_scan.page.server import server_of
 from website_scan.plan import COMPUTING_S, INTERNAL, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments, is_of_origin
@@ -41,7 +41,6 @@ from website_scan.scoring import Cap
 from website_scan.stored_data import Facts
 from website_scan.time_limit import OutOfTime, limited
 from website_scan.timestamps import timestamp
-from website_scan.wording import catalogue_fix
 
 logger = logging.getLogger(__name__)
 
@@ -119,38 +118,9 @@ class Judgement:
         except Exception:
             logger.exception("check %s failed on %s", each.id, self.target.url)
             return Missing(INTERNAL)
-        match finding:
-            case Missing():
-                return finding
-            case NotApplicable():
-                return None
-            case outcomes.Pass() | outcomes.Warn() | outcomes.Review() | outcomes.Fail():
-                return check_result(each, finding, self._server)
-            case Pass():
-                status, severity, fix = "pass", None, None
-                title, message, why = each.name, finding.message, ""
-            case Warn() | Fail():
-                status = "warn" if isinstance(finding, Warn) else "fail"
-                severity = _severity(finding, each)
-                declared = finding.fix or each.fix
-                fix = declared.for_server(self._server) if isinstance(declared, Fix) else catalogue_fix(declared)
-                title, message, why = finding.title or each.found, sentences(finding.message, each.why), each.why
-        return CheckResult(
-            id=each.id,
-            name=each.name,
-            title=plain(title),
-            status=status,  # type: ignore[arg-type]  # one of the three literals above
-            severity=severity,
-            declared_severity=each.severity,
-            message=plain(message),
-            why=why,
-            fix=fix,
-            evidence=tuple(plain_item(each) for each in finding.evidence[:EVIDENCE_ITEMS]),
-            references=each.references,
-            credit=finding.credit,
-            weighs=not isinstance(finding, Warn) or finding.weighs,
-            covers_category=isinstance(finding, Fail) and finding.covers_category,
-        )
+        if isinstance(finding, Missing):
+            return finding
+        return None if isinstance(finding, NotApplicable) else check_result(each, finding, self._server)
 
     def _finding(self, each: Check) -> Finding | Missing:
         """Return the finding; `Missing` without evidence, or if what would be judged was not shown."""
@@ -164,7 +134,7 @@ class Judgement:
         finding = self._unfiltered(each)
         if not (each.content and self._unseen) or isinstance(finding, Missing):
             return finding
-        if isinstance(finding, Warn | Fail) and not self._may_be_of_what_is_missing(each):
+        if isinstance(finding, Fault) and not self._may_be_of_what_is_missing(each):
             return finding
         # Content that nobody saw may have faults; that must not count as a pass.
         return Missing(self._unseen)
@@ -348,9 +318,3 @@ class Judgement:
         clock = self.evidence[Clock]
         assert isinstance(clock, Clock)
         return clock.now
-
-
-def _severity(finding: Warn | Fail, check: Check) -> Severity:
-    """Return the severity of a finding. A warning is never critical: the check of a critical fault warns with high."""
-    severity = finding.severity or check.severity
-    return Severity.HIGH if isinstance(finding, Warn) and severity is Severity.CRITICAL else severity

@@ -1,12 +1,10 @@
-"""Phrases and evidence items that the findings share."""
+"""Phrases that findings share, and the masking of what sites sent."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from datetime import timedelta
-
-from website_scan.findings import EvidenceItem
 
 KB = 1000
 KIB = 1024
@@ -33,12 +31,6 @@ def clause(sentence: str) -> str:
     """Return a sentence as a part of another one: "The site did not answer." as "the site did not answer"."""
     text = excerpt(sentence).rstrip(".")
     return text[:1].lower() + text[1:] if re.match(r"[A-Z][a-z ]", text) else text
-
-
-def sentences(message: str, why: str) -> str:
-    """Return a finding's message, followed by why it matters. A quote's own full stop also ends the sentence."""
-    ended = re.sub(r"([.!?…])”\.(?= |$)", r"\1”", message)
-    return f"{ended} {why}".strip()
 
 
 def some(values: Sequence[str], separator: str = ", ") -> str:
@@ -126,8 +118,3 @@ def excerpt(text: str, limit: int = MAX_LENGTH) -> str:
 def plain(text: str) -> str:
     """Return `text` without characters that can't be written. Direction-changing ones are named: `[U+202E]`."""
     return DIRECTIONS.sub(lambda found: f"[U+{ord(found[0]):04X}]", UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", text))
-
-
-def plain_item(item: EvidenceItem) -> EvidenceItem:
-    """Apply `plain` to all texts of an item of evidence."""
-    return {plain(name): plain(value) if isinstance(value, str) else value for name, value in item.items()}

@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeVar
 
-from website_scan.findings import LOOKS_EQUAL, NotApplicable, Server, Severity
+from website_scan.findings import NotApplicable, Server, Severity
 from website_scan.places import Place
 from website_scan.values import Value, filled, typed
 
@@ -22,7 +22,8 @@ from website_scan.values import Value, filled, typed
 class Outcome:
     """Outcome of a check that did not pass: the title of its finding, and the severities that it can have.
 
-    Without severities it has that of the check. `title` is a template with values of the finding.
+    The first severity is that of a finding without one of its own; a declaration without any has that of the check.
+    `title` is a template with values of the finding.
     """
 
     title: str
@@ -44,6 +45,9 @@ class Language(StrEnum):
     DNS = "DNS"
     FILE = "File"
 
+
+# Values up to this many times the limit may look equal to it once they are rounded: 1.54 MB and 1.5 MB.
+LOOKS_EQUAL = 1.04
 
 Snippets = Mapping[Server, str] | Mapping[Language, str] | Mapping[Server | Language, str]
 
@@ -91,11 +95,6 @@ class _Seen:
     def message(self) -> str:
         """Return the summary with its values."""
         return filled(self.summary, self.values)
-
-    @property
-    def rows(self) -> list[dict[str, object]]:
-        """Return details and places by the names of their columns."""
-        return [dict(place.row()) for place in (*self.details, *self.places)]
 
 
 class Pass(_Seen):

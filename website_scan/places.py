@@ -8,20 +8,23 @@ of its own declares the dataclass beside itself.
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from website_scan.addresses import normal_address
 from website_scan.elements import element, prose
 from website_scan.generated_names import without_generated
-from website_scan.messages import excerpt
+from website_scan.messages import excerpt, plain
 from website_scan.written_urls import WrittenUrl
 
-# `code` is for copying, `mono` for exact reading, `address` is a URL or a path, `short` is one or two words.
-Format = Literal["text", "short", "mono", "code", "address", "number", "moment"]
+# `code` is for copying, `mono` for exact reading, `address` is a URL or a path, `short` is one or two words, `colour` is
+# written as #rrggbb.
+Format = Literal["text", "short", "mono", "code", "address", "number", "moment", "colour"]
 Unit = Literal["", "bytes", "ms", "s", "px", "%"]
+BYTES: Unit = "bytes"  # shown in B, kB or MB, depending on the column's largest number
 Cell = str | int | float | bool | None
 Normal = Callable[[str, WrittenUrl], str]
 
@@ -83,10 +86,21 @@ class Place:
         """Return the normal forms of the fields that identify a place of the kind, in order; empty if it has none."""
         return {name: identity.normal for name, identity in _marks(cls, Identity) if identity is not None}
 
+    @classmethod
+    @cache
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the columns that name a place in words: those that identify it, else all."""
+        return tuple(name for name in cls.identity() if name in cls.columns()) or tuple(cls.columns())
+
+    @property
+    def text(self) -> str:
+        """Return the place in a few words."""
+        return " ".join(str(value) for name in self.names() if (value := getattr(self, name)))
+
     @property
     def label(self) -> str:
-        """Return the place in a few words: the fields that identify it."""
-        return " ".join(str(value) for name in self.identity() if (value := getattr(self, name)))
+        """Return the place as a sentence names it."""
+        return self.text
 
     def normal(self, page: WrittenUrl) -> str:
         """Return the normal form of the place, on the page with this URL; the same in every report that has it."""
@@ -96,9 +110,9 @@ class Place:
     def mapped(self, change: Callable[[str], str]) -> Self:
         """Return the place with all its texts changed."""
         changed = {
-            field.name: change(value)
-            for field in fields(self)  # type: ignore[arg-type]  # subclasses are dataclasses
-            if isinstance(value := getattr(self, field.name), str)
+            each.name: change(value)
+            for each in fields(self)  # type: ignore[arg-type]  # subclasses are dataclasses
+            if isinstance(value := getattr(self, each.name), str)
         }
         return replace(self, **changed)  # type: ignore[type-var]  # subclasses are dataclasses
 
@@ -113,6 +127,43 @@ def _marks(kind: type[Place], mark: type[Any]) -> Iterable[tuple[str, Any]]:
         if typing.get_origin(hint) is not ClassVar:
             yield name, next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, mark)), None)
 
+
+# A report keeps this many places of a finding. If it has this many, there may have been more.
+MOST_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The first places of a finding, kind by kind, and how many there are of each kind."""
+
+    kept: tuple[Place, ...] = ()
+    totals: Mapping[type[Place], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, places: Sequence[Place]) -> Rows:
+        totals = Counter(each.__class__ for each in places)
+        first = places[:MOST_ROWS]
+        return cls(tuple(each.mapped(plain) for kind in totals for each in first if each.__class__ is kind), totals)
+
+    def mapped(self, change: Callable[[str], str]) -> Rows:
+        """Return the rows with all their texts changed."""
+        return Rows(tuple(each.mapped(change) for each in self.kept), self.totals)
+
+    @property
+    def is_cut(self) -> bool:
+        """Return True if the check may have found more places than are kept."""
+        return len(self.kept) >= MOST_ROWS
+
+    @property
+    def by_kind(self) -> Mapping[type[Place], list[Place]]:
+        """Return the kept places by their kinds, in order."""
+        kinds: dict[type[Place], list[Place]] = {}
+        for each in self.kept:
+            kinds.setdefault(each.__class__, []).append(each)
+        return kinds
+
+
+NO_ROWS = Rows()
 
 # Columns that several kinds have.
 
@@ -134,7 +185,7 @@ class Element(Place):
     # A rule of a style sheet is at fault, for all elements of the kind, whatever they contain.
     is_styled: ClassVar[bool] = False
 
-    selector: Annotated[str, Column("Selector", "code")]
+    selector: Annotated[str, Identity(as_written), Column("Selector", "code")]
     snippet: Annotated[str, Column("Element", "code")] = ""
     why: Annotated[str | None, Column("What is wrong")] = None
     wcag: Annotated[str | None, Column("WCAG", "short")] = None

@@ -14,7 +14,6 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-from website_scan.findings import EvidenceItem
 from website_scan.messages import MASK
 from website_scan.net.credentials import Credentials, OriginCredentials
 from website_scan.result import CategoryResult, CheckResult, ScanResult
@@ -89,14 +88,14 @@ def _category(category: CategoryResult, clean: Callable[[str], str]) -> Category
 def _check(check: CheckResult, clean: Callable[[str], str]) -> CheckResult:
     return replace(
         check,
-        message=clean(check.message),
-        fix=check.fix and clean(check.fix),
-        evidence=tuple(_item(each, clean) for each in check.evidence),
+        title=clean(check.title),
+        summary=clean(check.summary),
+        values=_all_of(check.values, clean),
+        how_to_fix=check.how_to_fix and replace(check.how_to_fix, text=clean(check.how_to_fix.text)),
+        places=check.places.mapped(clean),
+        details=check.details.mapped(clean),
+        includes=tuple(map(clean, check.includes)),
     )
-
-
-def _item(item: EvidenceItem, clean: Callable[[str], str]) -> EvidenceItem:
-    return {clean(name): clean(value) if isinstance(value, str) else value for name, value in item.items()}
 
 
 def _cleaner(credentials: Credentials, url: str) -> Callable[[str], str]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from website_scan.findings import ScanType
-from website_scan.fingerprints import EVIDENCE_ITEMS, fingerprints
-from website_scan.result import CheckResult, RepeatedCheck
+from website_scan.result import CheckResult, HowToFix, RepeatedCheck
 from website_scan.scoring import SEVERITY_WEIGHT
+from website_scan.written_urls import split_url
 
 
 class CheckKey(NamedTuple):
@@ -96,8 +96,11 @@ def told_once(
         tellers = [each for each in tellers if found[each.told_by.id].weighs]
         if tellers and _adds_nothing(check, tellers, found):
             silent[id] = tellers[0]
+    included: dict[str, list[tuple[CheckResult, Repeat]]] = {}
+    for id, repeat in silent.items():
+        included.setdefault(repeat.told_by.id, []).append((found[id], repeat))
     kept = tuple(
-        _including(each, [(found[id], silent[id]) for id in silent if silent[id].told_by.id == each.id])
+        _including(each, included[each.id]) if each.id in included else each
         for each in results
         if each.id not in silent
     )
@@ -133,24 +136,23 @@ def _adds_nothing(check: CheckResult, tellers: Sequence[Repeat], found: Mapping[
     if not all(each.same_places for each in tellers):
         return True
     known = {place for each in tellers for place in _places(found[each.told_by.id])}
-    return len(check.evidence) < EVIDENCE_ITEMS and _places(check) <= known
+    return not check.places.is_cut and _places(check) <= known
 
 
 def _places(check: CheckResult) -> set[str]:
-    return set(fingerprints("", check.evidence, ""))
+    own = split_url("")
+    return {place.normal(own) for place in check.places.kept} or {""}
 
 
 def _including(teller: CheckResult, silent: Sequence[tuple[CheckResult, Repeat]]) -> CheckResult:
-    """Return the finding with what it includes: titles in its message, fixes and weights of its parts."""
+    """Return the finding with what it includes: the titles of all, the fixes and weights of its parts."""
     parts = [check for check, repeat in silent if repeat.is_part and check.weighs]
-    titles = [f"“{check.title}”" for check, _ in silent if check.weighs]
-    if not titles:
-        return teller
-    listed = " and ".join([", ".join(titles[:-1]), titles[-1]] if len(titles) > 1 else titles)
-    seen = teller.message.removesuffix(teller.why).rstrip()
+    fixes = [each.how_to_fix for each in (teller, *parts) if each.how_to_fix]
     return replace(
         teller,
-        message=f"{seen} This includes {listed}. {teller.why}".rstrip(),
-        fix=" ".join(str(each.fix) for each in (teller, *parts) if each.fix),
+        includes=tuple(check.title for check, _ in silent if check.weighs),
+        how_to_fix=HowToFix(
+            " ".join(each.text for each in fixes), tuple(snippet for each in fixes for snippet in each.snippets)
+        ),
         included_weight=sum(SEVERITY_WEIGHT[each.declared_severity] for each in parts),
     )

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Literal
 
 from website_scan.errors import Refusal
-from website_scan.findings import EvidenceItem, ScanType, Severity
-from website_scan.places import Place
+from website_scan.findings import ScanType, Severity
+from website_scan.places import NO_ROWS, Rows
 from website_scan.stored_data import Facts, PicturePlaces, SiteFacts, StoredBasis, StoredExhibits
 from website_scan.values import StoredValue
 
@@ -21,8 +21,16 @@ Outcome = Literal["completed", "partial", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
+class HowToFix:
+    """What to change: sentences with code in backticks, and snippets to copy by their label, such as "nginx"."""
+
+    text: str
+    snippets: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Result of a check that ran. `severity` and `fix` are None on a pass.
+    """Result of a check that ran. `severity` and `how_to_fix` are None on a pass, `outcome` and `why` empty.
 
     `points` is what the score would gain if the check passed, `later` what it would gain if no cap applied. `holds` is
     True if a cap that lowers the score counts this failure.
@@ -30,28 +38,31 @@ class CheckResult:
 
     id: str
     name: str
-    title: str  # the one thing found, or the name of the check on a pass
+    title: str  # of the outcome, or the name of the check on a pass
     status: CheckStatus
     severity: Severity | None
-    declared_severity: Severity  # the check's own, which a finding may override
-    message: str  # of a warning or fail: what was seen, then `why` it matters
-    fix: str | None = None
-    evidence: tuple[EvidenceItem, ...] = ()
+    declared_severity: Severity  # the check's own, which an outcome may override
+    summary: str  # what was seen, without places and reason
+    outcome: str = ""  # the name of what is wrong, such as "short"
+    values: Mapping[str, StoredValue] = field(default_factory=dict)  # of the summary
+    why: str = ""  # why a warning or fail matters, in a sentence
+    how_to_fix: HowToFix | None = None
+    places: Rows = NO_ROWS  # where the fault is
+    details: Rows = NO_ROWS  # what explains a figure, or describes the whole page
+    includes: tuple[str, ...] = ()  # titles of the findings of other checks that report the same fault
     references: tuple[str, ...] = ()
     points: float = 0.0
     later: float = 0.0
     holds: bool = False
     credit: float | None = None  # the share it earns, 0 to 1; None: the share of its status
-    weighs: bool = True  # False: the score is as if there had been no such check
+    needs_review: bool = False  # only a person can tell whether something is wrong
     covers_category: bool = False  # a fail that also counts for the checks of its category that do not apply
     included_weight: int = 0  # weight, by severity, of the checks whose fault this finding includes
-    why: str = ""  # why a warning or fail matters, in a sentence
-    outcome: str = ""  # the name of what was found, such as "short"; empty on a pass
-    summary: str = ""  # what was seen, without places and reason
-    values: Mapping[str, StoredValue] = field(default_factory=dict)  # of the summary
-    places: tuple[Place, ...] = ()  # where the fault is
-    details: tuple[Place, ...] = ()  # rows that explain a figure, or describe the whole page
-    needs_review: bool = False  # only a person can tell whether something is wrong
+
+    @property
+    def weighs(self) -> bool:
+        """Return False if the score is as if there had been no such check."""
+        return not self.needs_review
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class PicturePlaces(TypedDict):
     """Positions within a report's pictures.
 
     `of` says whether crops are of the page or the screenshot, `size` is its width and height in CSS pixels, `crops` are
-    boxes on it (left, top, width, height) by check ID and number of the item of evidence. `frames` are the time in
+    boxes on it (left, top, width, height) by check ID and number of the row. `frames` are the time in
     milliseconds, the marks and the size in bytes of each picture of the film.
     """
 

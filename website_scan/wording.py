@@ -6,44 +6,52 @@ them again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 
-from website_scan.findings import Server
+from website_scan.document import ExportedCheck
 from website_scan.outcomes import Fix
-from website_scan.places import Place
-from website_scan.values import Value, filled
+from website_scan.result import CheckResult, HowToFix
 
 SHOWN = 3  # places in a message; tables have the others
 LABEL = 160
+# The full stop of a quotation also ends the sentence.
+ENDED = re.compile(r"([.!?…])”\.(?= |$)")
 
 
-def message(summary: str, places: Sequence[Place], *, includes: Sequence[str] = (), why: str = "") -> str:
-    """Return what was seen, with the first places that the summary does not name, and why it matters.
-
-    `includes` are the titles of other findings that report the same fault.
-    """
-    labels = list(dict.fromkeys(place.label for place in places))
-    unnamed = [label for label in labels if label and label not in summary]
-    seen = _listed(summary, unnamed) if unnamed else summary
-    also = f"This includes {_joined([f'“{title}”' for title in includes])}." if includes else ""
-    return " ".join(filter(None, (seen, also, why)))
+def message(check: CheckResult) -> str:
+    """Return what was seen, with the first places that the summary does not name, and why it matters."""
+    labels = list(dict.fromkeys(place.label for place in check.places.kept))
+    unnamed = [label for label in labels if label and label not in check.summary]
+    return seen(_listed(check.summary, unnamed) if unnamed else check.summary, check.includes, check.why)
 
 
-def fix_text(fix: Fix, values: Mapping[str, Value], server: Server | None) -> str:
-    """Return the text of a fix with code in backticks, followed by its snippets for a server."""
-    text = filled(fix.text, values, within_code)
-    shown = " · ".join(f"{label}: `{code}`" for label, code in fix.snippets_for(server).items())
-    return f"{text} {shown}".strip()
+def without_places(check: ExportedCheck) -> str:
+    """Return the message of a stored check without places, for readers who see them beside it."""
+    if check["status"] == "pass":
+        return check["message"]
+    return seen(check["summary"], check["includes"], check["why"])
 
 
-def catalogue_fix(fix: str | Fix) -> str:
-    """Return the text of a fix with the snippets for all servers."""
-    return fix if isinstance(fix, str) else fix_text(fix, {}, None)
+def seen(summary: str, includes: Sequence[str], why: str) -> str:
+    """Return what was seen, which other findings that includes, and why it matters."""
+    return " ".join(filter(None, (ENDED.sub(r"\1”", summary), _included(includes), why)))
 
 
-def within_code(value: Value) -> str:
-    """Return the text of a value, which may stand between backticks, without any of its own."""
-    return value.text.replace("`", "'")
+def _included(titles: Sequence[str]) -> str:
+    """Return the sentence on the findings that a finding includes, empty if it includes none."""
+    return f"This includes {_joined([f'“{title}”' for title in titles])}." if titles else ""
+
+
+def fix(how: HowToFix) -> str:
+    """Return what to change, followed by the snippets."""
+    snippets = " · ".join(f"{label}: `{code}`" for label, code in how.snippets)
+    return f"{how.text} {snippets}".strip()
+
+
+def catalogue_fix(declared: Fix) -> str:
+    """Return a check's own fix with the snippets for all servers."""
+    return fix(HowToFix(declared.text, tuple(declared.snippets_for(None).items())))
 
 
 def _listed(summary: str, labels: Sequence[str]) -> str:

@@ -59,7 +59,7 @@ def mute_new(request: MemberRequest) -> HttpResponse:
     document, check = _finding(request)
     url = document["url"]
     host, path = host_and_path(url)
-    places = places_of(check, url)
+    places = places_of(check)
     report = reverse("report-page", args=[document["id"]])
 
     def submit(form: MuteForm) -> HttpResponse:

@@ -255,6 +255,7 @@ def audit_finding_of(listed: ListedFinding, mutes: AuditMutes) -> AuditFindingDo
         "check": row.check_id,
         "status": row.status,
         "severity": row.severity,
+        "outcome": row.outcome,
         "title": row.title,
         "message": row.message,
         "fix": row.fix,

@@ -15,10 +15,13 @@ from scans.visits.claims import LEFT_OUT
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import PageResult, SamplePage
 from sites.signals import audit_ended
+from website_scan import wording
+from website_scan.document import StoredFix
 from website_scan.fingerprints import fingerprints
 from website_scan.messages import counted
 from website_scan.need import is_emergency
 from website_scan.repeats import CheckKey, told, told_elsewhere
+from website_scan.report.documents import stored_fix
 from website_scan.result import ScanResult
 
 MAX_REASONS = 20  # of caps; catalogues have few
@@ -50,14 +53,15 @@ HAS_ROOM_FOR_SAMPLE = "jsonb_array_length(known.samples) < %(samples)s"
 COUNT_FINDINGS = f"""
     WITH found AS (
         SELECT * FROM jsonb_to_recordset(%(found)s::jsonb) AS found (
-            type text, check_id text, status text, severity text, title text, message text, fix text, points float,
-            later float, holds bool, is_emergency bool, told_by text, sample jsonb, places jsonb
+            type text, check_id text, status text, severity text, outcome text, title text, message text, fix text,
+            how_to_fix jsonb, points float, later float, holds bool, is_emergency bool, told_by text, sample jsonb,
+            places jsonb
         )
     ), counted AS (
         INSERT INTO sites_auditfinding AS known
-            (audit_id, type, check_id, status, severity, title, message, fix, pages_affected, critical_pages,
-            held_pages, points, later, told_by, samples)
-        SELECT %(audit)s, type, check_id, status, severity, title, message, fix, 1,
+            (audit_id, type, check_id, status, severity, outcome, title, message, fix, how_to_fix, pages_affected,
+            critical_pages, held_pages, points, later, told_by, samples)
+        SELECT %(audit)s, type, check_id, status, severity, outcome, title, message, fix, how_to_fix, 1,
             is_emergency::int, holds::int, points, later, told_by,
             jsonb_build_array(sample)
         FROM found
@@ -70,9 +74,11 @@ COUNT_FINDINGS = f"""
             told_by = {TOLD_BY},
             status = least(known.status, excluded.status),
             severity = CASE WHEN {IS_WORSE} THEN excluded.severity ELSE known.severity END,
+            outcome = CASE WHEN {IS_WORSE} THEN excluded.outcome ELSE known.outcome END,
             title = CASE WHEN {IS_WORSE} THEN excluded.title ELSE known.title END,
             message = CASE WHEN {IS_WORSE} THEN excluded.message ELSE known.message END,
             fix = CASE WHEN {IS_WORSE} THEN excluded.fix ELSE known.fix END,
+            how_to_fix = CASE WHEN {IS_WORSE} THEN excluded.how_to_fix ELSE known.how_to_fix END,
             samples = CASE
                 WHEN {IS_WORSE} THEN excluded.samples
                 WHEN {IS_AS_BAD} AND {HAS_ROOM_FOR_SAMPLE}
@@ -114,9 +120,11 @@ class _FindingRow(TypedDict):
     check_id: str
     status: str
     severity: str
+    outcome: str
     title: str
     message: str
     fix: str
+    how_to_fix: StoredFix
     points: float
     later: float
     holds: bool
@@ -249,18 +257,20 @@ def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> None:
 
 def _rows(scan: Scan, result: ScanResult, url: str, elsewhere: Mapping[CheckKey, CheckKey]) -> Iterator[_FindingRow]:
     for check in result.checks:
-        if check.status == "pass":
+        if check.how_to_fix is None:  # a pass
             continue
         teller = elsewhere.get(CheckKey(result.type, check.id))
-        places = fingerprints(check.id, check.evidence, url)
+        places = fingerprints(check.id, check.places.kept, url)
         yield {
             "type": str(scan.type),
             "check_id": check.id,
             "status": check.status,
             "severity": str(check.severity),
+            "outcome": check.outcome,
             "title": _storable(check.title),
-            "message": _storable(check.message),
-            "fix": _storable(check.fix or ""),
+            "message": _storable(wording.seen(check.summary, check.includes, check.why)),
+            "fix": _storable(wording.fix(check.how_to_fix)),
+            "how_to_fix": stored_fix(check.how_to_fix),
             "points": check.points,
             "later": check.later,
             "holds": check.holds,

@@ -20,6 +20,7 @@ from scans.models import Scan
 from scans.signals import Ended
 from sites.models import Audit, ListResult
 from sites.models.site_list import Fact, ResultFinding
+from website_scan import wording
 from website_scan.findings import Severity
 from website_scan.messages import cut
 from website_scan.result import CheckResult, ScanResult
@@ -92,8 +93,9 @@ def _finding(scan: Scan, check: CheckResult) -> ResultFinding:
         "check": check.id,
         "status": check.status,
         "severity": str(check.severity),
+        "outcome": check.outcome,
         "title": _storable(check.title, TITLE_CHARACTERS),
-        "message": _storable(check.message, MESSAGE_CHARACTERS),
+        "message": _storable(wording.message(check), MESSAGE_CHARACTERS),
     }
 
 
@@ -118,10 +120,10 @@ def facts_of(found: ScanResult) -> Fact:
     for check in found.checks:
         if fact := PASSED.get(check.id):
             facts[fact] = check.status == "pass"  # type: ignore[literal-required]
-        if check.id == CERTIFICATE and check.evidence:
-            leaf = check.evidence[0]
-            facts["certificate_issuer"] = _storable(str(leaf.get("issuer", "")), TITLE_CHARACTERS)
-            facts["certificate_expires_at"] = str(leaf.get("not_after", ""))
+        for leaf in check.details.kept[:1] if check.id == CERTIFICATE else ():
+            row = leaf.row()
+            facts["certificate_issuer"] = _storable(str(row.get("issuer", "")), TITLE_CHARACTERS)
+            facts["certificate_expires_at"] = str(row.get("not_after", ""))
     return facts
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, NotRequired, TypedDict
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
@@ -16,6 +16,7 @@ from infrastructure.leases import Leased
 from scans.models.domain import LONGEST_ADDRESS
 from scans.models.keyed import Keyed
 from scans.models.scan import KEPT, Scan
+from website_scan.document import StoredFix
 from website_scan.ids import new_id
 from website_scan.json_types import Grade, ScanId, Score, component, values
 from website_scan.scoring import mean_grade, rounded
@@ -309,6 +310,10 @@ class AuditPage(models.Model):
         return {"code": self.audit.error_code, "message": self.audit.error_message}
 
 
+def no_fix() -> StoredFix:
+    return {"text": "", "snippets": []}
+
+
 class AuditFinding(models.Model):
     """Failed or warned check of an audit, counted over its pages as their visits end. Its places are AuditPlaces.
 
@@ -324,9 +329,13 @@ class AuditFinding(models.Model):
     check_id = models.CharField(max_length=80)
     status = models.CharField(max_length=4)
     severity = models.CharField(max_length=8)
+    outcome = models.CharField(max_length=80, blank=True, default="", db_default="")
     title = models.TextField()
-    message = models.TextField()
+    message = models.TextField(help_text="What was seen and why it matters, without places.")
     fix = models.TextField(blank=True)
+    how_to_fix: models.JSONField[StoredFix, StoredFix] = models.JSONField(
+        default=no_fix, db_default=Value({"text": "", "snippets": []}, models.JSONField())
+    )
     pages_affected = models.PositiveIntegerField()
     critical_pages = models.PositiveIntegerField(default=0, help_text="Pages on which it is a critical failure.")
     held_pages = models.PositiveIntegerField(default=0, help_text="Pages whose score a cap lowers that counts it.")

@@ -63,6 +63,7 @@ class ResultFinding(TypedDict):
     check: str
     status: str
     severity: str
+    outcome: str
     title: str
     message: str
 

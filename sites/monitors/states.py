@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Iterator, Set
 
 from website_scan.document import ExportDocument, ExportedCheck, ReducedCheck, ReducedDocument, ReducedFinding
-from website_scan.report.places import is_cut, occurrences_of
+from website_scan.report.places import is_cut, occurrences_of, rows_of
 from website_scan.stored_data import Facts
 from website_scan.urls import host_and_port_of
 
-# The check whose evidence names the certificate, with any verdict.
+# The check whose details name the certificate, with any verdict.
 CERTIFICATE_CHECK = "tls-cert-expiry"
 # Maximum length of a place's text: pages may have very long ones.
 PLACE = 300
@@ -32,7 +32,7 @@ def reduced(export: ExportDocument, facts: Facts) -> ReducedDocument:
         "catalogue_version": export["catalogue_version"],
         "browser": export.get("browser"),
         "categories": [
-            {"name": each["name"], "checks": [_check(check, export["url"]) for check in each["checks"]]}
+            {"name": each["name"], "checks": [_check(check) for check in each["checks"]]}
             for each in export["categories"]
         ],
         "skipped_checks": [{"id": each["id"]} for each in export["skipped_checks"]],
@@ -43,17 +43,18 @@ def reduced(export: ExportDocument, facts: Facts) -> ReducedDocument:
     }
 
 
-def _check(check: ExportedCheck, url: str) -> ReducedCheck:
+def _check(check: ExportedCheck) -> ReducedCheck:
     if check["status"] == "pass":
         return {"id": check["id"], "status": "pass"}
     return {
         "id": check["id"],
         "name": check["name"],
         "title": check["title"],
+        "outcome": check["outcome"],
         "status": check["status"],
         "severity": check["severity"],
         "message": check["message"],
-        "places": {each: [text[:PLACE] for text in texts] for each, texts in occurrences_of(check, url).items()},
+        "places": {each: [text[:PLACE] for text in texts] for each, texts in occurrences_of(check).items()},
         "is_cut": is_cut(check),
         "points": check["points"],
         "later": check["later"],
@@ -64,8 +65,8 @@ def _check(check: ExportedCheck, url: str) -> ReducedCheck:
 def _certificate(export: ExportDocument) -> list[str] | None:
     for category in export["categories"]:
         for check in category["checks"]:
-            if check["id"] == CERTIFICATE_CHECK and check["evidence"]:
-                return [host_and_port_of(export["url"]), str(check["evidence"][0]["not_after"])]
+            if check["id"] == CERTIFICATE_CHECK:
+                return next(([host_and_port_of(export["url"]), str(row["not_after"])] for row in rows_of(check)), None)
     return None
 
 
@@ -137,7 +138,7 @@ def _is_same(was: ReducedCheck | None, check: ReducedCheck) -> bool:
     return (
         was["status"] == check["status"]
         and was["severity"] == check["severity"]
-        and was["title"] == check["title"]
+        and was["outcome"] == check["outcome"]
         and was["is_cut"] == check["is_cut"]
         and _counts(was) == _counts(check)
     )

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TypedDict
 
 from website_scan import __version__
+from website_scan.addresses import normal_address
 from website_scan.command.errors import WrongUsage
 from website_scan.command.judged import IN_BASELINE, NOT_COMPARED, Judged
 from website_scan.document import ExportedFinding
 from website_scan.findings import ScanType
-from website_scan.report.places import is_cut, normal_places_of, occurrences_of
+from website_scan.report.places import Row, is_cut, occurrences_of, rows
 from website_scan.score_basis import score_without
 from website_scan.written_urls import split_url
 
@@ -91,7 +92,7 @@ class Baseline:
             return IN_BASELINE
         is_of_origin = finding["id"] in origin_checks(ScanType(judged.type))
         known = page if page and judged.type in self.pages[page]["browser"] and not is_of_origin else None
-        found = occurrences_of(finding, judged.url)
+        found = occurrences_of(finding)
         is_known = all(len(texts) <= self._accepted(each, known, is_of_origin) for each, texts in found.items())
         return IN_BASELINE if is_known else ""
 
@@ -179,9 +180,14 @@ def baseline_of(reports: Sequence[Judged], served_at: str = "") -> str:
         for _, check in (*judged.findings(), *judged.findings(accepted=True)):
             if is_cut(check):
                 page["cut"] = sorted({*page["cut"], check["id"]})
-            places = normal_places_of(check, judged.url)
-            for each, texts in occurrences_of(check, judged.url).items():
-                empty: _Entry = {"check": check["id"], "fingerprint": each, "place": places[each][:PLACE], "pages": {}}
+            places = _enduring(check, split_url(judged.url))
+            for each, texts in occurrences_of(check).items():
+                empty: _Entry = {
+                    "check": check["id"],
+                    "fingerprint": each,
+                    "place": places.get(each, "")[:PLACE],
+                    "pages": {},
+                }
                 counts = entries.setdefault(each, empty)["pages"]
                 counts[name] = max(counts.get(name, 0), len(texts))
     found = sorted(entries.values(), key=lambda entry: (entry["check"], entry["place"], entry["fingerprint"]))
@@ -191,6 +197,27 @@ def baseline_of(reports: Sequence[Judged], served_at: str = "") -> str:
         f'  "pages": {{\n{_lines(f"{json.dumps(name)}: {_line(pages[name])}" for name in sorted(pages))}\n  }},\n'
         f'  "findings": [\n{_lines(map(_line, found))}\n  ]\n}}\n'
     )
+
+
+def _enduring(finding: ExportedFinding, own: WrittenUrl) -> dict[str, str]:
+    """Return the places of a finding by their fingerprints, in words that do not change from run to run."""
+    return {
+        each: _element(row, own) if "snippet" in row else " ".join(_named(table, row, own))
+        for table in finding["places"]
+        for each, row in zip(table["fingerprints"], rows(table), strict=True)
+    }
+
+
+def _element(row: Row, own: WrittenUrl) -> str:
+    return element(str(row.get("selector") or ""), str(row["snippet"] or ""), own)
+
+
+def _named(table: StoredPlaces, row: Row, own: WrittenUrl) -> Iterator[str]:
+    formats = {column["name"]: column["format"] for column in table["columns"]}
+    for name in table["names"]:
+        text = str(row[name] or "")
+        host = "" if text.lstrip(".") == own.hostname else text
+        yield normal_address(text, own) if formats[name] == "address" else without_generated(host)
 
 
 def _lines(lines: Iterable[str]) -> str:

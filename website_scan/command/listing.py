@@ -49,6 +49,7 @@ def _as_dict(check: Check, names: Mapping[str, str]) -> dict[str, Any]:
         "id": check.id,
         "name": check.name,
         "found": check.found,
+        "outcomes": [_outcome(check, name) for name in check.outcomes],
         "why": check.why,
         "judged": check.judged,
         "type": check.type,
@@ -68,9 +69,18 @@ def _as_dict(check: Check, names: Mapping[str, str]) -> dict[str, Any]:
         "error_pages": check.error_pages,
         "measured": check.id in measured_checks(check.type),
         "needs_browser": needs_browser(check),
-        "fix": catalogue_fix(check.fix),
+        "fix": catalogue_fix(check.own_fix),
+        "how_to_fix": {
+            "text": check.own_fix.text,
+            "snippets": [{"label": label, "code": code} for label, code in check.own_fix.snippets_for(None).items()],
+        },
         "references": list(check.references),
     }
+
+
+def _outcome(check: Check, name: str) -> dict[str, Any]:
+    outcome = check.outcome(name)
+    return {"name": name, "title": outcome.title, "severities": list(map(str, outcome.severities))}
 
 
 def _markdown() -> Iterator[str]:
@@ -86,7 +96,7 @@ def _markdown() -> Iterator[str]:
             yield "|---|---|---|---|---|---|"
             for check in members:
                 name = f"{check.name} (needs a browser)" if needs_browser(check) else check.name
-                cells = (name, check.found, check.severity, catalogue_fix(check.fix), "; ".join(check.references))
+                cells = (name, check.found, check.severity, catalogue_fix(check.own_fix), "; ".join(check.references))
                 yield f"| `{check.id}` | {' | '.join(map(_as_text, cells))} |"
 
 

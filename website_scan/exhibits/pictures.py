@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from website_scan.browser.evidence import Box, BrowserLoad
 from website_scan.findings import ScanType
 from website_scan.messages import MAX_LENGTH, excerpt
+from website_scan.places import Element
 from website_scan.result import CheckResult, Pictures
 
 # Crops for one finding: as many as its page shows before "all".
@@ -41,9 +42,9 @@ def pictures(scan_type: ScanType, seen: BrowserLoad | None, results: Iterable[Ch
 
 
 def _crops(boxes: Mapping[str, Box], results: Iterable[CheckResult]) -> dict[str, dict[str, list[int]]]:
-    """Return the boxes by check ID and by the number of the item of evidence that names the element.
+    """Return the boxes by check ID and by the number of the row that names the element.
 
-    By number, because the selector in the evidence may be masked.
+    By number, because the selector in the row may be masked.
     """
     known: dict[str, Box | None] = {}
     for selector, box in boxes.items():
@@ -52,7 +53,8 @@ def _crops(boxes: Mapping[str, Box], results: Iterable[CheckResult]) -> dict[str
             known[written] = None if written in known else box
     found = {}
     for each in results:
-        named = [(number, known.get(str(item.get("selector", "")))) for number, item in enumerate(each.evidence)]
+        rows = enumerate((*each.details.kept, *each.places.kept))
+        named = [(number, known.get(row.selector)) for number, row in rows if isinstance(row, Element)]
         crops = {str(number): [box.left, box.top, box.width, box.height] for number, box in named if box}
         if crops:
             found[each.id] = dict(list(crops.items())[:MAX_CROPS])

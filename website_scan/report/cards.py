@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from website_scan.document import ExportedCheck
 from website_scan.messages import agreeing
 from website_scan.need import Need, is_emergency, need_of
+from website_scan.report import fixes
 from website_scan.report.elsewhere import Elsewhere
-from website_scan.report.evidence import contrasts, fixes
-from website_scan.report.evidence.sentences import headline
-from website_scan.report.evidence.tables import Table, tables
 from website_scan.report.filters import EVERYTHING, Filter
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrations
-from website_scan.report.metrics import CONCERNED, UNITS
+from website_scan.report.metrics import CONCERNED
 from website_scan.report.mute_matching import Covered
 from website_scan.report.muting import NOTHING_MUTED, MutedPart, Muting, muted_parts
 from website_scan.report.references import CriterionLink, ReferenceLink, criterion, page_url, reference
 from website_scan.report.snippets import NO_HOW_TO, HowTo, how_to
 from website_scan.report.standing import Standing, standing
+from website_scan.report.tables import Table, tables
+from website_scan.wording import without_places
 
-# Evidence that no card shows: `host_ms` is about the scanner and stands with what was checked.
-NOT_SHOWN = ("ancestry", "host_ms")
+# No card shows `host_ms`: it is about the scanner, and is shown with what was checked.
+NOT_SHOWN = ("host_ms",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class CheckCard:
     status: str
     severity: str | None
     message: str
-    fix: str | None
+    fix: tuple[fixes.Part, ...]
     points: float
     win: str
     evidence: tuple[Table, ...]
@@ -63,7 +63,7 @@ class CheckCard:
     is_hidden: bool = False
     is_first: bool = False
     is_open: bool = False
-    crops: Mapping[int, Crop] = field(default_factory=dict)  # by the index of the item of evidence
+    crops: Mapping[int, Crop] = field(default_factory=dict)  # by the number of the row
     elsewhere: tuple[Elsewhere, ...] = ()
     how_to: HowTo = NO_HOW_TO
 
@@ -71,10 +71,6 @@ class CheckCard:
     def is_critical(self) -> bool:
         """Return True for a failed critical check: a risk for the site or its visitors, however few points it costs."""
         return is_emergency(self.status, self.severity)
-
-    @property
-    def fix_parts(self) -> tuple[fixes.Part, ...]:
-        return fixes.parts(self.fix or "")
 
     @property
     def later_win(self) -> str:
@@ -114,23 +110,21 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
     page = page_url(context.check_pages, id)
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
-    items: Sequence[Mapping[str, object]] = exported["evidence"]
-    if id in contrasts.CHECKS:
-        items = [contrasts.told(item) for item in items]
-    # The card shows the criteria elsewhere, and identifies an element by its selector.
+    stored = [*exported["details"], *(exported["places"] if exported["status"] != "pass" else ())]
+    # The card shows the criteria elsewhere.
     without = (*NOT_SHOWN, "wcag", "level") if criteria else NOT_SHOWN
     points = exported["points"]
-    fix = None if exported["status"] == "pass" else exported.get("fix")
+    fix = None if exported["status"] == "pass" else exported["how_to_fix"]
     return CheckCard(
         id=id,
         name=exported["title"],
         status=exported["status"],
         severity=exported["severity"],
-        message=_message(exported),
-        fix=fix,
+        message=without_places(exported),
+        fix=fixes.parts(fix) if fix else (),
         points=points,
         win=_win(points),
-        evidence=tables(items, without=without, units=UNITS.get(id)),
+        evidence=tables(stored, without=without),
         criteria=criteria,
         references=tuple(reference(text) for text, found in named if not found),
         anchor=f"{context.prefix}check-{id}",
@@ -138,7 +132,7 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
         page_url=page,
         standing=standing(id),
         mute_url="" if is_muted or exported["status"] == "pass" else context.muting.url_of(id),
-        muted=muted_parts(exported, context.url, covered) if covered and exported["status"] != "pass" else (),
+        muted=muted_parts(exported, covered) if covered and exported["status"] != "pass" else (),
         is_muted=is_muted,
         shows_rules=context.muting.shows_rules,
         later=0.0 if points else exported["later"],
@@ -147,18 +141,8 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
         is_hidden=not context.chosen.fits(exported),
         crops=context.illustrations.crops(exported),
         elsewhere=context.elsewhere.get(id, ()),
-        how_to=how_to(id, context.server, fix, has_page=bool(page)) if fix else NO_HOW_TO,
+        how_to=how_to(id, context.server, fixes.codes_of(fix), has_page=bool(page)) if fix else NO_HOW_TO,
     )
-
-
-def _message(exported: ExportedCheck) -> str:
-    """Return the message without its list of places, which the card shows as a table."""
-    if exported["status"] == "pass":
-        return headline(exported["message"], exported["evidence"])
-    why = exported["why"]
-    before, _, after = exported["message"].partition(why) if why else (exported["message"], "", "")
-    seen = headline(before.rstrip(), exported["evidence"])
-    return " ".join(filter(None, (seen, after.strip(), why)))
 
 
 def _win(points: float) -> str:

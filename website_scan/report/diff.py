@@ -201,7 +201,7 @@ def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Com
         found_before, found_after = _finding(one), _finding(other)
         is_muted = _is_whole(muted_before, id, found_before) and _is_whole(muted_after, id, found_after)
         if found_before and found_after:
-            new, fixed = _moved(found_before, found_after, before, after) if compares_places else ((), ())
+            new, fixed = _moved(found_before, found_after) if compares_places else ((), ())
             change = _change(found_before, found_after, _shown(new, hidden[id]), _shown(fixed, hidden[id]))
             groups["muted" if is_muted else _direction(change)].append(change)
         elif found_after:
@@ -209,12 +209,12 @@ def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Com
             # reports have the same catalogue version.
             reason = Reason.NOT_APPLICABLE if one else _silence(id, before, has_same_rules)
             if reason is Reason.NOT_APPLICABLE:
-                places = _shown(_places(found_after, after), hidden[id])
+                places = _shown(_places(found_after), hidden[id])
                 groups["muted" if is_muted else "new"].append(_change(None, found_after, places, ()))
             else:
                 silent.append(_not_compared(found_after, "to", reason))
         elif found_before and other is not None:
-            places = _shown(_places(found_before, before), hidden[id])
+            places = _shown(_places(found_before), hidden[id])
             groups["muted" if is_muted else "fixed"].append(_change(found_before, None, (), places))
         elif found_before:
             silent.append(_not_compared(found_before, "from", _silence(id, after, has_same_rules)))
@@ -266,19 +266,17 @@ def _silence(id: str, document: ComparableDocument, has_same_rules: bool) -> Rea
     return Reason.NOT_APPLICABLE if has_same_rules else Reason.OTHER_RULES
 
 
-def _moved(
-    found_before: _Found, found_after: _Found, before: ComparableDocument, after: ComparableDocument
-) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+def _moved(found_before: _Found, found_after: _Found) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
     """Return the places that only the newer finding has, and those that only the earlier one has.
 
     Both are empty if one of the findings names no place. A cut list proves nothing about the places missing from it.
     A place that a report names more often than the other is missing from the other.
     """
     was, now = found_before.finding, found_after.finding
-    # Most findings did not change, and computing fingerprints is most of the work.
-    if before["url"] == after["url"] and "evidence" in was and was["evidence"] == now.get("evidence"):
+    # Most findings did not change.
+    if was["places"] == now["places"]:
         return (), ()
-    known, found = occurrences_of(was, before["url"]), occurrences_of(now, after["url"])
+    known, found = occurrences_of(was), occurrences_of(now)
     alone = fingerprint(now["id"])
     if alone in known or alone in found:
         return (), ()
@@ -297,8 +295,8 @@ def _missing(places: Mapping[str, Sequence[str]], known: Mapping[str, Sequence[s
     return tuple(missing)
 
 
-def _places(found: _Found, document: ComparableDocument) -> tuple[Place, ...]:
-    places = occurrences_of(found.finding, document["url"])
+def _places(found: _Found) -> tuple[Place, ...]:
+    places = occurrences_of(found.finding)
     return tuple(Place(each, text) for each, texts in places.items() for text in texts if text)
 
 

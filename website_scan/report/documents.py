@@ -6,11 +6,12 @@ They are plain dictionaries in the order of the JSON, so that the command line n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypedDict
 
+from website_scan import wording
 from website_scan.document import (
     AddedByExport,
     DocumentHead,
@@ -18,15 +19,22 @@ from website_scan.document import (
     ExportedCheck,
     ReportDocument,
     ReportedCheck,
+    StoredColumn,
+    StoredFix,
+    StoredPlaces,
+    StoredTable,
     Summary,
 )
 from website_scan.findings import Severity
+from website_scan.fingerprints import fingerprint
 from website_scan.need import need_of_result
+from website_scan.places import Column, Place, Rows
 from website_scan.report.held import held
-from website_scan.result import CategoryResult, CheckResult, ScanResult, Waterfall
+from website_scan.result import CategoryResult, CheckResult, HowToFix, ScanResult, Waterfall
 from website_scan.scoring import severity_counts
 from website_scan.stored_data import StoredWaterfall
 from website_scan.timestamps import timestamp
+from website_scan.written_urls import WrittenUrl, split_url
 
 
 def report_document(
@@ -47,10 +55,11 @@ def export_document(
     result: ScanResult, *, scan_id: str, report_id: str, created_at: datetime, completed_at: datetime
 ) -> ExportDocument:
     """Return the JSON export: the report with all that is stored beside it."""
+    url = split_url(result.url)
     return {
         **_head(result, scan_id, created_at, completed_at),  # type: ignore[typeddict-item]  # it has no `error`
         "categories": [
-            {"name": each.name, "score": each.score, "checks": list(map(_exported_check, each.checks))}
+            {"name": each.name, "score": each.score, "checks": [_exported_check(check, url) for check in each.checks]}
             for each in _by_need(result.categories)
         ],
         "summary": _summary(result),
@@ -73,6 +82,11 @@ def export_document(
         "catalogue_version": result.catalogue_version,
         "site_evidence_at": result.facts.get("site_evidence_at"),
     }
+
+
+def stored_fix(how: HowToFix) -> StoredFix:
+    """Return a fix as a report stores it."""
+    return {"text": how.text, "snippets": [{"label": label, "code": code} for label, code in how.snippets]}
 
 
 def stored_waterfall(waterfall: Waterfall) -> StoredWaterfall:
@@ -123,33 +137,70 @@ def _check(check: CheckResult) -> ReportedCheck:
         "name": check.name,
         "status": check.status,
         "severity": str(check.severity) if check.severity else None,
-        "message": check.message,
+        "message": wording.message(check),
         **_fix(check),
     }
 
 
-def _exported_check(check: CheckResult) -> ExportedCheck:
+def _exported_check(check: CheckResult, url: WrittenUrl) -> ExportedCheck:
     added: AddedByExport = {
         "id": check.id,
         "title": check.title,
-        "evidence": [dict(each) for each in check.evidence],
+        "values": dict(check.values),
+        "details": [_table(kind, rows, check.details) for kind, rows in check.details.by_kind.items()],
         "references": list(check.references),
         "points": check.points,
         "later": check.later,
         "holds": check.holds,
     }
+    message = wording.message(check)
     if check.status == "pass":
-        return {"name": check.name, "status": check.status, "severity": None, "message": check.message, **added}
+        return {"name": check.name, "status": check.status, "severity": None, "message": message, **added}
     assert check.severity is not None
+    assert check.how_to_fix is not None
     return {
         "name": check.name,
         "status": check.status,
         "severity": str(check.severity),
-        "message": check.message,
+        "message": message,
         **_fix(check),
         **added,
+        "outcome": check.outcome,
+        "summary": check.summary,
+        "places": [_places(check, kind, rows, url) for kind, rows in check.places.by_kind.items()],
+        "includes": list(check.includes),
+        "needs_review": check.needs_review,
+        "how_to_fix": stored_fix(check.how_to_fix),
         "why": check.why,
     }
+
+
+def _table(kind: type[Place], rows: Sequence[Place], found: Rows) -> StoredTable:
+    """Return the rows of a kind as a table, without the columns that no row has a value for."""
+    named = {name: [getattr(row, name) for row in rows] for name in kind.columns()}
+    named = {name: values for name, values in named.items() if any(value not in (None, "") for value in values)}
+    return {
+        "kind": kind.kind,
+        "columns": [_column(name, kind.columns()[name]) for name in named],
+        "rows": [list(row) for row in zip(*named.values(), strict=True)],
+        "total": found.totals[kind],
+    }
+
+
+def _places(check: CheckResult, kind: type[Place], rows: Sequence[Place], url: WrittenUrl) -> StoredPlaces:
+    table = _table(kind, rows, check.places)
+    names = [column["name"] for column in table["columns"]]
+    return {
+        **table,
+        "names": [name for name in kind.names() if name in names],
+        "fingerprints": [fingerprint(check.id, row.normal(url)) for row in rows],
+        "is_counted": kind.are_counted,
+    }
+
+
+def _column(name: str, column: Column) -> StoredColumn:
+    stored: StoredColumn = {"name": name, "label": column.label, "format": column.format}
+    return {**stored, "unit": column.unit} if column.unit else stored
 
 
 class _Fix(TypedDict, total=False):
@@ -157,7 +208,7 @@ class _Fix(TypedDict, total=False):
 
 
 def _fix(check: CheckResult) -> _Fix:
-    return {} if check.fix is None else {"fix": str(check.fix)}
+    return {} if check.how_to_fix is None else {"fix": wording.fix(check.how_to_fix)}
 
 
 def _summary(result: ScanResult) -> Summary:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from website_scan.document import ExportDocument, read_export
+from website_scan.document import ExportDocument, ExportedCheck, read_export
 from website_scan.need import by_need
 from website_scan.report.mute_matching import Covered
+from website_scan.report.places import rows_of
 from website_scan.report.sarif import log, run
 from website_scan.report.spreadsheets import cell
 
@@ -71,13 +72,28 @@ def csv_rows(document: ExportDocument) -> Iterator[Mapping[str, object]]:
         yield {**omitted, "status": "left out", "message": "This check needs a browser, and none was available."}
 
 
+def exported(document: ExportDocument) -> ExportDocument:
+    """Return a stored document as it leaves the service: each check with its rows as objects, too, as `evidence`."""
+    return {
+        **document,
+        "categories": [
+            {**category, "checks": [_with_evidence(check) for check in category["checks"]]}
+            for category in document["categories"]
+        ],
+    }
+
+
+def _with_evidence(check: ExportedCheck) -> ExportedCheck:
+    return {**check, "evidence": list(map(dict, rows_of(check)))}  # type: ignore[typeddict-item]  # one of the two kinds
+
+
 FORMATS: Mapping[str, ExportFormat] = {
     "json": ExportFormat(
         "JSON",
         "application/json",
         "everything, for programs",
         "The stored export.",
-        lambda export, _muted, _check_pages: export,
+        lambda export, _muted, _check_pages: json.dumps(exported(read_export(export))),
     ),
     "sarif": ExportFormat(
         "SARIF 2.1.0",

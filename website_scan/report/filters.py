@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from website_scan.document import ExportedCheck
 from website_scan.need import SEVERITY_RANK
 from website_scan.report.metrics import CONCERNED, METRICS
+from website_scan.report.places import rows_of
 
 STATUS_OF = {"failed": "fail", "warnings": "warn", "passed": "pass"}
 SHOWN = {"": "All", "failed": "Failed", "warnings": "Warnings", "passed": "Passed"}
@@ -67,11 +68,11 @@ def _known(value: str | None, among: Iterable[str]) -> str:
 
 
 def _has_words(check: ExportedCheck, words: Iterable[str]) -> bool:
-    seen = (str(value) for item in check["evidence"] for value in item.values())
+    seen = (str(value) for row in rows_of(check) for value in row.values())
     text = "\n".join(
         (
             check["id"],
-            check.get("title", check["name"]),
+            check["title"],
             check["message"],
             "" if check["status"] == "pass" else check.get("fix", ""),
             *seen,

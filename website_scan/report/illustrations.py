@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from website_scan.document import ExportedCheck
+from website_scan.report.places import rows_of
 from website_scan.stored_data import PicturePlaces
 
 # In CSS pixels of the page. A crop includes surroundings, to show where the element is, and only the top of a tall one.
@@ -47,7 +48,7 @@ class FilmFrame:
 class Illustrations:
     """Illustrations of one report. `id`, `url` and `size` are those of the whole picture.
 
-    `boxes` are the elements' boxes by check ID and index of the item of evidence.
+    `boxes` are the elements' boxes by check ID and number of the row.
     """
 
     id: str = ""
@@ -57,10 +58,11 @@ class Illustrations:
     frames: tuple[FilmFrame, ...] = ()
 
     def crops(self, check: ExportedCheck) -> dict[int, Crop]:
-        """Return the crops for a check of the JSON export, by the index of the item of evidence."""
+        """Return the crops for a check of the JSON export, by the number of the row."""
         found: dict[str, tuple[int, Crop]] = {}
+        found_rows = list(rows_of(check))
         for number, box in (self.boxes or {}).get(check["id"], {}).items():
-            selector = str(check["evidence"][int(number)].get("selector", ""))
+            selector = str(found_rows[int(number)].get("selector", ""))
             # An element that occurs twice is shown once.
             found.setdefault(selector, (int(number), self._crop(box, selector)))
         return dict(found.values())

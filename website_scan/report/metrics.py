@@ -1,4 +1,4 @@
-"""Metrics of a performance scan for the top of its page, from the evidence of the checks that judge them."""
+"""Metrics of a performance scan for the top of its page, from the figures of the checks that judge them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from website_scan.document import ExportedCheck
+from website_scan.report.places import Row, rows_of
 from website_scan.report.standing import BANDS, Band, Standing, standing
 
 LENGTH = 1000  # length of the drawn scale, of which good, needs work and poor have a third each
@@ -62,12 +63,6 @@ METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
     "cls": ("Cumulative layout shift", "how much the layout shifts", _plain),
     "speed-index": ("Speed Index", "when the first screen looks complete, on average", _seconds),
 }
-# Units of evidence whose names do not contain one.
-UNITS: Mapping[str, Mapping[str, str]] = {
-    id: dict.fromkeys(("median", "least", "largest"), "s") for id in ("lcp", "fcp", "tbt", "speed-index")
-}
-
-
 # The metrics that a check concerns, as Lighthouse relates its audits to metrics; a metric's own check concerns it too.
 _PAINTS = ("lcp", "fcp", "speed-index")
 CONCERNED: Mapping[str, tuple[str, ...]] = {
@@ -98,7 +93,7 @@ def metrics(checks: Mapping[str, ExportedCheck], prefix: str = "") -> tuple[Metr
     found = []
     for id, (name, meaning, write) in METRICS.items():
         check = checks.get(id)
-        figures = check["evidence"][0] if check and check["evidence"] else {}
+        figures: Row = next((row for row in rows_of(check) if "median" in row), {}) if check else {}
         median = figures.get("median")
         if check and isinstance(median, int | float):
             band = BANDS[id]

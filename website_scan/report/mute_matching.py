@@ -119,7 +119,7 @@ class Mutes:
         """Return the muted places of a failed or warned check on the page `url`; None if none is."""
         if finding["id"] not in self._of_check:
             return None
-        places = places_of(finding, url)
+        places = places_of(finding)
         rules = {each: rule for each in places if (rule := self.of(finding["id"], url, each)) is not None}
         if not rules:
             return None

@@ -129,11 +129,11 @@ def mute_document_of(rule: MuteRule) -> MuteDocument:
     }
 
 
-def muted_parts(finding: ExportedFinding, url: str, covered: Covered) -> tuple[MutedPart, ...]:
+def muted_parts(finding: ExportedFinding, covered: Covered) -> tuple[MutedPart, ...]:
     """Return the muted parts of a finding of a JSON export, one for each rule."""
     by_rule: dict[str, list[str]] = {}
     rules = {rule.id: rule for rule in covered.rules.values()}
-    for place, text in places_of(finding, url).items():
+    for place, text in places_of(finding).items():
         if place in covered.rules:
             by_rule.setdefault(covered.rules[place].id, []).append(text)
     return tuple(
@@ -162,7 +162,7 @@ def muted_of_report(document: ExportDocument, scoring: StoredBasis | None, mutes
             "status": check["status"],
             "severity": check["severity"],
             "is_whole": muted[check["id"]].is_whole,
-            "mutes": [mute_document_of(part.rule) for part in muted_parts(check, document["url"], muted[check["id"]])],
+            "mutes": [mute_document_of(part.rule) for part in muted_parts(check, muted[check["id"]])],
         }
         for category in document["categories"]
         for check in category["checks"]

@@ -1,31 +1,75 @@
-"""Places of a finding: the elements, files, headers or cookies that its evidence names (ADR 11)."""
+"""Places of a stored finding: the elements, files, headers or cookies at which it was found (ADR 11)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from website_scan.document import ComparableFinding, ExportedFinding
-from website_scan.fingerprints import EVIDENCE_ITEMS, normal_places, occurrences
+from website_scan.document import ComparableFinding, ExportedCheck, ExportedFinding, StoredTable
+from website_scan.fingerprints import fingerprint
+from website_scan.json_types import JsonValue
+from website_scan.places import MOST_ROWS
+
+Row = Mapping[str, JsonValue]
 
 
-def places_of(finding: ComparableFinding, url: str) -> Mapping[str, str]:
-    """Return the fingerprints of a finding on the page `url`, each with its place in words.
+@dataclass(frozen=True, slots=True)
+class FoundPlace:
+    """Place of a finding: its fingerprint, its name in words, and its row by the names of the columns.
+
+    The place of a finding about the whole page has an empty name and an empty row.
+    """
+
+    fingerprint: str
+    text: str
+    row: Row
+    is_counted: bool = False
+
+
+def found_places(finding: ExportedFinding) -> Iterator[FoundPlace]:
+    """Yield the places of a finding, in order; that of the check alone for a finding about the whole page."""
+    if not finding["places"]:
+        yield FoundPlace(fingerprint(finding["id"]), "", {})
+    for table in finding["places"]:
+        for each, row in zip(table["fingerprints"], rows(table), strict=True):
+            text = " ".join(str(row[name]) for name in table["names"] if row[name] not in (None, ""))
+            yield FoundPlace(each, text, row, table["is_counted"])
+
+
+def rows(table: StoredTable) -> Iterator[Row]:
+    """Yield the rows of a table by the names of its columns."""
+    names = [column["name"] for column in table["columns"]]
+    yield from (dict(zip(names, row, strict=True)) for row in table["rows"])
+
+
+def rows_of(check: ExportedCheck) -> Iterator[Row]:
+    """Yield all rows of a check, details first, without empty values."""
+    tables: list[StoredTable] = [*check["details"], *(check["places"] if check["status"] != "pass" else ())]
+    for table in tables:
+        yield from ({name: value for name, value in row.items() if value is not None} for row in rows(table))
+
+
+def places_of(finding: ComparableFinding) -> Mapping[str, str]:
+    """Return the fingerprints of a finding, each with its place in words.
 
     Never empty: a finding that names no place has one fingerprint, with an empty text.
     """
-    return {each: _in_words(texts) for each, texts in occurrences_of(finding, url).items()}
+    return {each: _in_words(texts) for each, texts in occurrences_of(finding).items()}
 
 
-def occurrences_of(finding: ComparableFinding, url: str) -> Mapping[str, Sequence[str]]:
-    """Return the fingerprints as `places_of` does, each with all its occurrences in words."""
-    if "places" in finding:
+def occurrences_of(finding: ComparableFinding) -> Mapping[str, Sequence[str]]:
+    """Return the fingerprints as `places_of` does, each with all its occurrences on the page in words.
+
+    So a fourth image of a kind differs from three. Only counted places occur more than once.
+    """
+    if isinstance(finding["places"], dict):
         return finding["places"]
-    return occurrences(finding["id"], finding["evidence"], url)
-
-
-def normal_places_of(finding: ExportedFinding, url: str) -> Mapping[str, str]:
-    """Return the fingerprints as `places_of` does, each with the normal form of its place, which does not change."""
-    return normal_places(finding["id"], finding["evidence"], url)
+    found: dict[str, list[str]] = {}
+    for each in found_places(finding):  # type: ignore[arg-type]  # only a reduced finding has a dict
+        texts = found.setdefault(each.fingerprint, [])
+        if not texts or each.is_counted:
+            texts.append(each.text)
+    return found
 
 
 def _in_words(texts: Sequence[str]) -> str:
@@ -34,4 +78,6 @@ def _in_words(texts: Sequence[str]) -> str:
 
 def is_cut(finding: ComparableFinding) -> bool:
     """Return True if the finding may have more places than its document names."""
-    return finding["is_cut"] if "is_cut" in finding else len(finding["evidence"]) >= EVIDENCE_ITEMS
+    return (
+        finding["is_cut"] if "is_cut" in finding else sum(len(each["rows"]) for each in finding["places"]) >= MOST_ROWS
+    )

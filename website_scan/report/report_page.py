@@ -12,35 +12,36 @@ from datetime import datetime
 
 from website_scan.document import ExportDocument, ExportedCategory, checks_of
 from website_scan.need import Need, need
+from website_scan.places import BYTES, Column
 from website_scan.report.cards import CardContext, CheckCard, card_of
 from website_scan.report.elsewhere import OtherReport, elsewhere
-from website_scan.report.evidence.columns import column
-from website_scan.report.evidence.tables import written
 from website_scan.report.explanations import NOTES, category_meaning, grade_meaning
 from website_scan.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, Crop, Illustrations
 from website_scan.report.judge import WORTH
 from website_scan.report.metrics import Metric, metrics
 from website_scan.report.muting import NOTHING_MUTED, Muting, ScoreWithout, without_muted
+from website_scan.report.places import rows_of
 from website_scan.report.references import safe_link
 from website_scan.report.sections.sections import Sections, sections_of
+from website_scan.report.tables import written
 from website_scan.report.waterfall import WaterfallChart, waterfall
 from website_scan.result import NOT_JUDGED
 from website_scan.stored_data import Facts, StoredExhibits, StoredWaterfall
 
-# Labels of `facts` by the engine's names; a name that is not listed gets the label of `columns.column`.
-FACT_LABELS = {
-    "final_url": "Final address",
-    "status": "HTTP status",
-    "address": "IP address",
-    "document_bytes": "Document size",
-    "server": "Web server",
-    "duration_s": "Duration of the scan",
-    "console_errors": "Console errors",
-    "site_evidence_at": "Site-wide evidence from",
+# Labels and formats of the facts that the page lists; others are in sentences of their own.
+FACTS = {
+    "final_url": Column("Final address", "address"),
+    "status": Column("HTTP status", "number"),
+    "address": Column("IP address", "mono"),
+    "redirects": Column("Redirects", "number"),
+    "document_bytes": Column("Document size", "number", BYTES),
+    "server": Column("Web server", "mono"),
+    "duration_s": Column("Duration of the scan", "number", "s"),
+    "frames_not_judged": Column("Frames not judged", "number"),
+    "console_errors": Column("Console errors", "number"),
+    "site_evidence_at": Column("Site-wide evidence from", "moment"),
 }
-# Facts that the page shows in sentences of their own.
-COVERAGE = frozenset({"notice", "checks_planned", "checks_known", "browser", "axe_core"})
 FIRST = 5
 LAST = need(status="pass", severity=None, holds=False, points=0.0, later=0.0)
 
@@ -266,7 +267,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
         filters=filter_bar(chosen, by_id.values(), scan_type),
         first=first,
         metrics=metrics(by_id, prefix) if scan_type == "performance" else (),
-        facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
+        facts=tuple(_fact(FACTS[name], value) for name, value in facts.items() if name in FACTS),
         coverage=_coverage(document, facts, prefix),
         waterfall=waterfall(requests),
         sections=sections_of(document, exhibits, prefix),
@@ -336,9 +337,9 @@ def _coverage(document: ExportDocument, facts: Facts, prefix: str) -> CoverageSu
 
 def _reference_ms(document: ExportDocument) -> float | None:
     """Return the duration of the scanner's reference task in milliseconds, from the checks that depend on it."""
-    found = (item.get("host_ms") for _, check in checks_of(document) for item in check["evidence"])
+    found = (row.get("host_ms") for _, check in checks_of(document) for row in rows_of(check))
     return next((each for each in found if isinstance(each, int | float)), None)
 
 
-def _fact(name: str, value: object) -> Fact:
-    return Fact(FACT_LABELS.get(name) or column(name).label, written(name, value), safe_link(value))
+def _fact(column: Column, value: Any) -> Fact:
+    return Fact(column.label, written(column, value), safe_link(value))

@@ -18,13 +18,14 @@ from urllib.parse import quote, unquote
 from website_scan import __version__
 from website_scan.document import ExportDocument, ExportedCheck, ExportedFinding, checks_of
 from website_scan.findings import ScanType
-from website_scan.fingerprints import fingerprint, fingerprints, page_path
+from website_scan.fingerprints import fingerprint, page_path
 from website_scan.need import need_of
 from website_scan.report.judge import judged_without_browser
 from website_scan.report.levels import LEVELS, Level, level_of
 from website_scan.report.markup import escaped, prose
-from website_scan.report.places import occurrences_of
+from website_scan.report.places import FoundPlace, found_places
 from website_scan.report.references import ReferenceLink, page_url, reference, safe_link
+from website_scan.wording import without_places
 from website_scan.written_urls import split_url
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -263,44 +264,46 @@ def _results(
     ]
     seen: Counter[tuple[str, str]] = Counter()
     for each, reasons in sorted(found, key=lambda pair: need_of(pair[0].check)):
-        for identity, place, item in _occurrences(each.check, each.document["url"]):
-            result = _result(each, identity, place, item, seen)
-            yield result, suppressions(dict.fromkeys(reasons.get(identity, ())))
+        for place in _places(each.check):
+            result = _result(each, place, seen)
+            yield result, suppressions(dict.fromkeys(reasons.get(place.fingerprint, ())))
 
 
-def _occurrences(check: ExportedFinding, url: str) -> Iterator[tuple[str, str, Mapping[str, object]]]:
-    """Yield fingerprint, place in words and item of evidence for each place of a finding; the page is a place, too."""
-    left = {identity: list(places) for identity, places in occurrences_of(check, url).items()}
-    for item in check["evidence"]:
-        for identity in fingerprints(check["id"], [item], url):
-            if left.get(identity):
-                yield identity, left[identity].pop(0), item
-    for identity, places in left.items():
-        yield from ((identity, place, {}) for place in places)
+def _places(check: ExportedFinding) -> Iterator[FoundPlace]:
+    """Yield each place of a finding once, counted ones as often as they occur; the page is a place, too."""
+    seen: set[str] = set()
+    for each in found_places(check):
+        if each.is_counted or each.fingerprint not in seen:
+            seen.add(each.fingerprint)
+            yield each
 
 
-def _result(
-    found: _Found, identity: str, place: str, item: Mapping[str, object], seen: Counter[tuple[str, str]]
-) -> dict[str, Any]:
+def _result(found: _Found, place: FoundPlace, seen: Counter[tuple[str, str]]) -> dict[str, Any]:
     """Return a result at one place. `seen` counts the results of each page with the same hash."""
     check, url = found.check, found.document["url"]
-    at = location(url, str(item.get("snippet") or item.get("markup") or ""))
-    if item.get("selector"):
-        at["logicalLocations"] = [{"fullyQualifiedName": str(item["selector"]), "kind": "element"}]
-    line_hash = fingerprint(identity, page_path(url))
+    at = location(url, str(place.row.get("snippet") or place.row.get("markup") or ""))
+    if selector := place.row.get("selector"):
+        at["logicalLocations"] = [{"fullyQualifiedName": str(selector), "kind": "element"}]
+    line_hash = fingerprint(place.fingerprint, page_path(url))
     seen[relative_path(url), line_hash] += 1
     return {
         "ruleId": check["id"],
         "level": level_of(check).sarif,
         "kind": "fail",  # other kinds must not have a level (section 3.27.9); `status` marks a warning
-        "message": message(check["title"], check["message"], place, url),
+        "message": message(check["title"], without_places(check), place.text, url),
         "locations": [at],
         "partialFingerprints": {
             # The only one that code scanning uses. Like its own, it ends with the number of the occurrence in the file.
             "primaryLocationLineHash": f"{line_hash}:{seen[relative_path(url), line_hash]}",
-            "place/v1": identity,
+            "place/v1": place.fingerprint,
         },
-        "properties": {"status": check["status"], "severity": check["severity"], "category": found.category},
+        "properties": {
+            "status": check["status"],
+            "severity": check["severity"],
+            "category": found.category,
+            "outcome": check["outcome"],
+            "needs_review": check["needs_review"],
+        },
     }
 
 

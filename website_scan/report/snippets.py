@@ -73,17 +73,17 @@ NO_HOW_TO = HowTo()
 
 
 @functools.lru_cache(maxsize=1024)
-def how_to(check_id: str, server: str, fix: str, *, has_page: bool) -> HowTo:
+def how_to(check_id: str, server: str, known: tuple[str, ...], *, has_page: bool) -> HowTo:
     """Return the snippets of a check for the server that answered, and those that depend on no server.
 
-    `server` is a value of `website_scan.findings.Server`, or empty. A snippet that the text of the fix contains is left
+    `server` is a value of `website_scan.findings.Server`, or empty. Code that the fix itself has (`known`) is left
     out. Without a snippet for the server, all are returned if there is no page of the check to link to.
     """
     found = [each for fix in fixes().get(check_id, ()) for each in fix.snippets]
     is_known = any(each.server == server for each in found)
     shown = [each for each in found if each.server in (server, *ANYWHERE) or not (is_known or has_page)]
     others = dict.fromkeys(each.server for each in found if each not in shown) if has_page else {}
-    return HowTo(tuple(each for each in shown if each.code not in fix), tuple(others))
+    return HowTo(tuple(each for each in shown if each.code not in known), tuple(others))
 
 
 def _files() -> Iterator[Path]:

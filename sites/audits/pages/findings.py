@@ -11,10 +11,11 @@ from scans.models import Scan, path_of, report_path
 from sites.audits.findings import ListedFinding, by_need, critical_in_order, listed
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding
+from website_scan.document import StoredFix
 from website_scan.findings import ScanType
 from website_scan.messages import counted
 from website_scan.repeats import REPEATS, CheckKey
-from website_scan.report.evidence.fixes import Part, parts
+from website_scan.report.fixes import Part, codes_of, parts
 from website_scan.report.snippets import HowTo, how_to
 
 PLACES_SHOWN = 5
@@ -58,7 +59,7 @@ class Finding:
     severity: str
     status: str
     message: str
-    fix: str
+    fix: StoredFix
     pages: int
     critical_pages: int
     judged: int
@@ -82,7 +83,7 @@ class Finding:
     @property
     def how_to(self) -> HowTo:
         """Snippets that depend on no server, because an audit may meet several."""
-        return how_to(self.check_id, "", self.fix, has_page=True)
+        return how_to(self.check_id, "", codes_of(self.fix), has_page=True)
 
     @property
     def is_critical(self) -> bool:
@@ -154,7 +155,7 @@ def _finding(audit: Audit, found: ListedFinding, repeats: Mapping[CheckKey, Chec
         severity=row.severity,
         status=row.status,
         message=row.message,
-        fix=row.fix,
+        fix=row.how_to_fix,
         pages=row.pages_affected,
         critical_pages=row.critical_pages,
         judged=audit.pages_judged(row.type),

@@ -15,7 +15,7 @@ from sites.lists.adoption import PREDICATES, percent, sentence
 from sites.lists.pages.table import reports_of
 from sites.lists.snapshots import CheckFigures, Summary, TypeFigures, figures, grade_of, summary
 from sites.models import ListCount, ListResult, ListRun
-from website_scan.report.evidence.fixes import Part, parts
+from website_scan.report.fixes import Part, parts
 from website_scan.urls import host_and_port_of
 
 CHECKS_SHOWN = 20
@@ -147,7 +147,7 @@ def held(figures: CheckFigures) -> HeldCheck:
         title=entry.found if entry else figures["name"],
         severity=entry.severity if entry else "",
         why=entry.why if entry else "",
-        fix=parts(entry.fix) if entry else (),
+        fix=parts(entry.how_to_fix) if entry else (),
         percent=percent(figures["failed"], figures["of"]) if figures["of"] else 0,
     )
 

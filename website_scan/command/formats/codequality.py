@@ -12,6 +12,7 @@ from website_scan.fingerprints import page_path
 from website_scan.report.levels import level_of
 from website_scan.report.places import occurrences_of
 from website_scan.report.sarif import relative_path
+from website_scan.wording import without_places
 from website_scan.written_urls import split_url
 
 
@@ -33,7 +34,7 @@ def _entries(judged: Judged, page: str) -> Iterator[Mapping[str, object]]:
         yield _entry(judged, page, judged.error["code"], message, "blocker", "")
     for _, check in judged.findings():
         severity = level_of(check).code_quality
-        for fingerprint, places in occurrences_of(check, judged.url).items():
+        for fingerprint, places in occurrences_of(check).items():
             for number, place in enumerate(places):
                 identity = f"{fingerprint} {number}" if number else fingerprint
                 yield _entry(judged, page, check["id"], _described(check, place), severity, identity)
@@ -56,5 +57,5 @@ def _entry(
 
 
 def _described(check: ExportedFinding, place: str) -> str:
-    said = f"{check['title']}: {check['message']}" + (f" At {place}" if place else "")
+    said = f"{check['title']}: {without_places(check)}" + (f" At {place}" if place else "")
     return " ".join(said.split())

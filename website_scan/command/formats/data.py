@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from website_scan.command.judged import Judged, Outcome
 from website_scan.command.terminal import printable
-from website_scan.report.exports import CSV_COLUMNS, csv_rows
+from website_scan.report.exports import CSV_COLUMNS, csv_rows, exported
 from website_scan.report.spreadsheets import cell
 
 REPORT = ("id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary")
@@ -24,7 +24,7 @@ def reports_as_json(outcome: Outcome) -> str:
 
 def exports_as_json(outcome: Outcome) -> str:
     """Return the reports as the API's JSON exports, with check IDs, evidence and skipped checks."""
-    return _json([dict(each.document) | _accepted(each) for each in outcome.reports], outcome)
+    return _json([dict(exported(each.document)) | _accepted(each) for each in outcome.reports], outcome)
 
 
 def csv_table(outcome: Outcome) -> str:

@@ -10,6 +10,7 @@ from website_scan.command.judged import Gate, Judged, Outcome
 from website_scan.command.terminal import printable
 from website_scan.document import ExportedFinding
 from website_scan.report.levels import level_of
+from website_scan.wording import without_places
 
 TOLD_PLACES = 10
 BY_BROWSER = "This check needs a browser, and none was available."
@@ -43,10 +44,10 @@ def _suite(root: ElementTree.Element, judged: Judged, gate: Gate) -> None:
         elif check["status"] == "pass":
             continue
         elif check["id"] in failing:
-            _element(case, "failure", _told(check, judged.url), type=check["severity"], message=check["title"])
+            _element(case, "failure", _told(check), type=check["severity"], message=check["title"])
         else:
             word = level_of(check).word.capitalize()
-            _element(case, "system-out", f"{word} ({check['severity']}): {check['title']}\n{_told(check, judged.url)}")
+            _element(case, "system-out", f"{word} ({check['severity']}): {check['title']}\n{_told(check)}")
     if judged.score is not None and (lowest := gate.lowest(judged.type)) is not None:
         case = _element(suite, "testcase", classname=judged.type, name=f"score is at least {lowest}")
         if gate.is_too_low(judged):
@@ -63,10 +64,10 @@ def _suite(root: ElementTree.Element, judged: Judged, gate: Gate) -> None:
     suite.set("time", f"{taken.total_seconds():.0f}")
 
 
-def _told(check: ExportedFinding, url: str) -> str:
-    told, more = where(check, url, TOLD_PLACES)
+def _told(check: ExportedFinding) -> str:
+    told, more = where(check, TOLD_PLACES)
     lines = [
-        check["message"],
+        without_places(check),
         *(f"at {place}" for place in told),
         more,
         f"Fix: {check['fix']}" if "fix" in check else "",

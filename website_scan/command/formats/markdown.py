@@ -11,6 +11,7 @@ from website_scan.document import ExportedFinding
 from website_scan.report import markup
 from website_scan.report.levels import level_of
 from website_scan.report.references import page_url
+from website_scan.wording import without_places
 
 TOLD_PLACES = 10
 
@@ -70,7 +71,7 @@ def _report(judged: Judged, outcome: Outcome) -> Iterator[str]:
     told = judged.told_by(outcome.reports)
     for category, check in judged.findings():
         page = page_url(outcome.check_pages, check["id"])
-        yield from _finding(judged.url, category, check, told.get(check["id"], ""), page)
+        yield from _finding(category, check, told.get(check["id"], ""), page)
     if judged.accepted:
         yield f"Accepted: {', '.join(escaped(check['title']) for _, check in judged.findings(accepted=True))}."
         yield ""
@@ -83,14 +84,14 @@ def _report(judged: Judged, outcome: Outcome) -> Iterator[str]:
     yield f"{judged.passed} checks passed."
 
 
-def _finding(url: str, category: str, check: ExportedFinding, told: str, page: str) -> Iterator[str]:
+def _finding(category: str, check: ExportedFinding, told: str, page: str) -> Iterator[str]:
     id = f"[{code(check['id'])}]({page})" if page else code(check["id"])
     yield f"- **{escaped(check['title'])}** ({level_of(check).word}, {check['severity']}, {escaped(category)}, {id})"
-    yield f"  {escaped(told or check['message'])}"
+    yield f"  {escaped(told or without_places(check))}"
     if told:
         yield ""
         return
-    places, more = where(check, url, TOLD_PLACES)
+    places, more = where(check, TOLD_PLACES)
     yield from (f"  - {code(place)}" for place in places)
     if more:
         yield f"  - {more}"

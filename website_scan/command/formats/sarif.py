@@ -28,6 +28,6 @@ def sarif(outcome: Outcome) -> str:
 
 def _reasons(judged: Judged) -> Reasons:
     return {
-        check["id"]: {place: [judged.accepted[check["id"]]] for place in places_of(check, judged.url)}
+        check["id"]: {place: [judged.accepted[check["id"]]] for place in places_of(check)}
         for _, check in judged.findings(accepted=True)
     }

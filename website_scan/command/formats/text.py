@@ -11,6 +11,7 @@ from website_scan.messages import counted
 from website_scan.report.judge import WORTH
 from website_scan.report.levels import level_of
 from website_scan.report.places import occurrences_of
+from website_scan.wording import without_places
 
 # The number of places shown for a finding; the formats `full` and `html` have all.
 TOLD_PLACES = 3
@@ -56,7 +57,7 @@ def text(
         yield paint("bold", f"  {_totals([check for _, check in findings])}")
     told = judged.told_by(others)
     for category, check in findings:
-        yield from _finding(judged.url, category, check, told.get(check["id"], ""), paint)
+        yield from _finding(category, check, told.get(check["id"], ""), paint)
     if not is_quiet:
         accepted = [
             paint("dim", f"    - {check['title']} ({judged.accepted[check['id']]})")
@@ -91,9 +92,9 @@ def how_judged(document: ExportDocument) -> Sequence[str]:
     return []
 
 
-def where(check: ExportedFinding, url: str, most: int = TOLD_PLACES) -> tuple[Sequence[str], str]:
+def where(check: ExportedFinding, most: int = TOLD_PLACES) -> tuple[Sequence[str], str]:
     """Return the first places of a finding in words, and a text with the number of the others, empty if none."""
-    named = [each for places in occurrences_of(check, url).values() for each in places if each]
+    named = [each for places in occurrences_of(check).values() for each in places if each]
     told = [each if len(each) <= PLACE_LENGTH else f"{each[:PLACE_LENGTH]}…" for each in named[:most]]
     left = len(named) - most
     return told, f"and {counted(left, 'more place')}" if left > 0 else ""
@@ -106,12 +107,12 @@ def _totals(findings: Sequence[ExportedFinding]) -> str:
     return ", ".join([*([f"{failed} failed"] if failed else []), *([warned] if warnings else [])])
 
 
-def _finding(url: str, category: str, check: ExportedFinding, told: str, paint: Paint) -> Iterator[str]:
-    mark, said = f"{level_of(check).mark} {check['title']}", told or check["message"]
+def _finding(category: str, check: ExportedFinding, told: str, paint: Paint) -> Iterator[str]:
+    mark, said = f"{level_of(check).mark} {check['title']}", told or without_places(check)
     yield f"    {paint(check['status'], mark)} " + printable(f"({check['severity']}, {category}): {said}")
     if told:
         return
-    places, more = where(check, url)
+    places, more = where(check)
     yield from (paint("dim", f"        at {place}") for place in places)
     if more:
         yield paint("dim", f"        {more}")

@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from website_scan.document import ExportedCheck
-from website_scan.report.evidence.tables import Cell, address, written
+from website_scan.places import BYTES, Column
+from website_scan.report.places import rows_of
 from website_scan.report.sections.headers import Verdict
+from website_scan.report.tables import Cell, address, written
 
-ADDRESSED = "url"  # the name of a file's address in evidence
-SENT = ("wire_bytes", "sent_bytes", "bytes")  # names of a file's transferred size, the most exact first
+ADDRESSED = "url"  # the name of the column of a file's address
+SENT = ("wire_bytes", "sent_bytes", "bytes")  # names of the columns of a file's transferred size, the most exact first
+SIZE = Column("Transferred", "number", BYTES)
 MOST = 50  # rows; the site chooses how many files a page loads
 
 
@@ -34,12 +37,12 @@ def faulty_files(checks: Iterable[ExportedCheck], prefix: str) -> tuple[FaultyFi
         if check["status"] == "pass":
             continue
         verdict = Verdict.of(check, prefix)
-        for item in check["evidence"]:
+        for item in rows_of(check):
             file = item.get(ADDRESSED)
             if not isinstance(file, str) or not file.startswith(("https://", "http://")):
                 continue
             verdicts.setdefault(file, {})[check["id"]] = verdict
-            if size := next((written(name, item[name]) for name in SENT if item.get(name)), ""):
+            if size := next((written(SIZE, item[name]) for name in SENT if item.get(name)), ""):
                 sizes.setdefault(file, size)
     if all(len(each) < 2 for each in verdicts.values()):
         return ()

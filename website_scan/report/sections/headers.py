@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from website_scan.document import ExportedCheck
 from website_scan.need import STATUS_RANK
+from website_scan.report.places import rows_of
 
 CSP = "Content-Security-Policy"
 # The headers that a check judges, by its ID. If none of them is sent, the first one is shown as missing.
@@ -39,7 +40,7 @@ JUDGED: Mapping[str, tuple[str, ...]] = {
     "cookie-samesite": ("Set-Cookie",),
     "cookie-prefix": ("Set-Cookie",),
     "server-version": ("Server",),
-    "powered-by": (),  # the headers are in its evidence
+    "powered-by": (),  # the headers are its places
     "deprecated-headers": ("Public-Key-Pins", "Public-Key-Pins-Report-Only", "Expect-CT", "Feature-Policy"),
 }
 # Checks that show no missing header, because it is no fault if these headers are not sent.
@@ -62,7 +63,7 @@ class Verdict:
     @classmethod
     def of(cls, check: ExportedCheck, prefix: str) -> Verdict:
         """Return the verdict of a check of the export; `prefix` goes before the anchor."""
-        return cls(check["status"], check.get("title", check["name"]), f"{prefix}check-{check['id']}")
+        return cls(check["status"], check["title"], f"{prefix}check-{check['id']}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,8 @@ def judged_headers(
         if (check := checks.get(id)) is None:
             continue
         verdict = Verdict.of(check, prefix)
-        told = {str(item["header"]).lower() for item in check["evidence"] if "header" in item}
-        here = sorted((told or {name.lower() for name in about}) & names)
+        named = {str(row["header"]).lower() for row in rows_of(check) if "header" in row}
+        here = sorted((named or {name.lower() for name in about}) & names)
         for name in here:
             verdicts.setdefault(name, []).append(verdict)
         if not here and check["status"] != "pass" and id not in ONLY_WHERE_SENT and about:

@@ -1,4 +1,4 @@
-"""Sections that a report's page shows beside the checks, from data stored by the scan and evidence of checks."""
+"""Sections that a report's page shows beside the checks, from data stored by the scan and rows of checks."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from website_scan.document import ExportDocument
+from website_scan.document import ExportDocument, StoredColumn
+from website_scan.json_types import JsonValue
 from website_scan.need import need_of
-from website_scan.report.evidence.tables import Table, tables
 from website_scan.report.sections.files import FaultyFile, faulty_files
 from website_scan.report.sections.headers import JudgedHeader, judged_headers
 from website_scan.report.sections.policies import Policy, policy_tables
 from website_scan.report.sections.previews import SearchResult, SharedLink, search_result, shared_link
 from website_scan.report.sections.treemap import Weights, weights
+from website_scan.report.tables import Table, tables
 from website_scan.stored_data import StoredExhibits, StoredHop
 
 CHAIN = "tls-cert-trusted"
+REDIRECT: list[StoredColumn] = [
+    {"name": "from", "label": "From", "format": "address"},
+    {"name": "status", "label": "HTTP status", "format": "number"},
+    {"name": "to", "label": "To", "format": "address"},
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ def sections_of(document: ExportDocument, stored: StoredExhibits | None, prefix:
     return Sections(
         headers=judged_headers(stored["headers"], checks, prefix) if "headers" in stored else (),
         policies=policy_tables(stored.get("policies", ()), checks, prefix),
-        certificates=tables(checks[CHAIN]["evidence"]) if is_security and CHAIN in checks else (),
+        certificates=tables(checks[CHAIN]["details"]) if is_security and CHAIN in checks else (),
         redirects=_redirects(stored.get("redirects", ())),
         search_result=search_result(stored["search_result"], checks) if "search_result" in stored else None,
         shared_link=shared_link(stored["shared_link"]) if "shared_link" in stored else None,
@@ -77,6 +83,5 @@ def sections_of(document: ExportDocument, stored: StoredExhibits | None, prefix:
 
 def _redirects(hops: Sequence[StoredHop]) -> tuple[Table, ...]:
     """Return the redirects as a table of source, status and target."""
-    return tables(
-        {"from": before["url"], "status": before["status"], "to": after["url"]} for before, after in pairwise(hops)
-    )
+    rows: list[list[JsonValue]] = [[before["url"], before["status"], after["url"]] for before, after in pairwise(hops)]
+    return tables([{"kind": "redirect", "columns": REDIRECT, "rows": rows, "total": len(rows)}] if rows else [])

@@ -1,15 +1,15 @@
-"""Tables of a check's evidence, or pairs of head and value if there is only one row."""
+"""Tables of a check's places and details, or pairs of head and value if there is only one row."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from website_scan.fingerprints import EVIDENCE_ITEMS
-from website_scan.report.evidence.columns import BYTES, Column, column
-from website_scan.report.evidence.contrasts import Contrast
+from website_scan.document import StoredTable
+from website_scan.json_types import JsonValue
+from website_scan.places import BYTES, Column
 
 # The most characters of a value on the page. Sites choose the length of their addresses and headers, and a report,
 # which anybody may request, has thousands of them.
@@ -20,7 +20,8 @@ LEAST = 4
 END = 16
 SECURE = "https://"
 KB, MB = 1_000, 1_000_000
-NUMBER, NO_NUMBER = (int, float), (str, bool)
+NUMBER = (int, float)
+COLOUR = re.compile(r"#[0-9a-f]{6}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Cell:
     is_code: bool = False
     scheme: str = ""
     end: str = ""
-    colours: tuple[str, ...] = ()  # as #rrggbb
+    is_colour: bool = False  # #rrggbb
 
     @property
     def whole(self) -> str:
@@ -40,7 +41,7 @@ class Cell:
     @property
     def is_plain(self) -> bool:
         """Return True if the cell is only text."""
-        return not (self.is_code or self.scheme or self.end or self.colours)
+        return not (self.is_code or self.scheme or self.end or self.is_colour)
 
 
 EMPTY = Cell("")
@@ -51,7 +52,7 @@ NOUNS_OF_HEADS = {"Comment": "comments", "Exception": "errors", "Policy": "polic
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Head of a table's column: `label` with the unit, and the format, one of `columns.Kind`."""
+    """Head of a table's column: `label` with the unit, and the format, one of `website_scan.places.Format`."""
 
     label: str
     kind: str
@@ -59,16 +60,18 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Table of evidence: one row for each item, one column for each name with a value in any item.
+    """Table of the places or details of a kind.
 
-    `same` has the columns whose text is the same in all rows; the page shows it once. `numbers` are the indexes of the
-    rows' items in the check's evidence. `size` is the sum of a table's only column of sizes, with its unit.
+    `same` has the columns whose text is the same in all rows; the page shows it once. `numbers` are those of the rows
+    among all rows of the check. `size` is the sum of a table's only column of sizes, with its unit. `total`
+    is how many rows the check found.
     """
 
     heads: tuple[Head, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    total: int
     same: tuple[tuple[Head, Cell], ...] = ()
-    numbers: tuple[int, ...] = ()
+    numbers: range = range(0)
     size: str = ""
 
     @property
@@ -77,7 +80,7 @@ class Table:
 
         A single row that is no element is "Details": the message has its name.
         """
-        rows = f"The first {len(self.rows)}" if self.is_cut else f"{len(self.rows)}"
+        rows = f"The first {len(self.rows)} of {self.total:,}" if self.is_cut else f"{len(self.rows)}"
         nouns = (NOUNS_OF_HEADS.get(head.label, NOUNS.get(head.kind)) for head in self.heads)
         noun = next(filter(None, nouns), "entries")
         if len(self.rows) == 1:
@@ -88,8 +91,8 @@ class Table:
 
     @property
     def is_cut(self) -> bool:
-        """Return True if the check may have had more items than a report keeps."""
-        return len(self.rows) >= EVIDENCE_ITEMS
+        """Return True if the check found more rows than the report keeps."""
+        return self.total > len(self.rows)
 
     @property
     def pairs(self) -> list[tuple[Head, Cell]] | None:
@@ -105,48 +108,38 @@ class Table:
         return [(head, cell) for head, cell in pairs if cell.is_code or not _says(message, cell.whole)]
 
 
-def tables(
-    items: Iterable[Mapping[str, object]], *, without: Container[str] = (), units: Mapping[str, str] | None = None
-) -> tuple[Table, ...]:
-    """Return the tables of evidence. Items with a common name share a table; others, such as a sum, have their own.
-
-    `without` are names to leave out, because the page shows them elsewhere. `units` are the units of names that do not
-    contain theirs.
-    """
-    groups: list[tuple[dict[str, None], dict[int, Mapping[str, object]]]] = []
-    for number, full in enumerate(items):
-        item = {name: value for name, value in full.items() if value not in (None, "") and name not in without}
-        if not item:
-            continue
-        for names, members in groups:
-            if names.keys() & item.keys():
-                names.update(dict.fromkeys(item))
-                members[number] = item
-                break
-        else:
-            groups.append((dict.fromkeys(item), {number: item}))
-    return tuple(_table(tuple(names), members, units or {}) for names, members in groups)
+def tables(stored: Iterable[StoredTable], *, without: Container[str] = ()) -> tuple[Table, ...]:
+    """Return the tables of a check. `without` are columns to leave out, because the page shows them elsewhere."""
+    shown, first = [], 0
+    for each in stored:
+        if made := _table(each, without, first):
+            shown.append(made)
+        first += len(each["rows"])
+    return tuple(shown)
 
 
-def _table(names: Sequence[str], items: Mapping[int, Mapping[str, object]], units: Mapping[str, str]) -> Table:
+def _table(stored: StoredTable, without: Container[str], first: int) -> Table | None:
     columns, sizes = [], []
-    for name in names:
-        known = column(name)
-        if unit := units.get(name):
-            known = replace(known, unit=unit)
-        values = [item.get(name) for item in items.values()]
-        columns.append(_written(known, values))
-        if known.unit == BYTES:
+    for number, each in enumerate(stored["columns"]):
+        if each["name"] in without:
+            continue
+        values = [row[number] for row in stored["rows"]]
+        unit = each.get("unit", "")
+        columns.append(_written(each["label"], each["format"], unit, values))
+        if unit == BYTES:
             sizes.append(sum(value for value in values if isinstance(value, NUMBER)))
+    if not columns:
+        return None
     same = [(head, cells) for head, cells in columns if _is_same(head, cells)]
     if len(same) == len(columns):
         same = []
-    told = [column for column in columns if column not in same]
+    different = [column for column in columns if column not in same]
     return Table(
-        heads=tuple(head for head, _ in told),
-        rows=tuple(zip(*(cells for _, cells in told), strict=True)),
+        heads=tuple(head for head, _ in different),
+        rows=tuple(zip(*(cells for _, cells in different), strict=True)),
+        total=stored["total"],
         same=tuple((head, cells[0]) for head, cells in same),
-        numbers=tuple(items),
+        numbers=range(first, first + len(stored["rows"])),
         size=_size(sizes[0]) if len(sizes) == 1 else "",
     )
 
@@ -166,21 +159,15 @@ def _is_same(head: Head, cells: Sequence[Cell]) -> bool:
     return head.kind == "text" and len(cells) > 1 and all(each == cells[0] for each in cells)
 
 
-def _written(known: Column, values: Sequence[object]) -> tuple[Head, list[Cell]]:
+def _written(label: str, format: str, unit: str, values: Sequence[JsonValue]) -> tuple[Head, list[Cell]]:
     """Return head and cells of a column. Its numbers share a unit, in the head unless there is only one number."""
-    if known.kind == "number":
-        if any(isinstance(value, NO_NUMBER) for value in values):
-            return Head(known.label, "text"), [cell(value) for value in values]
+    if format == "number":
         numbers = [value for value in values if isinstance(value, NUMBER)]
-        unit, per_unit = _scale(known.unit, numbers)
+        unit, per_unit = _scale(unit, numbers)
         suffix = f" {unit}" if unit and len(values) == 1 else ""
-        written = [EMPTY if value is None else Cell(_number(value, per_unit) + suffix) for value in values]  # type: ignore[arg-type]  # numbers
-        return Head(f"{known.label} ({unit})" if unit and not suffix else known.label, "number"), written
-    kind = known.kind
-    # Not every value of such a name is an address: "900 by 900" is the size of an image file.
-    if kind == "address" and not any("/" in str(value) or "." in str(value) for value in values):
-        kind = "short"
-    return Head(known.label, kind), [cell(value, kind) for value in values]
+        cells = [Cell(_number(value, per_unit) + suffix) if isinstance(value, NUMBER) else EMPTY for value in values]
+        return Head(f"{label} ({unit})" if unit and not suffix else label, "number"), cells
+    return Head(label, format), [cell(value, format) for value in values]
 
 
 def _scale(unit: str, numbers: Sequence[float]) -> tuple[str, int]:
@@ -198,35 +185,32 @@ def _number(value: float, per_unit: int) -> str:
     return f"{scaled:,.1f}" if scaled < 100 else f"{scaled:,.0f}"
 
 
-def written(name: str, value: object) -> str:
-    """Format a single value with the unit of its name."""
-    _, (only,) = _written(column(name), [value])
+def written(column: Column, value: JsonValue) -> str:
+    """Format a single value with the unit of its column."""
+    _, (only,) = _written(column.label, column.format, column.unit, [value])
     return only.whole
 
 
-def cell(value: object, kind: str = "text") -> Cell:
+def cell(value: JsonValue, format: str = "text") -> Cell:
     """Return the cell of a single value. Text is cut at `MAX_CELL` characters, because a site chooses its length."""
     if value is None:
         return EMPTY
-    if isinstance(value, str):
-        text = value
-    elif isinstance(value, bool):
+    if isinstance(value, bool):
         return Cell("Yes" if value else "No")
-    elif isinstance(value, NUMBER):
+    if isinstance(value, NUMBER):
         return Cell(f"{value:,}")
-    elif isinstance(value, Contrast):
-        return Cell(value.text, colours=value.colours)
-    else:
-        text = str(value)
+    text = value
     if len(text) > MAX_CELL:
         return Cell(f"{text[:MAX_CELL]}… ({len(text):,} characters; the JSON export has them all)")
-    match kind:
+    match format:
         case "code":
             return Cell(text, is_code=True)
         case "address":
             return address(text)
         case "moment":
             return Cell(moment(text))
+        case "colour":
+            return Cell(text, is_colour=COLOUR.fullmatch(text) is not None)
     return Cell(text)
 
 

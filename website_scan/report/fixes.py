@@ -1,0 +1,29 @@
+"""Parts of a fix for pages: words, code within words, and snippets with a copy button each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from website_scan.document import StoredFix
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part of a fix. `label` is the server or language of a snippet."""
+
+    kind: Literal["text", "code", "snippet"]
+    text: str
+    label: str = ""
+
+
+def parts(fix: StoredFix) -> tuple[Part, ...]:
+    """Return the parts of a fix, in order. Every second piece between backticks is code."""
+    pieces = enumerate(fix["text"].split("`"))
+    words = [Part("code" if number % 2 else "text", text) for number, text in pieces if text]
+    return (*words, *(Part("snippet", each["code"], each["label"]) for each in fix["snippets"]))
+
+
+def codes_of(fix: StoredFix) -> tuple[str, ...]:
+    """Return the code that a fix has to copy."""
+    return tuple(each["code"] for each in fix["snippets"])
