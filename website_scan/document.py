@@ -210,6 +210,7 @@ class ExportedSkippedCheck(TypedDict):
 
     name: str
     reason: str
+    code: Annotated[str, "Stable name of the reason, such as `out-of-time`."]
     id: str
 
 

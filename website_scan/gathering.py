@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 # The share of the time for probes. The rest is for the checks, so that a slow probe does not cost the other checks.
 COLLECTING_SHARE = 0.85
-NOT_ASKED = Missing("Nothing of what was to be judged needs it.")
+NOT_ASKED = Missing("Nothing of what was to be judged needs it.", "not-needed")
 
 _Running = dict[concurrent.futures.Future[object], type]
 
@@ -166,7 +166,7 @@ class Gathering:
     def _give_up(self, running: _Running) -> None:
         self.network.close()
         for provides in self._probes:
-            self.evidence.setdefault(provides, Missing(OUT_OF_TIME))
+            self.evidence.setdefault(provides, OUT_OF_TIME)
         if any(self._probes[provides].essential for provides in running.values()):
             limit = f"{self.budget.time_limit_s * COLLECTING_SHARE:.3g}"
             error = ScanError("TIMEOUT", f"The page was not loaded within {limit} seconds.")
@@ -185,10 +185,10 @@ def _outcome(probe: Probe, future: concurrent.futures.Future[object]) -> object:
     except Refusal as refusal:
         if probe.essential:
             return ScanError(refusal.code, str(refusal))
-        return Missing(str(refusal))
+        return Missing.refused(refusal)
     except Exception:
         logger.exception("probe %s failed", probe.name)
         if probe.essential:
-            return ScanError("INTERNAL_ERROR", INTERNAL)
-        return Missing(INTERNAL)
+            return ScanError("INTERNAL_ERROR", INTERNAL.reason)
+        return INTERNAL
     return ScanError("TIMEOUT", value.reason) if isinstance(value, Missing) and probe.essential else value

@@ -26,7 +26,6 @@ from website_scan.page.server import server_of
 from website_scan.plan import COMPUTING_S, INTERNAL, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments, is_of_origin
 from website_scan.repeats import told_once
 from website_scan.result import (
-    NOT_JUDGED,
     AppliedCap,
     CategoryResult,
     CheckResult,
@@ -46,9 +45,13 @@ logger = logging.getLogger(__name__)
 
 NOT_HTML = NotApplicable("The page is not HTML.")
 ERROR_PAGE = NotApplicable("The page answers with an error, so its content is not indexed.")
-NO_CONTENT = "The page shows no content."
-NO_CONTENT_YET = "The page shows no content until its scripts have run, and no browser ran them."
-BUSY = "Our server was too busy to check this in time. The site is not at fault."
+NO_CONTENT = Missing("The page shows no content.", "no-content")
+NO_CONTENT_YET = Missing(
+    "The page shows no content until its scripts have run, and no browser ran them.", "no-content-yet"
+)
+BUSY = Missing("Our server was too busy to check this in time. The site is not at fault.", "busy")
+# The end of the notice of a report on a page whose content nobody saw.
+NOT_JUDGED = "What depends on its content was not judged."
 
 
 class Judgement:
@@ -90,7 +93,7 @@ class Judgement:
             if isinstance(outcome, CheckResult):
                 self.results.append((each, outcome))
             elif outcome is not None:
-                self.skipped.append(SkippedCheck(each.id, each.name, plain(outcome.reason)))
+                self.skipped.append(SkippedCheck(each.id, each.name, plain(outcome.reason), outcome.code))
         if self.results:
             self._tell_once()
             return None
@@ -105,19 +108,19 @@ class Judgement:
 
     def _judge_one(self, each: Check) -> CheckResult | Missing | None:
         if self._remaining_s() <= 0:
-            return Missing(OUT_OF_TIME)
+            return OUT_OF_TIME
         limit_s = self._remaining_s() / 2
         began_s = time.thread_time()
         try:
             finding = limited(lambda: self._finding(each), limit_s, COMPUTING_S)
         except OutOfTime:
             # The thread's processor time shows whether the page is too complex or this machine too busy.
-            return Missing(TOO_SLOW if time.thread_time() - began_s > min(COMPUTING_S, limit_s / 2) else BUSY)
+            return TOO_SLOW if time.thread_time() - began_s > min(COMPUTING_S, limit_s / 2) else BUSY
         except Refusal as refusal:  # the evidence names the reason why the check can't run
-            return Missing(str(refusal))
+            return Missing.refused(refusal)
         except Exception:
             logger.exception("check %s failed on %s", each.id, self.target.url)
-            return Missing(INTERNAL)
+            return INTERNAL
         if isinstance(finding, Missing):
             return finding
         return None if isinstance(finding, NotApplicable) else check_result(each, finding, self._server)
@@ -129,15 +132,16 @@ class Judgement:
             return NOT_HTML
         if isinstance(page, Page) and not each.error_pages and page.response.status >= 400:
             return ERROR_PAGE
-        if self._is_stand_in and not each.error_pages and not each.content:
-            return Missing(self._unseen)
+        unseen = self._unseen
+        if unseen and self._is_stand_in and not each.error_pages and not each.content:
+            return unseen
         finding = self._unfiltered(each)
-        if not (each.content and self._unseen) or isinstance(finding, Missing):
+        if not (each.content and unseen) or isinstance(finding, Missing):
             return finding
         if isinstance(finding, Fault) and not self._may_be_of_what_is_missing(each):
             return finding
         # Content that nobody saw may have faults; that must not count as a pass.
-        return Missing(self._unseen)
+        return unseen
 
     def _unfiltered(self, each: Check) -> Finding | Missing:
         """Return the finding of the scan type's second judge, else of the check itself; `Missing` without evidence."""
@@ -153,7 +157,7 @@ class Judgement:
 
     def _may_be_of_what_is_missing(self, each: Check) -> bool:
         """Return True if a fault is only that there is no content, which scripts may add, or figures without it."""
-        return each.measured or (each.absence and self._unseen != NO_CONTENT)
+        return each.measured or (each.absence and self._unseen is not NO_CONTENT)
 
     @property
     def _server(self) -> Server | None:
@@ -177,17 +181,17 @@ class Judgement:
         return self._seen is None
 
     @property
-    def _unseen(self) -> str:
-        """Return why the page's content could not be seen; empty if the browser showed it, or else the markup does."""
+    def _unseen(self) -> Missing | None:
+        """Return why the page's content could not be seen; None if the browser showed it, or else the markup does."""
         shown = self.evidence.get(ShownContent)
         if isinstance(shown, ShownContent) and shown.unshown:
-            return shown.reason
+            return Missing(shown.reason, f"page-{shown.unshown}")
         served = self.evidence.get(ServedContent)
         if not isinstance(served, ServedContent) or not served.is_blank:
-            return ""
+            return None
         seen = self._seen
         if seen is not None and (seen.axe if self.type is ScanType.ACCESSIBILITY else seen.layout) is not None:
-            return ""
+            return None
         return NO_CONTENT_YET if served.has_scripts else NO_CONTENT
 
     @property
@@ -282,7 +286,7 @@ class Judgement:
             kind = f" but {excerpt(page.media_type, 60)}" if page.media_type else ""
             return f"The page is not HTML{kind}, so the checks of HTML do not apply."
         failed = f"{self._browser_failure} The page was judged by its markup alone." if self._browser_failure else ""
-        unseen = f"{self._unseen} {NOT_JUDGED}" if self._unseen else ""
+        unseen = f"{self._unseen.reason} {NOT_JUDGED}" if self._unseen else ""
         return f"{failed} {unseen}".strip()
 
     def _facts(self, duration_s: float) -> Facts:
@@ -300,6 +304,8 @@ class Judgement:
                 facts["server"] = str(server)
         if notice := self._notice:
             facts["notice"] = notice
+        if self._unseen:
+            facts["unseen"] = self._unseen.code
         if self._shared_since is not None:
             facts["site_evidence_at"] = timestamp(self._shared_since)
         facts |= {"checks_planned": len(self.plan.checks), "checks_known": len(checks_of(self.type))}

@@ -10,6 +10,7 @@ from functools import cache
 
 from website_scan.browser.visit import Browser
 from website_scan.catalogue import CatalogueError, Check, Need, Probe, checks, probes
+from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.targets import Target
@@ -22,9 +23,18 @@ GIVEN: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes})
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Stands for evidence that could not be obtained; `reason` says why, in words for the report."""
+    """Stands for evidence that could not be obtained.
+
+    `reason` says why, in words for the report; `code` is the stable name of the reason.
+    """
 
     reason: str
+    code: str
+
+    @classmethod
+    def refused(cls, refusal: Refusal) -> Missing:
+        """Return what stands for evidence that a refusal prevented."""
+        return cls(str(refusal), refusal.code.lower().replace("_", "-"))
 
 
 # Seconds of processor time for one check, or for one probe that does not use the network. A page can be built to need
@@ -33,12 +43,12 @@ COMPUTING_S = 2.0
 # Seconds of processor time for a probe that uses the network: sending hundreds of requests takes seconds.
 ASKING_S = 6.0
 
-OUT_OF_TIME = "The scan's time was used up before this could be looked at."
-INTERNAL = "This part of the scanner failed; the fault is ours, not the site's."
-TOO_SLOW = "The page is so large or intricate that this took too long to look at."
+OUT_OF_TIME = Missing("The scan's time was used up before this could be looked at.", "out-of-time")
+INTERNAL = Missing("This part of the scanner failed; the fault is ours, not the site's.", "internal-error")
+TOO_SLOW = Missing("The page is so large or intricate that this took too long to look at.", "too-slow")
 
 # For evidence that was not planned: only a browser could have provided it.
-NOTHING = Missing("There is no browser.")
+NOTHING = Missing("There is no browser.", "no-browser")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,4 +168,4 @@ def bring(probe: Probe, values: Mapping[str, object], seconds: float) -> object:
     try:
         return limited(lambda: probe.function(**values), seconds, cpu_s)
     except OutOfTime:
-        return Missing(TOO_SLOW if time.thread_time() - began_s >= cpu_s else OUT_OF_TIME)
+        return TOO_SLOW if time.thread_time() - began_s >= cpu_s else OUT_OF_TIME

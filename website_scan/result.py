@@ -13,9 +13,6 @@ from website_scan.places import NO_ROWS, Rows
 from website_scan.stored_data import Facts, PicturePlaces, SiteFacts, StoredBasis, StoredExhibits
 from website_scan.values import StoredValue
 
-# The end of the notice of a report on a page whose content nobody saw.
-NOT_JUDGED = "What depends on its content was not judged."
-
 CheckStatus = Literal["pass", "warn", "fail"]
 Outcome = Literal["completed", "partial", "failed"]
 
@@ -93,11 +90,12 @@ class RepeatedCheck:
 
 @dataclass(frozen=True, slots=True)
 class SkippedCheck:
-    """A planned check that could not run, and why."""
+    """A planned check that could not run, and why: in words, and as the stable name of the reason."""
 
     id: str
     name: str
     reason: str
+    code: str
 
 
 @dataclass(frozen=True, slots=True)

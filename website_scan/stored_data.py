@@ -16,6 +16,7 @@ class Facts(TypedDict, total=False):
     document_bytes: int
     server: str
     notice: str
+    unseen: str  # why nobody saw the content of the page: the `code` of a `website_scan.plan.Missing`
     site_evidence_at: str
     checks_planned: int
     checks_known: int

@@ -65,7 +65,10 @@ def export_document(
         "summary": _summary(result),
         "report_id": report_id,
         "status": result.status,
-        "skipped_checks": [{"name": each.name, "reason": each.reason, "id": each.id} for each in result.skipped_checks],
+        "skipped_checks": [
+            {"name": each.name, "reason": each.reason, "code": each.code, "id": each.id}
+            for each in result.skipped_checks
+        ],
         "browser": result.browser,
         "omitted_checks": [{"id": each.id, "name": each.name} for each in result.omitted_checks],
         "repeated_checks": [

@@ -26,7 +26,6 @@ from website_scan.report.references import safe_link
 from website_scan.report.sections.sections import Sections, sections_of
 from website_scan.report.tables import written
 from website_scan.report.waterfall import WaterfallChart, waterfall
-from website_scan.result import NOT_JUDGED
 from website_scan.stored_data import Facts, StoredExhibits, StoredWaterfall
 
 # Labels and formats of the facts that the page lists; others are in sentences of their own.
@@ -259,7 +258,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
         completed_at=datetime.fromisoformat(document["completed_at"]),
         notice=facts.get("notice", ""),
         # What grades mean is said of content that was judged.
-        meaning="" if NOT_JUDGED in facts.get("notice", "") else grade_meaning(scan_type, document["grade"] or ""),
+        meaning="" if "unseen" in facts else grade_meaning(scan_type, document["grade"] or ""),
         held=muting.held(document, muted),
         note=NOTES.get(scan_type, ""),
         categories=categories,
