@@ -33,6 +33,9 @@ test: $(DEV) ## Run the fast tests and tell what that leaves out (ARGS="-k words
 coverage: $(DEV) ## Run the fast tests, print the lines and branches that they miss, and fail below the limit in pyproject.toml
 	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadgroup -m fast -k "not processor_time" --cov --cov-report=term:skip-covered $(ARGS)
 
+examples: $(DEV) ## Write the example of each outcome of the checks, from their tests
+	@$(BIN)/python -m pytest --write-examples tests/website_scan/*/checks tests/website_scan/accessibility
+
 mutants: $(DEV) ## Change a module in many small ways, and print the changes that its tests miss (MODULE=website_scan/scoring.py)
 	@$(BIN)/python -m tests.mutants $(MODULE) $(ARGS)
 

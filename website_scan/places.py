@@ -20,8 +20,8 @@ from website_scan.generated_names import without_generated
 from website_scan.messages import excerpt, plain
 from website_scan.written_urls import WrittenUrl
 
-# `code` is for copying, `mono` for exact reading, `address` is a URL or a path, `short` is one or two words, `colour` is
-# written as #rrggbb.
+# `code` is for copying, `mono` for exact reading, `address` is a URL or a path, `short` is one or two words, `colour`
+# is #rrggbb.
 Format = Literal["text", "short", "mono", "code", "address", "number", "moment", "colour"]
 Unit = Literal["", "bytes", "ms", "s", "px", "%"]
 BYTES: Unit = "bytes"  # shown in B, kB or MB, depending on the column's largest number

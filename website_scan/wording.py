@@ -21,9 +21,14 @@ ENDED = re.compile(r"([.!?…])”\.(?= |$)")
 
 def message(check: CheckResult) -> str:
     """Return what was seen, with the first places that the summary does not name, and why it matters."""
+    return seen(without_reason(check), check.includes, check.why)
+
+
+def without_reason(check: CheckResult) -> str:
+    """Return what was seen, with the first places that the summary does not name."""
     labels = list(dict.fromkeys(place.label for place in check.places.kept))
     unnamed = [label for label in labels if label and label not in check.summary]
-    return seen(_listed(check.summary, unnamed) if unnamed else check.summary, check.includes, check.why)
+    return _listed(check.summary, unnamed) if unnamed else ENDED.sub(r"\1”", check.summary)
 
 
 def without_places(check: ExportedCheck) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -50,6 +52,8 @@ class Options:
     documents: tuple[Document, ...] = (Document(),)
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
+    fail_on_outcome: frozenset[str] = frozenset()
+    accept: frozenset[str] = frozenset()
     baseline: Path | None = None
     write_baseline: Path | None = None
     server: str | None = None
@@ -94,6 +98,8 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
         documents=_documents(given.documents),
         under=chosen.get("fail_under", {}),
         fail_on=Severity(chosen["fail_on"]) if "fail_on" in chosen else None,
+        fail_on_outcome=known_outcomes(chosen.get("fail_on_outcome", ())),
+        accept=known_outcomes(chosen.get("accept", ())),
         baseline=chosen.get("baseline"),
         write_baseline=chosen.get("write_baseline"),
         server=chosen.get("server"),
@@ -107,6 +113,20 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
         is_quiet=given.quiet,
         may_color=not (given.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"),
     )
+
+
+def known_outcomes(names: Iterable[str]) -> frozenset[str]:
+    """Return names of outcomes such as `hsts.short`. Raises WrongUsage for one that no check has."""
+    chosen = frozenset(names)
+    if chosen:
+        written = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
+        known = {check["id"]: [each["name"] for each in check["outcomes"]] for check in written}
+        for name in sorted(chosen):
+            check, _, outcome = name.partition(".")
+            if outcome not in known.get(check, ()):
+                has = f"{check} has {', '.join(known[check])}" if check in known else f"there is no check {check}"
+                raise WrongUsage(f"{name} is not an outcome: {has}.")
+    return chosen
 
 
 def _pages(chosen: Mapping[str, Any], *, is_served: bool) -> tuple[str, ...]:
@@ -232,6 +252,8 @@ def _add_gate(group: argparse._ArgumentGroup) -> None:
     severities = [str(each) for each in Severity]
     add("--fail-under", type=_fail_under, metavar="N", help="lowest score: 80, or security=90,seo=70")
     add("--fail-on", choices=severities, metavar="SEVERITY", help=f"{', '.join(severities)}: this or worse fails")
+    add("--fail-on-outcome", action="append", metavar="CHECK.OUTCOME", help="fails at any severity: hsts.short")
+    add("--accept", action="append", metavar="CHECK.OUTCOME", help="passes at any severity: hsts.short")
     add("--baseline", type=Path, metavar="FILE", help="accepted findings: only new ones fail")
     add("--write-baseline", type=Path, metavar="FILE", help="accept all current findings")
 

@@ -131,6 +131,8 @@ KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
     "types": ("type", _types),
     "fail-under": ("fail_under", fail_under),
     "fail-on": ("fail_on", _one_of(*Severity)),
+    "fail-on-outcome": ("fail_on_outcome", _texts),
+    "accept": ("accept", _texts),
     "baseline": ("baseline", _path),
     "serve": ("serve", _path),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from website_scan.document import ExportDocument, ExportedCategory, ExportedCheck, ExportedError, ExportedFinding
@@ -17,6 +17,7 @@ from website_scan.score_basis import score_without
 from website_scan.stored_data import Facts, StoredBasis, StoredExhibits, StoredWaterfall
 
 IN_BASELINE = "in the baseline"
+ACCEPTED = "accepted by name"
 NOT_COMPARED = "not compared, as the baseline was written without a browser"
 SEVERITIES = [str(each) for each in Severity]
 CHECKS_TOLD = 3  # the number of failed checks that a complaint lists
@@ -103,6 +104,10 @@ class Judged:
         found = score_without(self.scoring, accepted) if self.scoring else None
         return replace(self, accepted=accepted, accepted_score=found[0] if found else self.accepted_score)
 
+    def accepting_outcomes(self, names: Collection[str]) -> Judged:
+        """Return the report with the findings of these outcomes, such as `hsts.short`, accepted."""
+        return self.accepting({check["id"]: ACCEPTED for _, check in self.findings() if outcome_of(check) in names})
+
     def without(self, reason: str) -> Judged:
         """Return the report without the checks that are accepted for this reason."""
         categories: list[ExportedCategory] = [
@@ -121,11 +126,13 @@ class Gate:
     """Quality gate for reports.
 
     `under` has the lowest scores that pass by type, "" for all types; `fail_on` is the least severity of a failed check
-    that fails the gate. Warnings never fail it, because they are improvements, or not certain.
+    that fails the gate. Warnings fail it only by name, because they are improvements, or not certain: `outcomes` are
+    those that fail it whatever their severity, such as `hsts.short`.
     """
 
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
+    outcomes: frozenset[str] = frozenset()
 
     def lowest(self, scan_type: str) -> int | None:
         """Return the lowest score of a type that passes, None if any does."""
@@ -138,10 +145,12 @@ class Gate:
 
     def failing(self, judged: Judged) -> Sequence[ExportedFinding]:
         """Return the findings for which the report fails the gate, the neediest first."""
-        if self.fail_on is None:
-            return []
-        heavy = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1]
-        return [check for _, check in judged.findings() if level_of(check).gated and check["severity"] in heavy]
+        heavy = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1] if self.fail_on else ()
+        return [
+            check
+            for _, check in judged.findings()
+            if (level_of(check).gated and check["severity"] in heavy) or outcome_of(check) in self.outcomes
+        ]
 
     def complaints(self, judged: Judged) -> Iterator[str]:
         """Yield a sentence for each reason why the report fails the gate."""
@@ -150,11 +159,18 @@ class Gate:
             yield f"{judged.type} of {judged.url}: {judged.score}{without} is below {self.lowest(judged.type)}."
         failed = [check["title"] for check in self.failing(judged)]
         if failed:
-            count = counted(len(failed), "failed check is", "failed checks are")
-            severe = self.fail_on if self.fail_on == Severity.CRITICAL else f"{self.fail_on} or worse"
-            new = " and new" if IN_BASELINE in judged.accepted.values() else ""
+            count = counted(len(failed), "failure" if self.fail_on else "finding")
+            new = "new " if IN_BASELINE in judged.accepted.values() else ""
+            severe = f" ({self.fail_on}{'' if self.fail_on == Severity.CRITICAL else ' or higher'})" if self.fail_on else ""
             more = f", and {len(failed) - CHECKS_TOLD} more" if len(failed) > CHECKS_TOLD else ""
-            yield f"{judged.type} of {judged.url}: {count} {severe}{new}: {', '.join(failed[:CHECKS_TOLD])}{more}."
+            number, _, noun = count.partition(" ")
+            told = f"{number} {new}{noun}{severe}: {', '.join(failed[:CHECKS_TOLD])}{more}."
+            yield f"{judged.type} of {judged.url}: {told}"
+
+
+def outcome_of(finding: ExportedFinding) -> str:
+    """Return the name of a finding's outcome with that of its check, such as `hsts.short`."""
+    return f"{finding['id']}.{finding['outcome']}"
 
 
 @dataclass(frozen=True, slots=True)

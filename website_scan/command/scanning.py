@@ -28,8 +28,8 @@ def scan_and_judge(options: Options) -> int:
     is_first = options.baseline == options.write_baseline and not (options.baseline and options.baseline.exists())
     accepted = read_baseline(options.baseline) if options.baseline and not is_first else None
     # With a baseline and no other gate, every new failed check fails the gate.
-    is_about_news = accepted is not None and not options.under and options.fail_on is None
-    gate = Gate(options.under, Severity.LOW if is_about_news else options.fail_on)
+    is_about_news = accepted is not None and not options.under and options.fail_on is None and not options.fail_on_outcome
+    gate = Gate(options.under, Severity.LOW if is_about_news else options.fail_on, options.fail_on_outcome)
     if options.write_baseline and accepted is None:
         gate = Gate()  # all findings are accepted
     progress = ProgressLine(is_quiet=options.is_quiet)
@@ -48,7 +48,8 @@ def _outcome(options: Options, gate: Gate, accepted: Baseline | None, progress: 
     try:
         for visit in _scans(options, progress):
             progress.clear()
-            reports = [accepted.accept(each, options.urls) if accepted else each for each in visit]
+            reports = [each.accepting_outcomes(options.accept) for each in visit]
+            reports = [accepted.accept(each, options.urls) if accepted else each for each in reports]
             judged += reports
             output.show(reports)
         early = None
