@@ -52,7 +52,8 @@ def search(scan_type: ScanType | None, words: str) -> list[tuple[str, str, list[
     wanted = words.lower().split()
     groups: dict[tuple[str, str], list[CheckEntry]] = {}
     for each in entries().values():
-        text = f"{each.id} {each.name} {each.found} {each.category}".lower()
+        titles = " ".join(outcome.outline for outcome in each.outcomes)
+        text = f"{each.id} {each.name} {titles} {each.category}".lower()
         if (scan_type is None or each.type is scan_type) and all(word in text for word in wanted):
             groups.setdefault((each.type.label, each.category), []).append(each)
     return [(label, category, members) for (label, category), members in groups.items()]

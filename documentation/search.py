@@ -105,5 +105,6 @@ def _text(operation: Operation) -> str:
 
 def _of_checks() -> Iterator[Section]:
     for check in entries().values():
-        text = " ".join([check.found, check.why, check.judged, check.category, check.fix])
+        titles = [outcome.outline for outcome in check.outcomes]
+        text = " ".join([*titles, check.why, check.judged, check.category, check.fix])
         yield Section(check.name, f"{check.type.label} check {check.id}", check_page(check.id), text)

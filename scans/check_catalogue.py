@@ -15,8 +15,10 @@ from django.urls import reverse
 
 from website_scan.document import StoredFix
 from website_scan.findings import ScanType
+from website_scan.report.fixes import Part, parts
 from website_scan.report.references import ReferenceLink, page_url, reference
 from website_scan.report.snippets import ServerFix, fixes
+from website_scan.values import outline
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class OutcomeEntry:
     title: str
     severities: tuple[str, ...]
     example: str
+
+    @property
+    def outline(self) -> str:
+        """Return the title with dots in place of its values."""
+        return outline(self.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,10 @@ class CheckEntry:
     @property
     def sources(self) -> list[ReferenceLink]:
         return [reference(each) for each in self.references]
+
+    @property
+    def fix_parts(self) -> tuple[Part, ...]:
+        return parts(self.how_to_fix)
 
     @property
     def fixes(self) -> tuple[ServerFix, ...]:

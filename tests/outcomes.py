@@ -57,7 +57,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if output is not None:
         output["outcomes"] = {name: list(texts) for name, texts in seen.items()}
     elif session.config.getoption("--write-examples"):
-        EXAMPLES.write_text(json.dumps({name: shortest(seen[name]) for name in sorted(seen)}, indent=1) + "\n")
+        EXAMPLES.write_text(json.dumps({name: next(iter(seen[name])) for name in sorted(seen)}, indent=1) + "\n")
     elif is_whole(session.config) and not session.testsfailed and (complaints := complaints_about(seen)):
         for each in complaints:
             print(each)
@@ -72,15 +72,16 @@ def pytest_testnodedown(node: Any) -> None:
 
 def is_whole(config: pytest.Config) -> bool:
     """Return True if all fast tests run."""
-    return (
-        config.getoption("markexpr") in ("fast", "") and not config.getoption("keyword") and config.args == ["tests"]
-    )
+    return config.getoption("markexpr") in ("fast", "") and not config.getoption("keyword") and config.args == ["tests"]
 
 
 def complaints_about(seen: dict[str, dict[str, None]]) -> list[str]:
     """Return a sentence for each outcome without a test, and for each example that is out of date."""
     declared = {
-        f"{check.id}.{name}" for scan_type in ScanType for check in catalogue.checks(scan_type) for name in check.outcomes
+        f"{check.id}.{name}"
+        for scan_type in ScanType
+        for check in catalogue.checks(scan_type)
+        for name in check.outcomes
     }
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     return [
@@ -93,8 +94,3 @@ def complaints_about(seen: dict[str, dict[str, None]]) -> list[str]:
             if len(seen[name]) < MOST and examples[name] not in seen[name]
         ),
     ]
-
-
-def shortest(texts: dict[str, None]) -> str:
-    """Return the text that readers see first: the shortest that is not too short to show places."""
-    return min(texts, key=lambda text: (len(text), text))

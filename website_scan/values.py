@@ -322,6 +322,14 @@ def filled(template: str, values: Mapping[str, Value], text: Callable[[Value], s
     return "".join(texts)
 
 
+def outline(template: str) -> str:
+    """Return the template for readers of documents: with dots in place of its values."""
+    return "".join(
+        piece if isinstance(piece, str) else "…" if piece.forms is None else piece.forms[1]
+        for piece in _pieces(template)
+    )
+
+
 def fields_of(template: str) -> frozenset[str]:
     """Return the names of the values that the template uses."""
     return frozenset(piece.name for piece in _pieces(template) if isinstance(piece, _Field))

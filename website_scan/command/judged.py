@@ -161,7 +161,9 @@ class Gate:
         if failed:
             count = counted(len(failed), "failure" if self.fail_on else "finding")
             new = "new " if IN_BASELINE in judged.accepted.values() else ""
-            severe = f" ({self.fail_on}{'' if self.fail_on == Severity.CRITICAL else ' or higher'})" if self.fail_on else ""
+            severe = (
+                f" ({self.fail_on}{'' if self.fail_on == Severity.CRITICAL else ' or higher'})" if self.fail_on else ""
+            )
             more = f", and {len(failed) - CHECKS_TOLD} more" if len(failed) > CHECKS_TOLD else ""
             number, _, noun = count.partition(" ")
             told = f"{number} {new}{noun}{severe}: {', '.join(failed[:CHECKS_TOLD])}{more}."

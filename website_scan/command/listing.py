@@ -17,6 +17,7 @@ from website_scan.command.terminal import write_out
 from website_scan.findings import ScanType
 from website_scan.plan import needs_browser
 from website_scan.scoring import SEVERITY_WEIGHT
+from website_scan.values import outline
 from website_scan.wording import catalogue_fix
 
 FORMATS = ("markdown", "json")
@@ -104,7 +105,9 @@ def _markdown() -> Iterator[str]:
             yield "|---|---|---|---|---|---|"
             for check in members:
                 name = f"{check.name} (needs a browser)" if needs_browser(check) else check.name
-                outcomes = "<br>".join(f"`{each}`: {_as_text(check.outcome(each).title)}" for each in check.outcomes)
+                outcomes = "<br>".join(
+                    f"`{each}`: {_as_text(outline(check.outcome(each).title))}" for each in check.outcomes
+                )
                 fix, sources = catalogue_fix(check.own_fix), "; ".join(check.references)
                 cells = (_as_text(name), outcomes, check.severity, _as_text(fix), _as_text(sources))
                 yield f"| `{check.id}` | {' | '.join(cells)} |"

@@ -105,10 +105,10 @@ class Tools:
         check = known[id]
         parts = {
             "": f"{check.type}, {check.category.name}, {check.severity}{', needs a browser' * needs_browser(check)}",
-            "Finds: ": check.found,
+            "Finds: ": "; ".join(outline(check.outcome(name).title) for name in check.outcomes),
             "Why: ": check.why,
             "When: ": check.judged,
-            "Fix: ": check.fix,
+            "Fix: ": catalogue_fix(check.own_fix),
             "Sources: ": "; ".join(check.references),
         }
         return "\n\n".join([f"# {check.name}", *(f"{title}{text}" for title, text in parts.items() if text)])

@@ -28,7 +28,9 @@ def scan_and_judge(options: Options) -> int:
     is_first = options.baseline == options.write_baseline and not (options.baseline and options.baseline.exists())
     accepted = read_baseline(options.baseline) if options.baseline and not is_first else None
     # With a baseline and no other gate, every new failed check fails the gate.
-    is_about_news = accepted is not None and not options.under and options.fail_on is None and not options.fail_on_outcome
+    is_about_news = (
+        accepted is not None and not options.under and options.fail_on is None and not options.fail_on_outcome
+    )
     gate = Gate(options.under, Severity.LOW if is_about_news else options.fail_on, options.fail_on_outcome)
     if options.write_baseline and accepted is None:
         gate = Gate()  # all findings are accepted

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
+from website_scan.report.evidence.columns import COLUMNS
 
 from tests.jinja_templates import macro
 from website_scan.document import ExportedFinding, ExportedPass
 from website_scan.report.cards import CardContext, card_of
-from website_scan.report.evidence.columns import COLUMNS
 
 EVIL = "<script>alert(1)</script>\"'&{}{0}"
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from website_scan.report.evidence.columns import COLUMNS, Column, column
 
 from tests.furnished import real_result
 from website_scan.findings import ScanType
-from website_scan.report.evidence.columns import COLUMNS, Column, column
 
 ENGINE = Path(__file__).parents[4] / "website_scan"
 # Names that `contrasts` makes from a sentence, and `exhibits` from redirects.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from website_scan.report.evidence.contrasts import Contrast, told
 
 from website_scan.browser.axe import axe_source
-from website_scan.report.evidence.contrasts import Contrast, told
 
 
 def test_text() -> None:

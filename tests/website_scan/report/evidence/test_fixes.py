@@ -8,10 +8,10 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from website_scan.report.evidence.fixes import Part, parts
 
 from website_scan.catalogue import checks
 from website_scan.findings import Fix, ScanType
-from website_scan.report.evidence.fixes import Part, parts
 from website_scan.wording import catalogue_fix
 
 FIXES = {check.id: catalogue_fix(check.fix) for each in ScanType for check in checks(each)}

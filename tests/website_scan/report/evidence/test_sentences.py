@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from website_scan.report.evidence.sentences import headline
 
 URLS = [{"url": "https://a.test/one-file.js", "wire_bytes": 3}, {"url": "https://a.test/two.js", "wire_bytes": 2}]
