@@ -59,8 +59,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     elif session.config.getoption("--write-examples"):
         EXAMPLES.write_text(json.dumps({name: next(iter(seen[name])) for name in sorted(seen)}, indent=1) + "\n")
     elif is_whole(session.config) and not session.testsfailed and (complaints := complaints_about(seen)):
+        reporter = session.config.pluginmanager.getplugin("terminalreporter")
         for each in complaints:
-            print(each)
+            reporter.write_line(each, red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -77,12 +78,8 @@ def is_whole(config: pytest.Config) -> bool:
 
 def complaints_about(seen: dict[str, dict[str, None]]) -> list[str]:
     """Return a sentence for each outcome without a test, and for each example that is out of date."""
-    declared = {
-        f"{check.id}.{name}"
-        for scan_type in ScanType
-        for check in catalogue.checks(scan_type)
-        for name in check.outcomes
-    }
+    checks = [check for scan_type in ScanType for check in catalogue.checks(scan_type)]
+    declared = {f"{check.id}.{name}" for check in checks for name in check.outcomes}
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     return [
         *(f"No test makes a check return {name}." for name in sorted(declared - seen.keys())),

@@ -31,6 +31,8 @@ from website_scan.document import ExportDocument
 from website_scan.findings import ScanType
 from website_scan.plan import needs_browser
 from website_scan.report.diff import diff
+from website_scan.values import outline
+from website_scan.wording import catalogue_fix
 
 try:
     import anyio
