@@ -12,9 +12,10 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.audits.services import add_pages
 from sites.models import Audit, AuditPage
+from tests.results import Named, check_of, elements
 from tests.world import Member, make_result
 from website_scan.findings import CRITICAL, HIGH, ScanType
-from website_scan.result import CheckResult, ScanError, ScanResult
+from website_scan.result import ScanError, ScanResult
 
 TYPES = [str(each) for each in ScanType]
 SITE = "https://bakery.example.com/"
@@ -156,7 +157,7 @@ def _findings(position: int) -> dict[str, Any]:
     """Return a result with a critical failure, and one more fault on every second page, so that they are not on all."""
     result = make_result(Scan(type="seo", url=SITE))
     (category,) = result.categories
-    more = CheckResult(
+    more = check_of(
         f"odd-{position % 4}",
         "Odd thing",
         "Images have no text alternative that says what they show",
@@ -165,11 +166,11 @@ def _findings(position: int) -> dict[str, Any]:
         HIGH,
         "3 images have none, such as /rolls.png.",
         "Give each image an alt attribute with what it shows.",
-        ({"selector": f"#rolls > img.odd-{position % 4}"},),
+        elements(f"#rolls > img.odd-{position % 4}"),
         (),
         3.5,
     )
-    secret = CheckResult(
+    secret = check_of(
         "exposed-git",
         "Secret thing",
         "The Git repository is public",
@@ -178,7 +179,7 @@ def _findings(position: int) -> dict[str, Any]:
         CRITICAL,
         "/.git/config answers with its content.",
         "Deny access to it.",
-        ({"path": "/.git/config"},),
+        [Named("/.git/config")],
     )
     checks = (*category.checks, secret, *([more] if position % 2 else []))
     score = 95 - 7 * (position % 8)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
 
 from django.utils import timezone
 
@@ -15,11 +15,13 @@ from accounts.usage import month_of
 from reports.page.sample import FOLDER, SHOP
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.results import check_of, read_rows
 from tests.world import make_result
 from website_scan import score_basis, scoring
 from website_scan.catalogue import Check, checks
 from website_scan.exhibits.pictures import MAX_CROPS
 from website_scan.findings import ScanType, Severity
+from website_scan.places import BYTES, Column, Element, Place, PlaceUrl, WireBytes
 from website_scan.result import CategoryResult, CheckResult, CheckStatus, Pictures, Waterfall, WaterfallRow
 from website_scan.stored_data import PicturePlaces
 
@@ -41,6 +43,27 @@ WORDS = (
     "news",
 )
 FRAMES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast(Element):
+    """Text with two colours."""
+
+    front: Annotated[str, Column("Text colour", "colour")] = ""
+    back: Annotated[str, Column("Background", "colour")] = ""
+    ratio: Annotated[float, Column("Contrast", "number")] = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class File(Place):
+    """File with four figures."""
+
+    kind: ClassVar[str] = "file"
+
+    url: PlaceUrl
+    wire_bytes: WireBytes
+    wasted_bytes: Annotated[int, Column("Could save", "number", BYTES)]
+    duration_ms: Annotated[int, Column("Duration", "number", "ms")]
 
 
 def finished_long_scan(organization: Organization, seed: int = 17) -> Scan:
@@ -95,17 +118,19 @@ def _categories(samples: Mapping[ScanType, Mapping[str, Any]], seed: int) -> Ite
 
 
 def _sampled(exported: Mapping[str, Any], check: Check) -> CheckResult:
-    return CheckResult(
+    is_good = exported["status"] == "pass"
+    return check_of(
         check.id,
         check.name,
         exported["title"],
         exported["status"],
         exported["severity"],
         check.severity,
-        exported["message"],
-        exported.get("fix"),
-        tuple(exported["evidence"]),
-        tuple(exported["references"]),
+        exported["message"] if is_good else exported["summary"],
+        "" if is_good else exported["how_to_fix"]["text"],
+        references=tuple(exported["references"]),
+        **({} if is_good else {"places": read_rows(exported["places"]), "why": exported["why"]}),
+        details=read_rows(exported["details"]),
     )
 
 
@@ -113,7 +138,7 @@ def _made_up(check: Check, status: CheckStatus, dice: random.Random) -> CheckRes
     is_good = status == "pass"
     rows = 0 if is_good else dice.choice((1, 3, 8, 20))
     shape = dice.choice((_element, _contrast, _file))
-    return CheckResult(
+    return check_of(
         check.id,
         check.name,
         check.name if is_good else check.found,
@@ -121,7 +146,7 @@ def _made_up(check: Check, status: CheckStatus, dice: random.Random) -> CheckRes
         None if is_good else Severity.HIGH if status == "warn" and check.severity == "critical" else check.severity,
         check.severity,
         check.why,
-        None if is_good else check.fix,
+        check.own_fix.text,
         tuple(shape(dice) for _ in range(rows)),
         check.references,
     )
@@ -131,24 +156,20 @@ def _selector(dice: random.Random) -> str:
     return " > ".join(f"div.{dice.choice(WORDS)}-{dice.choice(WORDS)}" for _ in range(dice.randint(2, 5)))
 
 
-def _element(dice: random.Random) -> dict[str, Any]:
+def _element(dice: random.Random) -> Place:
     name = dice.choice(WORDS)
-    return {"selector": _selector(dice), "snippet": f'<a class="{name}" href="/{name}/{dice.randint(1, 9999)}"></a>'}
+    return Element(_selector(dice), f'<a class="{name}" href="/{name}/{dice.randint(1, 9999)}"></a>')
 
 
-def _contrast(dice: random.Random) -> dict[str, Any]:
+def _contrast(dice: random.Random) -> Place:
     front, back = (f"#{dice.randrange(1 << 24):06x}" for _ in range(2))
-    why = (
-        f"Element has insufficient color contrast of {dice.randint(100, 449) / 100} (foreground color: {front}, "
-        f"background color: {back}, font size: 10.5pt (14px), font weight: normal). Expected contrast ratio of 4.5:1"
-    )
-    return {"selector": _selector(dice), "why": why}
+    return Contrast(_selector(dice), front=front, back=back, ratio=dice.randint(100, 449) / 100)
 
 
-def _file(dice: random.Random) -> dict[str, Any]:
+def _file(dice: random.Random) -> Place:
     address = f"https://static.shop.example/{dice.choice(WORDS)}/{dice.choice(WORDS)}.{dice.randrange(1 << 32):08x}.js"
     size = dice.randint(2_000, 900_000)
-    return {"url": address, "wire_bytes": size, "wasted_bytes": size // 2, "duration_ms": dice.randint(5, 2_000)}
+    return File(address, size, size // 2, dice.randint(5, 2_000))
 
 
 def _waterfall(stored: Mapping[str, Any]) -> Waterfall:
@@ -163,9 +184,9 @@ def _waterfall(stored: Mapping[str, Any]) -> Waterfall:
 def _pictures(categories: tuple[CategoryResult, ...]) -> Pictures:
     """Return crops for the first places of each finding that names elements, and a filmstrip."""
     crops = {
-        check.id: {str(n): [20 + n, 90 * (n + at), 200, 40] for n in range(min(MAX_CROPS, len(check.evidence)))}
+        check.id: {str(n): [20 + n, 90 * (n + at), 200, 40] for n in range(min(MAX_CROPS, len(check.places.kept)))}
         for at, check in enumerate(check for each in categories for check in each.checks)
-        if check.status != "pass" and any("selector" in item for item in check.evidence)
+        if check.status != "pass" and any(isinstance(place, Element) for place in check.places.kept)
     }
     frames = [(250 * number, ["First paint"] if number == 1 else [], 5) for number in range(FRAMES)]
     places: PicturePlaces = {"of": "page", "size": [412, 16_000], "crops": crops, "frames": frames}

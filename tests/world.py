@@ -23,13 +23,14 @@ from scans.models import Scan
 from scans.policy import scan_policy
 from scans.visits.claims import claim_scan, finish_scan
 from tests.responses import ClientResponse
+from tests.results import Named, check_of
 from webhooks.delivery.attempts import record
 from webhooks.delivery.claims import claim
 from webhooks.delivery.sending import AttemptResult, send
 from webhooks.models import Delivery, Webhook
 from website_scan.findings import HIGH, LOW, ScanType
 from website_scan.net.resolver import Resolver
-from website_scan.result import CategoryResult, CheckResult, ScanResult, SkippedCheck
+from website_scan.result import CategoryResult, ScanResult, SkippedCheck
 
 
 class Api:
@@ -109,8 +110,8 @@ def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanRe
     """Return a result with one passed, one failed and one warned check; `partial` has one more that could not run."""
     now = datetime.now(UTC)
     checks = (
-        CheckResult("good", "Good thing", "Good thing", "pass", None, HIGH, "All is well."),
-        CheckResult(
+        check_of("good", "Good thing", "Good thing", "pass", None, HIGH, "All is well."),
+        check_of(
             "bad",
             "Bad thing",
             "Bad thing found",
@@ -119,9 +120,9 @@ def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanRe
             HIGH,
             "It is <b>bad</b>.",
             "Mend it.",
-            ({"value": "=1+1"},),
+            [Named("=1+1")],
         ),
-        CheckResult(
+        check_of(
             "meh",
             "Meh thing",
             "Meh thing found",
@@ -135,7 +136,7 @@ def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanRe
             1.5,
         ),
     )
-    skipped = (SkippedCheck("gone", "Gone thing", "The site did not answer in time."),)
+    skipped = (SkippedCheck("gone", "Gone thing", "The site did not answer in time.", "timeout"),)
     values: dict[str, Any] = {
         "score": 71,
         "grade": "C",

@@ -14,6 +14,7 @@ from scans.visits.claims import claim_scan, finish_scan
 from tests.e2e.pages import ORIGIN, Rendered, Rendering, Window
 from tests.e2e.seen import SEEN
 from tests.e2e.test_axe_of_pages import ALL_RULES, CONTRAST, LAYOUT, violations
+from tests.results import check_of
 from tests.world import browser_of, make_result, make_scan, member_of, person_of
 from website_scan import score_basis, scoring
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
@@ -38,7 +39,7 @@ def check(id: str, status: CheckStatus, severity: Severity, **columns: Any) -> C
     found = None if status == "pass" else severity
     title = id.replace("-", " ").capitalize()
     fix = None if status == "pass" else f"Fix {id}."
-    return CheckResult(id, title, title, status, found, severity, f"Seen: {id}.", fix, **columns)
+    return check_of(id, title, title, status, found, severity, f"Seen: {id}.", fix, **columns)
 
 
 def categories() -> tuple[CategoryResult, ...]:

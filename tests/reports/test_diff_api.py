@@ -13,6 +13,7 @@ from django.utils import timezone
 from reports.models import Report
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.results import check_of
 from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.findings import HIGH, LOW, Severity
 from website_scan.result import CategoryResult, CheckResult
@@ -27,7 +28,7 @@ def finding(id: str, status: str = "fail", places: Iterable[str] = (), severity:
     name = id.capitalize()
     found = None if status == "pass" else severity
     evidence = tuple({"selector": each} for each in places)
-    return CheckResult(id, name, f"{name} found", status, found, severity, "So it is.", evidence=evidence)  # type: ignore[arg-type]
+    return check_of(id, name, f"{name} found", status, found, severity, "So it is.", evidence=evidence)  # type: ignore[arg-type]
 
 
 def report_of(member: Member, *checks: CheckResult, days: int = 0, score: int = 50, **columns: Any) -> Scan:

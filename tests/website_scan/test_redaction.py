@@ -11,13 +11,14 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.results import check_of
 from website_scan.findings import HIGH, ScanType
 from website_scan.messages import MASK, excerpt
 from website_scan.net.credentials import Credentials, OriginCredentials
+from website_scan.places import Element
 from website_scan.redaction import redacted
 from website_scan.result import (
     CategoryResult,
-    CheckResult,
     ScanError,
     ScanResult,
     SkippedCheck,
@@ -31,11 +32,11 @@ KEY = "Zr4-tok,en&<9>Qx7vB2mN"
 
 
 def result(text: str, **columns: Any) -> ScanResult:
-    check = CheckResult("id", "Name", "Title", "fail", HIGH, HIGH, text, text, ({"item": text, "count": 1, text: "x"},))
+    check = check_of("id", "Name", "Title", "fail", HIGH, HIGH, text, text, [Element(text, text)])
     return replace(
         ScanResult(ScanType.SEO, URL, "partial", NOW, NOW, "v"),
         categories=(CategoryResult("c", "C", 1, (check,), 50),),
-        skipped_checks=(SkippedCheck("s", "S", text),),
+        skipped_checks=(SkippedCheck("s", "S", text, "code"),),
         error=ScanError("CODE", text),
         facts={"final_url": text, "status": 200},
         waterfall=Waterfall((WaterfallRow(text, "image", 0, 1, 2, 3, 200, False, False, False),), (), 2, 0),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.results import check_of, elements
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY, head, target
 from website_scan.catalogue import catalogue_version, checks
@@ -150,9 +151,8 @@ def assert_rises(scores: list[int]) -> None:
 
 def result(id: str, status: CheckStatus = "warn", *places: str, declared: Severity = MEDIUM) -> CheckResult:
     found = None if status == "pass" else declared
-    evidence = tuple({"selector": place} for place in places)
-    return CheckResult(
-        id, f"{id} is right", f"{id} is wrong", status, found, declared, "Seen.", f"Mend {id}.", evidence
+    return check_of(
+        id, f"{id} is right", f"{id} is wrong", status, found, declared, "Seen.", f"Mend {id}.", elements(*places)
     )
 
 
@@ -164,7 +164,7 @@ def test_a_check_that_passes_or_needs_a_review_silences_no_other() -> None:
     region = result("region")
     assert kept(ACCESSIBILITY, region, result("landmark-one-main")) == ["landmark-one-main"]
     assert kept(ACCESSIBILITY, region, result("landmark-one-main", "pass")) == ["region", "landmark-one-main"]
-    review = replace(result("landmark-one-main"), weighs=False)
+    review = replace(result("landmark-one-main"), needs_review=True)
     assert kept(ACCESSIBILITY, region, review) == ["region", "landmark-one-main"]
     assert kept(ACCESSIBILITY, region) == ["region"]
 
@@ -204,7 +204,7 @@ def test_a_check_that_is_silent_itself_leads_to_the_one_that_tells() -> None:
 
 
 def test_what_needs_a_review_tells_nothing_for_another_type() -> None:
-    review = replace(result("target-size"), weighs=False)
+    review = replace(result("target-size"), needs_review=True)
     assert told_elsewhere({SEO: told([result("tap-targets")], []), ACCESSIBILITY: told([review], [])}) == {}
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.results import check_of
 from website_scan.catalogue import Check, caps, checks
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from website_scan.result import CategoryResult, CheckResult, CheckStatus
@@ -34,7 +35,7 @@ def result(
     status: CheckStatus, declared: Severity = HIGH, severity: Severity | None = None, id: str = "check"
 ) -> CheckResult:
     found = None if status == "pass" else severity or declared
-    return CheckResult(id, id, id, status, found, declared, "Seen.")
+    return check_of(id, id, id, status, found, declared, "Seen.")
 
 
 def category(*results: CheckResult, weight: int = 10, name: str = "Category") -> CategoryResult:

@@ -55,11 +55,14 @@ def export_document(
     result: ScanResult, *, scan_id: str, report_id: str, created_at: datetime, completed_at: datetime
 ) -> ExportDocument:
     """Return the JSON export: the report with all that is stored beside it."""
-    url = split_url(result.url)
     return {
         **_head(result, scan_id, created_at, completed_at),  # type: ignore[typeddict-item]  # it has no `error`
         "categories": [
-            {"name": each.name, "score": each.score, "checks": [_exported_check(check, url) for check in each.checks]}
+            {
+                "name": each.name,
+                "score": each.score,
+                "checks": [exported_check(check, result.url) for check in each.checks],
+            }
             for each in _by_need(result.categories)
         ],
         "summary": _summary(result),
@@ -145,7 +148,9 @@ def _check(check: CheckResult) -> ReportedCheck:
     }
 
 
-def _exported_check(check: CheckResult, url: WrittenUrl) -> ExportedCheck:
+def exported_check(check: CheckResult, url: str) -> ExportedCheck:
+    """Return a check of the export of a report on the page `url`."""
+    own = split_url(url)
     added: AddedByExport = {
         "id": check.id,
         "title": check.title,
@@ -170,7 +175,7 @@ def _exported_check(check: CheckResult, url: WrittenUrl) -> ExportedCheck:
         **added,
         "outcome": check.outcome,
         "summary": check.summary,
-        "places": [_places(check, kind, rows, url) for kind, rows in check.places.by_kind.items()],
+        "places": [_places(check, kind, rows, own) for kind, rows in check.places.by_kind.items()],
         "includes": list(check.includes),
         "needs_review": check.needs_review,
         "how_to_fix": stored_fix(check.how_to_fix),

@@ -10,6 +10,7 @@ from accounts.authentication import Caller, member_caller
 from accounts.models import Membership
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.results import check_of
 from tests.world import Member, make_result, make_scan
 from website_scan.catalogue import caps
 from website_scan.document import ExportedFinding
@@ -65,7 +66,7 @@ def caller_with_key(member: Member) -> Caller:
 
 
 CHECKS = (
-    CheckResult(
+    check_of(
         "exposed-git",
         "No Git repository is public",
         "Git repository is public",
@@ -75,7 +76,7 @@ CHECKS = (
         "There.",
         "Remove it.",
     ),
-    CheckResult(
+    check_of(
         "cookie-secure",
         "Cookies are Secure",
         "Cookies without Secure",
@@ -86,8 +87,8 @@ CHECKS = (
         "Set Secure.",
         ({"cookie": "session", "host": "example.com"}, {"cookie": "lang", "host": "example.com"}),
     ),
-    CheckResult("hsts", "HSTS is on", "HSTS is off", "warn", MEDIUM, MEDIUM, "No HSTS.", "Send it."),
-    CheckResult("csp-present", "There is a policy", "There is a policy", "pass", None, HIGH, "All is well."),
+    check_of("hsts", "HSTS is on", "HSTS is off", "warn", MEDIUM, MEDIUM, "No HSTS.", "Send it."),
+    check_of("csp-present", "There is a policy", "There is a policy", "pass", None, HIGH, "All is well."),
 )
 
 

@@ -9,6 +9,7 @@ import pytest
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.responses import ClientResponse
+from tests.results import check_of
 from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.catalogue import checks
 from website_scan.document import ExportedFinding
@@ -149,9 +150,9 @@ def test_categories_with_nothing_to_do_stand_in_one_row(home: Member) -> None:
         return CategoryResult(name.lower(), name, 10, checks, 100)
 
     def passed(id: str) -> CheckResult:
-        return CheckResult(id, id, id, "pass", None, HIGH, "All is well.")
+        return check_of(id, id, id, "pass", None, HIGH, "All is well.")
 
-    warned = CheckResult("hint", "Hint", "Hint", "warn", LOW, LOW, "Look at it.", "Look.", weighs=False)
+    warned = check_of("hint", "Hint", "Hint", "warn", LOW, LOW, "Look at it.", "Look.", weighs=False)
     scan = make_scan(home)
     result = make_result(scan)
     categories = (

@@ -9,6 +9,7 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.responses import ClientResponse
+from tests.results import check_of
 from tests.world import Member, make_result, make_scan
 from website_scan import score_basis, scoring
 from website_scan.findings import CRITICAL, HIGH, LOW, Severity
@@ -23,7 +24,7 @@ CAPS = (
 
 def check(id: str, status: CheckStatus, severity: Severity) -> CheckResult:
     found = None if status == "pass" else severity
-    return CheckResult(id, id.capitalize(), f"{id.capitalize()} found", status, found, severity, "Seen.", "Mend it.")
+    return check_of(id, id.capitalize(), f"{id.capitalize()} found", status, found, severity, "Seen.", "Mend it.")
 
 
 def held_scan(home: Member, *checks: CheckResult) -> Scan:

@@ -13,6 +13,7 @@ from reports.models import Report
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person
+from tests.results import check_of
 from tests.world import Member, make_result, make_scan
 from website_scan.browser.evidence import Box, BrowserLoad, Frame, Load, PagePicture
 from website_scan.document import ExportedFinding
@@ -41,7 +42,7 @@ CHECK = finding_at({"selector": "#<b>"}, {"selector": "img"}, {"selector": "i"})
 
 def check_result(selectors: list[str], id: str = "image-alt") -> CheckResult:
     evidence = tuple({"selector": each} for each in selectors)
-    return CheckResult(id, "Name", "Title", "fail", HIGH, HIGH, "Message", evidence=evidence)
+    return check_of(id, "Name", "Title", "fail", HIGH, HIGH, "Message", evidence=evidence)
 
 
 def load(boxes: dict[str, Box], *frames: Frame) -> BrowserLoad:

@@ -18,6 +18,7 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.responses import ClientResponse
+from tests.results import check_of
 from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.findings import CRITICAL, HIGH, LOW, EvidenceItem
 from website_scan.report.explanations import GRADES
@@ -27,7 +28,6 @@ from website_scan.result import (
     NOT_JUDGED,
     AppliedCap,
     CategoryResult,
-    CheckResult,
     OmittedCheck,
     Waterfall,
     WaterfallRow,
@@ -42,7 +42,7 @@ def hostile_scan(member: Member) -> Scan:
     """Return a finished scan in which all data that may come from the site is hostile."""
     scan = make_scan(member)
     evidence: tuple[EvidenceItem, ...] = ({"value": EVIL, "link": EVIL_URL, EVIL: True}, {"value": None})
-    check = CheckResult(
+    check = check_of(
         "evil",
         "Evil thing",
         "Evil thing",
@@ -98,7 +98,7 @@ def test_who_leaves_the_organization_sees_nothing_any_more(home: Member) -> None
 def test_on_paper_the_first_page_has_all_critical_findings(home: Member) -> None:
     scan = make_scan(home)
     found = tuple(
-        CheckResult(f"c{number}", f"Check {number}", f"Fault {number}", "fail", CRITICAL, CRITICAL, "Seen.", "Fix.")
+        check_of(f"c{number}", f"Check {number}", f"Fault {number}", "fail", CRITICAL, CRITICAL, "Seen.", "Fix.")
         for number in range(7)
     )
     claim = claim_scan(scan.id)
@@ -344,7 +344,7 @@ def test_without_a_browser_there_is_neither_and_the_page_says_so(home: Member) -
 def test_a_report_of_content_that_nobody_saw_says_so_and_praises_nothing(home: Member) -> None:
     """Regression: under "35 checks could not run", a report said that all checks passed."""
     scan = make_scan(home, type="performance")
-    checks = (CheckResult("good", "Good thing", "Good thing", "pass", None, HIGH, "All is well."),)
+    checks = (check_of("good", "Good thing", "Good thing", "pass", None, HIGH, "All is well."),)
     result = make_result(
         scan,
         "partial",

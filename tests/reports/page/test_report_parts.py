@@ -10,6 +10,7 @@ import pytest
 
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
+from tests.results import check_of, read_rows
 from tests.world import Member, make_result, make_scan
 from website_scan.findings import CRITICAL, HIGH, LOW
 from website_scan.report.report_page import report_page
@@ -49,7 +50,7 @@ def test_accessibility_says_what_automatic_checks_cannot_do(home: Member) -> Non
 
 
 def test_a_category_says_what_it_is_about_where_the_page_says_what_was_checked(home: Member) -> None:
-    checks = category(CheckResult("c", "C", "C", "fail", LOW, LOW, "No.", "Do."), name="Caching")
+    checks = category(check_of("c", "C", "C", "fail", LOW, LOW, "No.", "Do."), name="Caching")
     page = page_of(shown(home, type="performance", categories=checks))
     meaning = "Files that browsers may keep for the next page."
     (told,) = page.xpath(f"//dd[.='{meaning}']")
@@ -59,7 +60,7 @@ def test_a_category_says_what_it_is_about_where_the_page_says_what_was_checked(h
 
 
 def test_the_biggest_wins_lead_to_their_cards(home: Member) -> None:
-    checks = [CheckResult(f"c{n}", f"C{n}", f"Check {n}", "fail", LOW, LOW, "No.", "Do.", points=n) for n in range(8)]
+    checks = [check_of(f"c{n}", f"C{n}", f"Check {n}", "fail", LOW, LOW, "No.", "Do.", points=n) for n in range(8)]
     page = page_of(shown(home, categories=category(*checks)))
     links = page.xpath("//ol[@class='first']/li/a/@href")
     assert links == [f"#check-c{n}" for n in (7, 6, 5, 4, 3)]
@@ -70,11 +71,11 @@ def test_what_holds_the_score_comes_first_though_it_wins_nothing_alone_and_what_
     home: Member,
 ) -> None:
     hints = (
-        CheckResult("low", "Low", "Low", "fail", LOW, LOW, "No.", "Do."),
-        CheckResult("warned", "Warned", "Warned", "warn", HIGH, HIGH, "No.", "Do."),
+        check_of("low", "Low", "Low", "fail", LOW, LOW, "No.", "Do."),
+        check_of("warned", "Warned", "Warned", "warn", HIGH, HIGH, "No.", "Do."),
     )
-    later = CheckResult("later", "Later", "Later", "fail", LOW, LOW, "No.", "Do.", later=2.0)
-    holder = CheckResult("holder", "Holder", "Holder", "fail", HIGH, HIGH, "No.", "Do.", later=1.0, holds=True)
+    later = check_of("later", "Later", "Later", "fail", LOW, LOW, "No.", "Do.", later=2.0)
+    holder = check_of("holder", "Holder", "Holder", "fail", HIGH, HIGH, "No.", "Do.", later=1.0, holds=True)
     capped = page_of(shown(home, categories=category(*hints, later, holder)))
     assert capped.xpath("//ol[@class='first']/li/a/@href") == ["#check-holder", "#check-later"]
     free = shown(home, categories=category(*hints))
@@ -82,7 +83,7 @@ def test_what_holds_the_score_comes_first_though_it_wins_nothing_alone_and_what_
 
 
 def test_the_figures_of_a_load_stand_at_the_top(home: Member) -> None:
-    lcp = CheckResult(
+    lcp = check_of(
         "lcp",
         "Largest contentful paint",
         "Largest contentful paint",
@@ -91,7 +92,16 @@ def test_the_figures_of_a_load_stand_at_the_top(home: Member) -> None:
         HIGH,
         "Slow.",
         "Do.",
-        ({"median": 4.25},),
+        details=read_rows(
+            [
+                {
+                    "kind": "figures",
+                    "columns": [{"name": "median", "label": "Median", "format": "number"}],
+                    "rows": [[4.25]],
+                    "total": 1,
+                }
+            ]
+        ),
     )
     page = page_of(shown(home, type="performance", categories=category(lcp)))
     (figure,) = page.xpath("//ul[@class='metrics']/li")
@@ -122,7 +132,7 @@ def test_the_page_says_what_was_looked_at(home: Member, scan_type: str, facts: d
 
 
 def test_what_could_not_run_is_told_once_for_each_reason(home: Member) -> None:
-    skipped = [SkippedCheck(f"s{n}", f"Skipped {n}", "Late." if n < 3 else "Lost.") for n in range(1, 4)]
+    skipped = [SkippedCheck(f"s{n}", f"Skipped {n}", "Late." if n < 3 else "Lost.", "late") for n in range(1, 4)]
     response = shown(home, status="partial", skipped_checks=tuple(skipped))
     reasons = [" | ".join(each.xpath("p/text()")) for each in page_of(response).xpath("//ul[@class='skipped']/li")]
     assert reasons == ["Skipped 1, Skipped 2 | Late.", "Skipped 3 | Lost."]
@@ -189,7 +199,7 @@ def test_a_lone_failure_that_hardly_counts_alarms_nobody(
     home: Member, points: float, score: int, statuses: tuple[CheckStatus, ...], told: str
 ) -> None:
     checks = [
-        CheckResult(f"c{n}", "C", "C", status, None if status == "pass" else LOW, LOW, "M.", points=points)
+        check_of(f"c{n}", "C", "C", status, None if status == "pass" else LOW, LOW, "M.", points=points)
         for n, status in enumerate(statuses)
     ]
     (category_of_them,) = category(*checks)
@@ -199,8 +209,8 @@ def test_a_lone_failure_that_hardly_counts_alarms_nobody(
 
 
 def test_what_is_critical_comes_first_whatever_it_weighs(home: Member) -> None:
-    policy = CheckResult("policy", "P", "No policy", "fail", HIGH, HIGH, "M.", points=14.4)
-    leak = CheckResult("leak", "L", "Git repository is public", "fail", CRITICAL, CRITICAL, "M.", points=1.2)
+    policy = check_of("policy", "P", "No policy", "fail", HIGH, HIGH, "M.", points=14.4)
+    leak = check_of("leak", "L", "Git repository is public", "fail", CRITICAL, CRITICAL, "M.", points=1.2)
     page = page_of(shown(home, categories=category(policy, leak), score=40))
     (listed,) = page.xpath("//ol[@class='first']")
     assert [" ".join(item.text_content().split()) for item in listed] == [

@@ -68,7 +68,9 @@ def test_a_partial_audit_says_why_and_so_does_its_failed_page(roomy: Member) -> 
 
 def test_a_partial_audit_names_a_check_that_could_not_run(roomy: Member) -> None:
     audit = created(roomy, {"pages": pages(1), "types": ["seo"]})
-    skipped = (SkippedCheck("soft-404", "Successful answer is no error page", "The site did not answer in time."),)
+    skipped = (
+        SkippedCheck("soft-404", "Successful answer is no error page", "The site did not answer in time.", "timeout"),
+    )
     assert visit(roomy, status="partial", skipped_checks=skipped)
     error = shown(roomy, audit)["error"]
     assert error["code"] == "CHECKS_SKIPPED"

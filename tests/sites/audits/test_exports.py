@@ -17,6 +17,7 @@ from sites.audits.muting import AuditMutes
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import PageResult, SamplePage
 from tests.reports.sarif import assert_sarif
+from tests.results import check_of, elements
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.world import Member
 from website_scan.findings import HIGH, LOW, Severity
@@ -39,8 +40,9 @@ def category(*checks: CheckResult) -> tuple[CategoryResult, ...]:
 
 
 def fault(check_id: str, severity: Severity, points: float, message: str, *selectors: str) -> CheckResult:
-    evidence = tuple({"selector": each} for each in selectors)
-    return CheckResult(check_id, "Name", "Found", "fail", severity, severity, message, "Mend it.", evidence, (), points)
+    return check_of(
+        check_id, "Name", "Found", "fail", severity, severity, message, "Mend it.", elements(*selectors), (), points
+    )
 
 
 @pytest.fixture

@@ -28,11 +28,12 @@ from sites.audits import discovering, release, services
 from sites.audits.release import release_pages
 from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditPage, AuditPlace
+from tests.results import check_of, elements
 from tests.sites.audits.test_life import created, pages, shown, used, visit
 from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.crawl.discovery.discover import Discovery
 from website_scan.findings import HIGH, ScanType
-from website_scan.result import CategoryResult, CheckResult
+from website_scan.result import CategoryResult
 
 JANUARY = datetime(2027, 1, 31, 23, 59, tzinfo=UTC)
 
@@ -116,7 +117,7 @@ def test_rate_headers_stand_on_every_answer(home: Member) -> None:
 
 def test_what_a_finding_says_is_kept_whatever_it_is(roomy: Member) -> None:
     created(roomy, {"pages": pages(1), "types": ["seo"]})
-    found = CheckResult("bad", "B\0", "B\0", "fail", HIGH, HIGH, "Bad \0", "Mend \0", ({"selector": "a\0b"},), (), 1.0)
+    found = check_of("bad", "B\0", "B\0", "fail", HIGH, HIGH, "Bad \0", "Mend \0", elements("a\0b"), (), 1.0)
     assert visit(roomy, categories=(CategoryResult("things", "Things", 10, (found,), 71),))
     assert AuditPlace.objects.get().place == "ab"
 

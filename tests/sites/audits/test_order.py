@@ -21,6 +21,7 @@ from sites.audits.findings import in_order
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from tests.furnished_audits import make_audit, release
 from tests.page_reading import browser_of, page_of
+from tests.results import check_of, elements
 from tests.sites.audits.test_exports import exported
 from tests.sites.audits.test_life import shown
 from tests.world import Member, make_result
@@ -35,9 +36,8 @@ CAP = Cap(49, "Secrets are public.", checks=frozenset(EMERGENCIES), count=1)
 
 
 def check(id: str, severity: Severity = MEDIUM, status: str = "fail", *places: str, **changes: Any) -> CheckResult:
-    evidence = tuple({"selector": each} for each in places)
     title = f"{id} found"
-    return CheckResult(id, id, title, status, severity, severity, f"{id} says.", "Mend it.", evidence, **changes)  # type: ignore[arg-type]  # a status
+    return check_of(id, id, title, status, severity, severity, f"{id} says.", "Mend it.", elements(*places), **changes)  # type: ignore[arg-type]  # a status
 
 
 def judged(scan: Scan, checks: list[CheckResult], *caps: Cap) -> Any:
@@ -224,7 +224,7 @@ def _padded(checks: list[CheckResult], mended: str = "") -> list[CheckResult]:
     """Add passed checks, and let `mended` pass, so that each page has the same checks."""
     found = {each.id: each for each in checks if each.id != mended}
     every = {"exposed-git": CRITICAL, "csp": HIGH, "hsts": MEDIUM, "cookie": LOW, "other": HIGH, "more": HIGH}
-    return [found.get(id) or CheckResult(id, id, id, "pass", None, severity, "Fine.") for id, severity in every.items()]
+    return [found.get(id) or check_of(id, id, id, "pass", None, severity, "Fine.") for id, severity in every.items()]
 
 
 def test_nothing_is_won_below_a_cap_of_the_origin_that_stays(home: Member) -> None:

@@ -13,19 +13,20 @@ from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker
 from sites.audits.release import release_pages
 from tests.page_reading import browser_of, page_of, text_of
+from tests.results import check_of
 from tests.sites.audits.test_exports import exported
 from tests.sites.audits.test_life import created, pages, shown
 from tests.world import Member, make_result
 from website_scan.findings import HIGH, LOW, ScanType
-from website_scan.result import CategoryResult, CheckResult
+from website_scan.result import CategoryResult
 
 BOTH = {"seo": "lang-present", "accessibility": "html-has-lang"}
 
 
 def category(id: str, *, weighs: bool = True) -> tuple[CategoryResult, ...]:
     severity = HIGH if id == "html-has-lang" else LOW
-    check = CheckResult(
-        id, id, f"{id} found", "fail", severity, severity, "No lang.", "Add lang.", points=2.0, weighs=weighs
+    check = check_of(
+        id, id, f"{id} found", "fail", severity, severity, "No lang.", "Add lang.", points=2.0, needs_review=not weighs
     )
     return (CategoryResult("document", "Document", 10, (check,), 71),)
 

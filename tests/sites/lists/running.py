@@ -14,6 +14,7 @@ from scans.visits.claims import claim_scan, finish_scan
 from sites.audits.release import release_pages
 from sites.lists import counting, runs, starting
 from sites.models import ListEntry, ListResult, ListRun, SiteList
+from tests.results import check_of
 from tests.world import Member, make_result
 from website_scan.findings import HIGH, ScanType, Severity
 from website_scan.net.deadline import Deadline
@@ -63,7 +64,7 @@ class Names:
 def check(id: str, status: CheckStatus = "fail", severity: Severity = HIGH, **columns: Any) -> CheckResult:
     """Return a check with this status."""
     shown = None if status == "pass" else severity
-    return CheckResult(id, id.title(), f"{id} found", status, shown, severity, f"It is {id}.", "Mend it.", **columns)
+    return check_of(id, id.title(), f"{id} found", status, shown, severity, f"It is {id}.", "Mend it.", **columns)
 
 
 Found = tuple[int, Sequence[CheckResult]] | ScanError

@@ -94,7 +94,7 @@ def test_a_report_without_a_verdict_leaves_it_to_the_next(owner: Member, site: J
     home = muted_watch(owner, site)
     end_mutes()
     site.usual = (finding("other", status="pass"),)
-    site.columns = {"status": "partial", "skipped_checks": (SkippedCheck("thing", "Thing", "Late."),)}
+    site.columns = {"status": "partial", "skipped_checks": (SkippedCheck("thing", "Thing", "Late.", "out-of-time"),)}
     assert home.look() == []
     site.usual, site.columns = BAD, {}
     assert [told(each)["new"] for each in home.look()] == [["thing"]]

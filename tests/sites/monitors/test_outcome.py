@@ -295,7 +295,7 @@ def test_a_report_without_its_gaps_is_compared_with_what_was_known_before(owner:
     home.look()
     site.usual = ()
     site.usual = (finding("other", status="pass"),)
-    site.columns = {"status": "partial", "skipped_checks": (SkippedCheck("thing", "Thing", "Late."),)}
+    site.columns = {"status": "partial", "skipped_checks": (SkippedCheck("thing", "Thing", "Late.", "out-of-time"),)}
     assert home.look() == []
     site.usual, site.columns = BAD, {}
     assert [told(each)["new"] for each in home.look()] == [["thing"]]

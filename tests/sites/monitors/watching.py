@@ -14,6 +14,7 @@ from sites.audits.release import release_pages
 from sites.models import Monitor, MonitorRun
 from sites.monitors.outcome import finish_run
 from sites.monitors.runs import start_run
+from tests.results import check_of, elements
 from tests.sites.audits.cast import work_off
 from tests.world import make_result
 from webhooks.models import Event
@@ -75,10 +76,9 @@ def told(body: dict[str, Any]) -> dict[str, Any]:
 def finding(check: str, severity: Severity = HIGH, *places: str, status: CheckStatus = "fail") -> CheckResult:
     """Return a check that failed, or has another status, with these places."""
     if status == "pass":
-        return CheckResult(check, check.title(), check.title(), "pass", None, severity, "All is well.")
-    evidence = tuple({"selector": each} for each in places)
-    return CheckResult(
-        check, check.title(), f"{check} is bad", status, severity, severity, "It is so.", "Do.", evidence
+        return check_of(check, check.title(), check.title(), "pass", None, severity, "All is well.")
+    return check_of(
+        check, check.title(), f"{check} is bad", status, severity, severity, "It is so.", "Do.", elements(*places)
     )
 
 

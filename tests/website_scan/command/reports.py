@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.results import check_of
 from website_scan.command.judged import Judged
 from website_scan.findings import ScanType, Severity
+from website_scan.places import Place
 from website_scan.report.documents import export_document
 from website_scan.result import (
     AppliedCap,
@@ -26,18 +28,18 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 def found(
-    id: str, status: str = "fail", severity: Severity = Severity.HIGH, *evidence: Mapping[str, Any], **parts: Any
+    id: str, status: str = "fail", severity: Severity = Severity.HIGH, *places: Place, **parts: Any
 ) -> CheckResult:
     passed = status == "pass"
-    return CheckResult(
+    return check_of(
         id=id,
         name=f"{id} is well",
         title=f"{id} is well" if passed else f"{id} is wrong",
         status=status,  # type: ignore[arg-type]
         severity=None if passed else severity,
-        declared_severity=severity,
-        **{"message": f"Seen: {id}.", "fix": None if passed else f"Mend {id}."} | parts,
-        evidence=evidence,
+        declared=severity,
+        **{"summary": f"Seen: {id}.", "fix": f"Mend {id}."} | parts,
+        places=places,
         references=("CWE-693",),
     )
 
@@ -71,7 +73,7 @@ def judged_categories(
         score=total.value,
         grade=total.grade,
         categories=total.categories,
-        skipped_checks=(SkippedCheck("dns", "DNS is well", "No answer."),),
+        skipped_checks=(SkippedCheck("dns", "DNS is well", "No answer.", "timeout"),),
         omitted_checks=(OmittedCheck("lcp", "The page shows soon"),) if type is ScanType.PERFORMANCE else (),
         repeated_checks=(RepeatedCheck("tbt", "Scripts are short", "lcp", "lcp is wrong"),)
         if type is ScanType.PERFORMANCE

@@ -43,7 +43,7 @@ def test_a_report_is_as_it_is_described() -> None:
         score=0,
         grade="F",
         categories=(CategoryResult("headers", "Headers", 1, (check,)),),
-        skipped_checks=(SkippedCheck("dns", "DNS", "No answer."),),
+        skipped_checks=(SkippedCheck("dns", "DNS", "No answer.", "timeout"),),
         omitted_checks=(OmittedCheck("lcp", "LCP"),),
         caps=(AppliedCap(49, "It is open."),),
     )

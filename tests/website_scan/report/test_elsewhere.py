@@ -1,18 +1,19 @@
 from __future__ import annotations
 
+from tests.results import check_of
 from tests.website_scan.cast import NOW, URL
 from website_scan.document import ExportDocument
 from website_scan.findings import MEDIUM, ScanType
 from website_scan.report.documents import export_document
 from website_scan.report.elsewhere import Elsewhere, OtherReport, elsewhere
-from website_scan.result import CategoryResult, CheckResult, CheckStatus, RepeatedCheck, ScanResult
+from website_scan.result import CategoryResult, CheckStatus, RepeatedCheck, ScanResult
 
 
 def report(
     scan_type: ScanType, *repeated: RepeatedCheck, later: float = 1.0, **statuses: CheckStatus
 ) -> ExportDocument:
     checks = tuple(
-        CheckResult(
+        check_of(
             id.replace("_", "-"),
             "Name",
             f"{id} found",

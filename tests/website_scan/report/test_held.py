@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.results import check_of
 from website_scan.catalogue import caps
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from website_scan.report.held import NUMBERS, held
@@ -25,12 +26,12 @@ UNSEEN = Cap(79, "The page's content was not judged, so at most a C.", count=0)
 
 def failed(*severities: Severity, ids: Sequence[str] = ()) -> list[CheckResult]:
     names = ids or [f"{severity}-{n}" for n, severity in enumerate(severities)]
-    return [CheckResult(id, id, id, "fail", each, each, "Seen.") for id, each in zip(names, severities, strict=True)]
+    return [check_of(id, id, id, "fail", each, each, "Seen.") for id, each in zip(names, severities, strict=True)]
 
 
 def among(checks: Sequence[CheckResult], passed: int) -> list[CategoryResult]:
     """Return a category of these checks and of this many critical ones that passed."""
-    fine = [CheckResult(f"p{n}", "P", "P", "pass", None, CRITICAL, "Fine.") for n in range(passed)]
+    fine = [check_of(f"p{n}", "P", "P", "pass", None, CRITICAL, "Fine.") for n in range(passed)]
     return [CategoryResult("c", "C", 1, (*checks, *fine))]
 
 

@@ -1,0 +1,104 @@
+"""Results of checks, and findings as reports store them, for tests of what reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, make_dataclass, replace
+from typing import Annotated, Any, ClassVar
+
+from website_scan.document import ExportedCheck, ExportedFinding, StoredTable
+from website_scan.findings import HIGH, Severity
+from website_scan.places import Column, Element, Identity, Place, Rows, as_written
+from website_scan.report.documents import exported_check
+from website_scan.result import CheckResult, CheckStatus, HowToFix
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Place):
+    """Place that is only a name."""
+
+    kind: ClassVar[str] = "name"
+
+    value: Annotated[str, Identity(as_written), Column("Value", "mono")]
+
+
+def check_of(
+    id: str,
+    name: str,
+    title: str,
+    status: CheckStatus,
+    severity: Severity | None,
+    declared: Severity,
+    summary: str,
+    fix: str = "",
+    places: Sequence[Place] = (),
+    references: tuple[str, ...] = (),
+    points: float = 0.0,
+    **columns: Any,
+) -> CheckResult:
+    """Return the result of a check. A finding has the outcome `faulty` and a fix."""
+    return replace(
+        CheckResult(
+            id=id,
+            name=name,
+            title=title,
+            status=status,
+            severity=severity,
+            declared_severity=declared,
+            summary=summary,
+            outcome="" if status == "pass" else "faulty",
+            how_to_fix=None if status == "pass" else HowToFix(fix),
+            places=Rows.of(places),
+            references=references,
+            points=points,
+        ),
+        **columns,
+    )
+
+
+def elements(*selectors: str) -> list[Element]:
+    return [Element(each) for each in selectors]
+
+
+def read_rows(tables: Sequence[StoredTable]) -> Rows:
+    """Return the rows of stored tables, whose kinds are made for them."""
+    return Rows.of([_kind_of(table)(*row) for table in tables for row in table["rows"]])
+
+
+def _kind_of(table: StoredTable) -> type[Place]:
+    names = table.get("names", ())
+    columns = [
+        (
+            each["name"],
+            Annotated[
+                object,
+                Column(each["label"], each["format"], each.get("unit", "")),  # type: ignore[arg-type]  # as they were stored
+                Identity(as_written) if each["name"] in names else None,
+            ],
+        )
+        for each in table["columns"]
+    ]
+    made: type[Place] = make_dataclass(
+        table["kind"], columns, bases=(Place,), frozen=True, namespace={"kind": table["kind"]}
+    )
+    return made
+
+
+def stored(check: CheckResult, url: str = "https://example.com/") -> ExportedCheck:
+    """Return a check as a report of the page `url` stores it."""
+    return exported_check(check, url)
+
+
+def stored_finding(
+    id: str,
+    *places: Place,
+    status: CheckStatus = "fail",
+    severity: Severity = HIGH,
+    url: str = "https://example.com/",
+    **columns: Any,
+) -> ExportedFinding:
+    """Return a finding at these places as a report of the page `url` stores it."""
+    check = check_of(id, id.title(), id.title(), status, severity, severity, "It is so.", "Mend it.", places, **columns)
+    finding = stored(check, url)
+    assert finding["status"] != "pass"
+    return finding
