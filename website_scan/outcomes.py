@@ -91,6 +91,10 @@ class _Seen:
         self.credit = credit
         self.values = typed(values)
 
+    def __repr__(self) -> str:
+        outcome = getattr(self, "outcome", "")
+        return f"{type(self).__name__}({outcome!r}, {self.message!r}, {self.places!r}, {self.details!r})"
+
     @property
     def message(self) -> str:
         """Return the summary with its values."""

@@ -27,7 +27,7 @@ def message(check: CheckResult) -> str:
 def without_reason(check: CheckResult) -> str:
     """Return what was seen, with the first places that the summary does not name."""
     labels = list(dict.fromkeys(place.label for place in check.places.kept))
-    unnamed = [label for label in labels if label and label not in check.summary]
+    unnamed = [label for label in labels if label and not _names(check.summary, label)]
     return _listed(check.summary, unnamed) if unnamed else ENDED.sub(r"\1”", check.summary)
 
 
@@ -57,6 +57,11 @@ def fix(how: HowToFix) -> str:
 def catalogue_fix(declared: Fix) -> str:
     """Return a check's own fix with the snippets for all servers."""
     return fix(HowToFix(declared.text, tuple(declared.snippets_for(None).items())))
+
+
+def _names(summary: str, label: str) -> bool:
+    """Return True if the summary contains the label as whole words."""
+    return label in summary and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", summary) is not None
 
 
 def _listed(summary: str, labels: Sequence[str]) -> str:

@@ -1,0 +1,176 @@
+"""Results of checks: what a finding becomes with the declaration of its check, and its sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from website_scan.catalogue import CatalogueError, Declaration
+from website_scan.check_results import check_result
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Server, Severity
+from website_scan.outcomes import CategoryFail, Fail, Fault, Fix, Language, Pass, Review, Warn, by_limits, outcome
+from website_scan.places import MOST_ROWS, Element, Header, Place
+from website_scan.result import CheckResult, HowToFix
+from website_scan.values import Bytes, Code, Count, Excerpt, Lifetime
+from website_scan.wording import catalogue_fix, fix, message, without_reason
+
+SNIPPETS = {Server.NGINX: "hsts on;", Server.APACHE: "Header set", Language.HTML: "<p>"}
+
+
+def declared(severity: Severity = HIGH, **columns: Any) -> Declaration:
+    return Declaration(
+        "hsts",
+        **{
+            "name": "HSTS lasts a year",
+            "outcomes": {"missing": "No HSTS", "short": outcome("HSTS lasts {lifetime}", MEDIUM, LOW)},
+            "severity": severity,
+            "why": "It matters.",
+            "fix": Fix("Send `HSTS`.", SNIPPETS),
+        }
+        | columns,
+    )
+
+
+def result(finding: Pass | Fault, server: Server | None = None, **columns: Any) -> CheckResult:
+    return check_result(declared(**columns), finding, server)  # type: ignore[arg-type]  # a fault of one of three kinds
+
+
+@pytest.mark.parametrize(
+    ("finding", "status", "title", "severity"),
+    [
+        (Pass("Fine."), "pass", "HSTS lasts a year", None),
+        (Fail("missing", "None."), "fail", "No HSTS", HIGH),
+        (Warn("missing", "None."), "warn", "No HSTS", HIGH),
+        (Fail("short", "S.", lifetime=Lifetime(60)), "fail", "HSTS lasts 60 seconds", MEDIUM),
+        (Fail("short", "S.", severity=LOW, lifetime=Lifetime(60)), "fail", "HSTS lasts 60 seconds", LOW),
+        (Review("missing", "Look."), "warn", "Check by hand: HSTS lasts a year", LOW),
+        (CategoryFail("missing", "None."), "fail", "No HSTS", HIGH),
+    ],
+)
+def test_the_outcome_decides_title_and_severity(
+    finding: Pass | Fault, status: str, title: str, severity: Severity | None
+) -> None:
+    found = result(finding)
+    assert (found.status, found.title, found.severity) == (status, title, severity)
+    assert found.outcome == getattr(finding, "outcome", "")
+    assert found.weighs is not isinstance(finding, Review)
+    assert found.needs_review is isinstance(finding, Review)
+    assert found.covers_category is isinstance(finding, CategoryFail)
+
+
+def test_a_warning_is_never_critical() -> None:
+    assert result(Warn("missing", "None."), severity=CRITICAL).severity is HIGH
+    assert result(Fail("missing", "None."), severity=CRITICAL).severity is CRITICAL
+
+
+@pytest.mark.parametrize(
+    ("finding", "complaint"),
+    [
+        (Fail("gone", "S."), "hsts declares no outcome gone"),
+        (Fail("missing", "S.", severity=LOW), "hsts.missing does not declare the severity low"),
+        (Fail("missing", "S.", lifetime=Lifetime(60)), "hsts uses no value lifetime"),
+        (Pass("S.", lifetime=Lifetime(60)), "hsts uses no value lifetime"),
+    ],
+)
+def test_what_a_check_does_not_declare_is_refused(finding: Pass | Fault, complaint: str) -> None:
+    with pytest.raises(CatalogueError, match=complaint):
+        result(finding)
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [
+        ([], "A header is wrong."),
+        ([Header("Server", "nginx")], "A header is wrong: Server: nginx."),
+        ([Element("#a", "<p>"), Element("#b", "<i>")], "A header is wrong: <p> at #a; <i> at #b."),
+        ([Element(f"#a{n}") for n in range(5)], "A header is wrong: #a0; #a1; #a2 and 2 more."),
+        ([Element("html", "<html>")], "A header is wrong."),  # stands for the whole page
+        ([Element("#a"), Element("#a")], "A header is wrong: #a."),
+    ],
+)
+def test_a_message_names_the_first_places(places: Sequence[Place], expected: str) -> None:
+    found = result(Fail("missing", "A header is wrong.", places=places))
+    assert without_reason(found) == expected
+    assert message(found) == f"{expected} It matters."
+
+
+def test_a_place_that_the_summary_names_is_not_named_again() -> None:
+    found = result(Fail("missing", "{code} is wrong.", places=[Element("#a", "<p>")], code=Code("<p> at #a")))
+    assert without_reason(found) == "<p> at #a is wrong."
+
+
+def test_the_full_stop_of_a_quotation_ends_the_sentence() -> None:
+    assert message(result(Fail("missing", "It says “{text}”.", text=Excerpt("Stop.")))) == "It says “Stop.” It matters."
+
+
+def test_a_result_keeps_the_first_places_and_counts_all() -> None:
+    found = result(Fail("missing", "S.", places=[Element(f"#a{n}") for n in range(57)], details=[Header("A", "b")]))
+    assert len(found.places.kept) == MOST_ROWS
+    assert found.places.totals == {Element: 57}
+    assert found.places.is_cut
+    assert not found.details.is_cut
+
+
+@pytest.mark.parametrize(
+    ("server", "labels"),
+    [
+        (None, ["nginx", "Apache", "HTML"]),
+        (Server.NGINX, ["nginx", "HTML"]),
+        (Server.CADDY, ["nginx", "Apache", "HTML"]),
+    ],
+)
+def test_a_fix_has_the_snippet_of_the_server_that_answered(server: Server | None, labels: list[str]) -> None:
+    found = result(Fail("missing", "S."), server)
+    assert found.how_to_fix is not None
+    assert [label for label, _ in found.how_to_fix.snippets] == labels
+
+
+def test_a_fix_in_words() -> None:
+    how = HowToFix("Send `HSTS`.", (("nginx", "hsts on;"), ("HTML", "<p>")))
+    assert fix(how) == "Send `HSTS`. nginx: `hsts on;` · HTML: `<p>`"
+    assert fix(HowToFix("Send it.")) == "Send it."
+    assert catalogue_fix(Fix("Send it.", {Server.IIS: "x"})) == "Send it. IIS: `x`"
+
+
+def test_a_finding_may_have_a_fix_of_its_own() -> None:
+    found = result(Fail("missing", "S.", fix="Remove `{code}`.", code=Code("x`y")))
+    assert found.how_to_fix == HowToFix("Remove `x'y`.")
+
+
+@given(st.text())
+def test_no_value_ends_or_begins_code_in_a_fix(text: str) -> None:
+    found = result(Fail("missing", "S.", fix="Remove `{code}`, then wait.", code=Code(f"x{text}")))
+    assert found.how_to_fix is not None
+    before, code, after = found.how_to_fix.text.split("`")
+    assert (before, after) == ("Remove ", ", then wait.")
+    assert code.startswith("x")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "status"),
+    [
+        (20_000, "The page weighs 20 kB.", "pass"),
+        (20_400, "The page weighs 20 kB; just above the limit: up to 20 kB is good.", "warn"),
+        (90_000, "The page weighs 90 kB; up to 20 kB is good.", "warn"),
+        (100_001, "The page weighs 100 kB; up to 20 kB is good.", "fail"),
+    ],
+)
+def test_limits_pass_warn_and_fail(value: int, expected: str, status: str) -> None:
+    limits = (20_000, 100_000)
+    finding = by_limits(
+        "missing", "The page weighs {weight}", value, limits, limit=Bytes(20_000), weight=Bytes(value),
+        places=[Element("#a")],
+    )  # fmt: skip
+    found = result(finding)
+    assert (found.summary, found.status) == (expected, status)
+    rows = found.details if status == "pass" else found.places
+    assert rows.kept == (Element("#a"),)
+
+
+def test_limits_need_not_be_named() -> None:
+    found = result(by_limits("missing", "{files} {files:is|are} empty", 2, (0, 1), files=Count(2, "file")))
+    assert (found.summary, found.status) == ("2 files are empty.", "fail")

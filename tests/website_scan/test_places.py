@@ -1,0 +1,110 @@
+"""Places: their columns, names and normal forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import pytest
+
+from website_scan.addresses import normal_address
+from website_scan.places import (
+    Column,
+    Element,
+    Header,
+    Identity,
+    Place,
+    Resource,
+    Rows,
+    StyledElement,
+    as_host,
+    as_name,
+    as_prose,
+    as_written,
+)
+from website_scan.written_urls import split_url
+
+PAGE = split_url("https://example.com/shop/")
+
+
+@dataclass(frozen=True, slots=True)
+class Cookie(Place):
+    """Cookie, for tests."""
+
+    kind: ClassVar[str] = "cookie"
+
+    cookie: Annotated[str, Identity(as_name), Column("Cookie", "mono")]
+    host: Annotated[str, Identity(as_host), Column("Host", "mono")]
+    secure: Annotated[bool, Column("Secure", "short")]
+    note: Annotated[str | None, Column("Note")] = None
+    hidden: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure(Place):
+    """Row that explains a figure, for tests."""
+
+    kind: ClassVar[str] = "figure"
+
+    size: Annotated[int, Column("Size", "number", "bytes")]
+    about: Annotated[str, Column("About")]
+
+
+def test_the_columns_of_a_kind_are_its_annotated_fields() -> None:
+    assert list(Cookie.columns()) == ["cookie", "host", "secure", "note"]
+    assert Cookie.columns()["secure"] == Column("Secure", "short")
+    assert list(Cookie.identity()) == ["cookie", "host"]
+    assert Figure.identity() == {}
+
+
+def test_a_kind_inherits_the_columns_of_its_base() -> None:
+    assert list(StyledElement.columns()) == list(Element.columns())
+    assert StyledElement.is_styled
+
+
+def test_a_place_in_words_is_what_identifies_it() -> None:
+    cookie = Cookie("sid", "example.com", True, hidden="secret")
+    assert cookie.text == cookie.label == "sid example.com"
+    assert Figure(12, "x").text == "12 x"
+    assert Element("#a", "<p>").text == "#a"
+    assert Element("#a", "<p>").label == "<p> at #a"
+    assert Header("Server", "nginx").label == "Server: nginx"
+
+
+def test_a_row_has_the_columns_with_a_value() -> None:
+    assert Cookie("sid", "example.com", False, hidden="x").row() == {
+        "cookie": "sid",
+        "host": "example.com",
+        "secure": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (Cookie("sid", ".Example.com", True), "sid "),
+        (Cookie("sid", "other.example", False), "sid other.example"),
+        (Header("Server", "nginx"), "server"),
+        (Header("SERVER", "Apache"), "server"),
+        (Resource("https://example.com/a.js"), normal_address("https://example.com/a.js", PAGE)),
+    ],
+)
+def test_the_normal_form_of_a_place_is_what_endures_of_it(place: Place, expected: str) -> None:
+    assert place.normal(PAGE) == expected
+
+
+def test_normal_forms_of_texts() -> None:
+    assert as_written("  A b ", PAGE) == "a b"
+    assert as_prose("Line 12 of\n 34", PAGE) == "line * of *"
+
+
+def test_all_texts_of_a_place_can_be_changed() -> None:
+    changed = Cookie("sid", "example.com", True, hidden="x").mapped(str.upper)
+    assert changed == Cookie("SID", "EXAMPLE.COM", True, hidden="X")
+
+
+def test_rows_are_ordered_by_kind() -> None:
+    rows = Rows.of([Figure(1, "a"), Header("A", "b"), Figure(2, "c\u202e")])
+    assert rows.kept == (Figure(1, "a"), Figure(2, "c[U+202E]"), Header("A", "b"))
+    assert rows.totals == {Figure: 2, Header: 1}
+    assert list(rows.by_kind) == [Figure, Header]
