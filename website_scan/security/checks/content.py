@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.catalogue import Category, check
-from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from website_scan.messages import agreeing, counted, excerpt, some
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.messages import excerpt, some
+from website_scan.outcomes import Fail, Finding, Pass, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live, resolve
 from website_scan.page.references import JAVASCRIPT_TYPES
 from website_scan.page.registrable_domain import is_same_site
+from website_scan.places import Column, ElementType, Identity, Place, PlaceUrl, as_written
 from website_scan.security.csp import Policies
 from website_scan.security.evidence import LoadedScripts
 from website_scan.security.javascript_libraries import UsedLibrary, as_of, by_address, by_banner, version_key
+from website_scan.values import Count, Excerpt, Values, Word
 
 CATEGORY = Category("Page content", weight=5, html=True)
 
@@ -44,6 +48,60 @@ COMPROMISED = (
     *("staticfile.net", "staticfile.org"),
     *("unionadjs.com", "xhsbpza.com", "macoms.la", "newcrbpc.com"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFile(Place):
+    """Script, style sheet or frame that the page loads."""
+
+    kind: ClassVar[str] = "loaded-file"
+    are_counted: ClassVar[bool] = True
+
+    element: ElementType
+    url: PlaceUrl
+
+    @property
+    def label(self) -> str:
+        return f"<{self.element}> {self.url}"
+
+
+@dataclass(frozen=True, slots=True)
+class VulnerableLibrary(Place):
+    """Library with known vulnerabilities, in a script that the page loads."""
+
+    kind: ClassVar[str] = "library"
+
+    library: Annotated[str, Identity(as_written), Column("Library", "short")]
+    version: Annotated[str, Column("Version", "short")]
+    vulnerabilities: Annotated[str, Column("Vulnerabilities")]
+    fixed_in: Annotated[str | None, Column("Fixed in", "short")]
+    url: PlaceUrl
+
+    @classmethod
+    def of(cls, used: UsedLibrary, url: str) -> Self:
+        fixes = [each.fixed for each in used.known if each.fixed is not None]
+        return cls(
+            library=used.library.name,
+            version=used.version,
+            vulnerabilities=", ".join(dict.fromkeys(each.id for each in used.known)),
+            fixed_in=max(fixes, key=version_key) if len(fixes) == len(used.known) else None,
+            url=excerpt(url),
+        )
+
+    @property
+    def label(self) -> str:
+        numbers = some(self.vulnerabilities.split(", "))
+        remedy = f"fixed in {self.fixed_in}" if self.fixed_in else "no version fixes all of them"
+        return f"{self.library} {self.version} ({numbers}; {remedy}) in {self.url}"
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedPage(Place):
+    """Page of another site that a link or form opens."""
+
+    kind: ClassVar[str] = "linked-page"
+
+    url: PlaceUrl
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +135,21 @@ def _is_under(host: str, domains: tuple[str, ...]) -> bool:
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
-def _addresses(found: list[_Loaded]) -> list[EvidenceItem]:
-    return [{"element": each.node.tag or "", "url": excerpt(each.url)} for each in found]
-
-
-def _shown(urls: Iterable[str]) -> str:
-    return some([excerpt(url, 100) for url in urls])
+def _places(files: list[_Loaded]) -> list[LoadedFile]:
+    return [LoadedFile(each.node.tag or "", excerpt(each.url)) for each in files]
 
 
 @check(
     "sri-third-party",
     name="Subresource Integrity",
-    found="Third-party files without integrity",
+    outcomes={
+        "missing": "Third-party files without integrity",
+        "over-http": outcome("Third-party files over plain HTTP", HIGH),
+    },
     why="Anyone who can change such a file can change this page, and may read what visitors type.",
     severity=LOW,
-    fix='Add the hash of the file, <script src="https://cdn.example/lib.js" integrity="sha384-…" '
-    'crossorigin="anonymous">, or serve the file yourself.',
+    fix='Add the hash of the file, as in `<script src="https://cdn.example/lib.js" integrity="sha384-…" '
+    'crossorigin="anonymous">`, or serve the file yourself.',
     references=("W3C Subresource Integrity", "CWE-353", "MDN: integrity"),
 )
 def sri_third_party(page: Page, document: Document, policies: Policies) -> Finding:
@@ -105,30 +162,31 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Findi
     is_upgraded = page.target.is_https and policies.upgrades_insecure_requests
     plain = [each for each in others if each.is_plain and not is_upgraded]
     if plain:
-        files = counted(len(plain), "third-party file")
         return Fail(
-            f"The page loads {files} over plain HTTP: {_shown(each.url for each in plain)}.",
-            severity=HIGH,
-            evidence=_addresses(plain),
-            title="Third-party files over plain HTTP",
+            "over-http",
+            "The page loads {files} over plain HTTP.",
+            files=Count(len(plain), "third-party file"),
+            places=_places(plain),
+            fix="Load the files over HTTPS, or serve them yourself.",
         )
     loose = [each for each in others if not each.has_integrity and not _is_under(each.host, SELF_UPDATING)]
     if loose:
-        files = counted(len(loose), "third-party file")
         return Warn(
-            f"The page loads {files} without integrity: {_shown(each.url for each in loose)}.",
-            evidence=_addresses(loose),
+            "missing",
+            "The page loads {files} without an integrity attribute.",
+            files=Count(len(loose), "third-party file"),
+            places=_places(loose),
         )
-    files = counted(len(others), "third-party file has", "third-party files have")
     return Pass(
-        f"{files} integrity, or {agreeing(len(others), 'comes', 'come')} from services that change their files."
+        "{files} {files:has|have} an integrity attribute, or {files:comes|come} from services that change their files.",
+        files=Count(len(others), "third-party file"),
     )
 
 
 @check(
     "compromised-cdn",
     name="No files from compromised hosts",
-    found="Files from a compromised host",
+    outcomes={"loaded": "Files from a compromised host"},
     why="Such hosts have served malicious scripts to visitors of other sites.",
     severity=CRITICAL,
     fix="Remove the reference at once, and serve the file yourself or from a CDN that you trust.",
@@ -140,8 +198,11 @@ def compromised_cdn(document: Document) -> Finding:
     ]
     if found:
         return Fail(
-            f"The page loads {_shown(each.url for each in found)} from a compromised host.",
-            evidence=_addresses(found),
+            "loaded",
+            "The page loads {files} from {hosts:a compromised host|compromised hosts}.",
+            files=Count(len(found), "file"),
+            hosts=Count(len({each.host for each in found})),
+            places=_places(found),
         )
     return Pass("No script, style sheet or frame from a host known to be compromised.")
 
@@ -149,10 +210,13 @@ def compromised_cdn(document: Document) -> Finding:
 @check(
     "vulnerable-js-library",
     name="JavaScript libraries without known vulnerabilities",
-    found="JavaScript libraries with known vulnerabilities",
+    outcomes={
+        "several-libraries": "JavaScript libraries with known vulnerabilities",
+        "one-library": "{library} {version} has known vulnerabilities",
+    },
     why="Attackers try published vulnerabilities first.",
     severity=MEDIUM,
-    fix="Update the library to the version named, or to the newest; replace one that is no longer maintained.",
+    fix="Update the library to the version named, or to the newest. Replace a library that is no longer maintained.",
     references=("CWE-1395", "OWASP Top 10, A06:2021"),
 )
 def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
@@ -164,46 +228,34 @@ def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
     if not used:
         return NotApplicable("No script was recognized as a known library.")
     vulnerable = [(each, url) for each, url in used.values() if each.known]
-    if vulnerable:
-        return Fail(
-            f"{some([_described(each, url) for each, url in vulnerable], '; ')}.",
-            evidence=[
-                {
-                    "library": each.library.name,
-                    "version": each.version,
-                    "vulnerabilities": ", ".join(one.id for one in each.known),
-                    "url": excerpt(url),
-                }
-                for each, url in vulnerable
-            ],
-            title=_title([each for each, _ in vulnerable]),
+    if not vulnerable:
+        return Pass(
+            "No known vulnerabilities in {libraries} as of {day}.",
+            libraries=Values([Excerpt(f"{each.library.name} {each.version}") for each, _ in used.values()]),
+            day=Word(as_of()),
         )
-    names = some([f"{each.library.name} {each.version}" for each, _ in used.values()])
-    return Pass(f"{names}: no known vulnerabilities as of {as_of()}.")
-
-
-def _title(vulnerable: list[UsedLibrary]) -> str:
-    """Return the title of the finding for a single library; empty for several."""
-    first = vulnerable[0]
-    name = f"{first.library.name} {excerpt(first.version, 20)}"
-    return f"{name} has known vulnerabilities" if len(vulnerable) == 1 else ""
-
-
-def _described(used: UsedLibrary, url: str) -> str:
-    fixes = [each.fixed for each in used.known if each.fixed is not None]
-    is_fixed = len(fixes) == len(used.known)
-    remedy = f"fixed in {max(fixes, key=version_key)}" if is_fixed else "no version fixes all of them"
-    numbers = some(list(dict.fromkeys(each.id for each in used.known)))
-    return f"{used.library.name} {excerpt(used.version, 30)} in {excerpt(url, 100)} has {numbers} ({remedy})"
+    summary = "The page loads {libraries} with known vulnerabilities."
+    libraries = Count(len(vulnerable), "JavaScript library", "JavaScript libraries")
+    places = [VulnerableLibrary.of(each, url) for each, url in vulnerable]
+    if len(places) > 1:
+        return Fail("several-libraries", summary, libraries=libraries, places=places)
+    return Fail(
+        "one-library",
+        summary,
+        libraries=libraries,
+        library=Word(places[0].library),
+        version=Excerpt(places[0].version, 20),
+        places=places,
+    )
 
 
 @check(
     "link-noopener",
     name="Links do not expose window.opener",
-    found="Links expose window.opener to other sites",
+    outcomes={"exposed": "Links expose window.opener to other sites"},
     why="A page opened with rel=opener can send this tab to a fake login page.",
     severity=LOW,
-    fix='Remove rel="opener", or write <a href="https://…" target="_blank" rel="noopener">.',
+    fix='Remove `rel="opener"`, or write `<a href="https://…" target="_blank" rel="noopener">`.',
     references=("HTML, link type opener", "CWE-1022", "MDN: noopener"),
 )
 def link_noopener(page: Page, document: Document) -> Finding:
@@ -223,9 +275,10 @@ def link_noopener(page: Page, document: Document) -> Finding:
     if not blank:
         return NotApplicable("No link opens a new tab.")
     if found:
-        links = counted(len(found), "link to another site has", "links to other sites have")
         return Warn(
-            f"{links} rel=opener: {_shown(found)}.",
-            evidence=[{"url": excerpt(url)} for url in found],
+            "exposed",
+            "{links} {links:has|have} rel=opener.",
+            links=Count(len(found), "link to another site", "links to other sites"),
+            places=[LinkedPage(excerpt(url)) for url in found],
         )
     return Pass("No link to another site has rel=opener, so browsers do not give them window.opener.")

@@ -3,44 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
-from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from website_scan.messages import counted, excerpt, some
+from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.messages import excerpt
+from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn, outcome
 from website_scan.page.evidence import Page
+from website_scan.places import Column, Identity, Place, as_host, as_name
 from website_scan.security.cookies import Cookie, Cookies
+from website_scan.values import Count, Excerpt, Values
+from website_scan.written_urls import WrittenUrl
 
 CATEGORY = Category("Cookies", weight=10)
 
 NO_COOKIES = NotApplicable("The site sets no cookies on this page.")
+NAMELESS = "(without a name)"
+SAFE_COOKIE = {Language.HEADER: "Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax"}
 
 
-def _names(cookies: Sequence[Cookie]) -> str:
-    return some([excerpt(cookie.name, 60) or "(without a name)" for cookie in cookies])
+@dataclass(frozen=True, slots=True)
+class SentCookie(Place):
+    """Cookie that the site sets, with its attributes. Its value is never stored."""
+
+    kind: ClassVar[str] = "cookie"
+
+    cookie: Annotated[str, Identity(as_name), Column("Cookie", "mono")]
+    host: Annotated[str, Identity(as_host), Column("Host", "mono")]
+    session_like: Annotated[bool, Column("Looks like a session", "short")]
+    secure: Annotated[bool, Column("Secure", "short")]
+    http_only: Annotated[bool, Column("HttpOnly", "short")]
+    same_site: Annotated[str | None, Column("SameSite", "short")]
+    fault: Annotated[str | None, Column("What is wrong")]
+
+    @classmethod
+    def of(cls, cookie: Cookie) -> Self:
+        return cls(
+            cookie=excerpt(cookie.name, 100),
+            host=cookie.host,
+            session_like=cookie.is_session_like,
+            secure=cookie.secure,
+            http_only=cookie.http_only,
+            same_site="(unknown value)" if cookie.same_site == "" else cookie.same_site,
+            fault=cookie.broken_prefix and excerpt(cookie.broken_prefix),
+        )
+
+    @property
+    def label(self) -> str:
+        name = self.cookie or NAMELESS
+        return f"{name} ({self.fault})" if self.fault else name
+
+    def normal(self, page: WrittenUrl) -> str:
+        """Return name and host; the host alone for a cookie without a name."""
+        host = as_host(self.host, page)
+        return f"{as_name(self.cookie, page)} {host}" if self.cookie else host
 
 
-def _evidence(cookies: Sequence[Cookie]) -> list[EvidenceItem]:
-    """Return names and attributes. A value is never stored."""
-    return [
-        {
-            "cookie": excerpt(cookie.name, 100),
-            "host": cookie.host,
-            "session_like": cookie.is_session_like,
-            "secure": cookie.secure,
-            "http_only": cookie.http_only,
-            "same_site": "(unknown value)" if cookie.same_site == "" else cookie.same_site,
-        }
-        for cookie in cookies
-    ]
+def _places(cookies: Sequence[Cookie]) -> list[SentCookie]:
+    return [SentCookie.of(cookie) for cookie in cookies]
+
+
+def _names(cookies: Sequence[Cookie]) -> Values:
+    return Values([Excerpt(cookie.name or NAMELESS, 60) for cookie in cookies])
 
 
 @check(
     "cookie-secure",
     name="Cookies have the Secure attribute",
-    found="Cookies without the Secure attribute",
+    outcomes={
+        "missing": outcome("Cookies without the Secure attribute", MEDIUM),
+        "missing-on-session": "Session cookies without the Secure attribute",
+        "missing-on-load-balancer": outcome("Load balancer cookies without the Secure attribute", LOW),
+    },
     why="Browsers send a cookie without Secure over plain HTTP too, where anyone on the network can read it.",
     severity=HIGH,
-    fix="Add Secure to every cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
+    fix=Fix("Add Secure to every cookie.", SAFE_COOKIE),
     references=("RFC 6265bis, section 4.1.2.5", "CWE-614", "MDN: Set-Cookie"),
 )
 def cookie_secure(page: Page, cookies: Cookies) -> Finding:
@@ -48,38 +86,52 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
         return NO_COOKIES
     if not page.target.is_https:
         return NotApplicable("The page was loaded over plain HTTP, where browsers reject Secure cookies.")
-    insecure = sorted((each for each in cookies.kept if not each.secure), key=lambda each: not each.is_session_like)
+    insecure = [cookie for cookie in cookies.kept if not cookie.secure]
     if not insecure:
-        return Pass(f"Secure is set on {counted(len(cookies.kept), 'cookie')}.", _evidence(cookies.kept))
-    if all(each.is_of_load_balancer for each in insecure):
-        return Warn(
-            f"Secure is missing on {_names(insecure)}, with which load balancers only name a server.",
-            LOW,
-            _evidence(insecure),
-            "Switch on Secure in the settings of the load balancer, if it has such a setting.",
+        return Pass(
+            "Secure is set on {cookies}.", cookies=Count(len(cookies.kept), "cookie"), details=_places(cookies.kept)
         )
-    insecure = [each for each in insecure if not each.is_of_load_balancer]
-    sessions = [each for each in insecure if each.is_session_like]
-    if sessions:
+    of_application = [cookie for cookie in insecure if not cookie.is_of_load_balancer]
+    if not of_application:
+        return Warn(
+            "missing-on-load-balancer",
+            "Secure is missing on {cookies} with which load balancers only name a server.",
+            cookies=Count(len(insecure), "cookie"),
+            places=_places(insecure),
+            fix="Switch on Secure in the settings of the load balancer, if it has such a setting.",
+        )
+    sessions = [cookie for cookie in of_application if cookie.is_session_like]
+    others = [cookie for cookie in of_application if not cookie.is_session_like]
+    if not sessions:
         return Fail(
-            f"Secure is missing on {_names(sessions)}.",
-            evidence=_evidence(insecure),
-            title="Session cookies without the Secure attribute",
+            "missing",
+            "Secure is missing on {cookies}.",
+            cookies=Count(len(others), "cookie"),
+            places=_places(others),
+        )
+    if not others:
+        return Fail(
+            "missing-on-session",
+            "Secure is missing on {sessions}.",
+            sessions=Count(len(sessions), "session cookie"),
+            places=_places(sessions),
         )
     return Fail(
-        f"Secure is missing on {_names(insecure)}.",
-        severity=MEDIUM,
-        evidence=_evidence(insecure),
+        "missing-on-session",
+        "Secure is missing on {sessions} and {others}.",
+        sessions=Count(len(sessions), "session cookie"),
+        others=Count(len(others), "other cookie"),
+        places=_places([*sessions, *others]),
     )
 
 
 @check(
     "cookie-httponly",
     name="Session cookies have the HttpOnly attribute",
-    found="Session cookies without the HttpOnly attribute",
+    outcomes={"missing": "Session cookies without the HttpOnly attribute"},
     why="An injected script can read the session cookie and send it to an attacker.",
     severity=HIGH,
-    fix="Add HttpOnly to the session cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
+    fix=Fix("Add HttpOnly to the session cookie.", SAFE_COOKIE),
     references=("RFC 6265bis, section 4.1.2.6", "CWE-1004", "MDN: Set-Cookie"),
 )
 def cookie_httponly(cookies: Cookies) -> Finding:
@@ -88,18 +140,32 @@ def cookie_httponly(cookies: Cookies) -> Finding:
         return NotApplicable("No cookie looks like a session.")
     readable = [each for each in sessions if not each.http_only]
     if readable:
-        return Fail(f"HttpOnly is missing on {_names(readable)}.", evidence=_evidence(readable))
-    return Pass(f"HttpOnly is set on {_names(sessions)}.", _evidence(sessions))
+        return Fail(
+            "missing",
+            "HttpOnly is missing on {cookies}.",
+            cookies=Count(len(readable), "session cookie"),
+            places=_places(readable),
+        )
+    return Pass("HttpOnly is set on {names}.", names=_names(sessions), details=_places(sessions))
 
 
 @check(
     "cookie-samesite",
     name="Cookies have a SameSite attribute",
-    found="Cookies without a SameSite attribute",
-    why="Cross-site request forgery relies on cookies that browsers send with requests from other sites.",
+    outcomes={
+        "missing": "Cookies without a SameSite attribute",
+        "missing-on-load-balancer": outcome("Load balancer cookies without a SameSite attribute", LOW),
+        "none-without-secure": "Cookies with SameSite=None without Secure",
+        "invalid": "Cookies with an invalid SameSite attribute",
+    },
+    why="Without a valid SameSite attribute, some browsers send a cookie with requests from other sites, and "
+    "cross-site request forgery relies on that.",
     severity=MEDIUM,
-    fix="Send Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax (or Strict). "
-    "Cookies for embedding in other sites need SameSite=None; Secure.",
+    fix=Fix(
+        "Add `SameSite=Lax` or `SameSite=Strict` to every cookie. Cookies for embedding in other sites need "
+        "`SameSite=None; Secure`.",
+        SAFE_COOKIE,
+    ),
     references=("RFC 6265bis, section 4.1.2.7", "CWE-1275", "MDN: Set-Cookie"),
 )
 def cookie_samesite(cookies: Cookies) -> Finding:
@@ -109,34 +175,40 @@ def cookie_samesite(cookies: Cookies) -> Finding:
     refused = [each for each in cookies.kept if each.same_site == "none" and not each.secure]
     if refused:
         return Fail(
-            f"SameSite is None without Secure on {_names(refused)}, which browsers reject.",
-            evidence=_evidence(refused),
-            title="Cookies with SameSite=None without Secure",
+            "none-without-secure",
+            "Browsers reject {cookies} with SameSite=None but without Secure.",
+            cookies=Count(len(refused), "cookie"),
+            places=_places(refused),
         )
     if unknown:
         return Fail(
-            f"SameSite has an unknown value on {_names(unknown)}, so browsers apply their default.",
-            evidence=_evidence(unknown),
-            title="Cookies with an invalid SameSite attribute",
+            "invalid",
+            "SameSite has an unknown value on {cookies}.",
+            cookies=Count(len(unknown), "cookie"),
+            places=_places(unknown),
         )
     absent = [each for each in cookies.kept if each.same_site is None]
     if absent:
+        is_of_load_balancers = all(each.is_of_load_balancer for each in absent)
         return Warn(
-            f"SameSite is missing on {_names(absent)}; browsers differ in their default.",
-            LOW if all(each.is_of_load_balancer for each in absent) else None,
-            _evidence(absent),
+            "missing-on-load-balancer" if is_of_load_balancers else "missing",
+            "SameSite is missing on {cookies}.",
+            cookies=Count(len(absent), "cookie"),
+            places=_places(absent),
         )
-    return Pass(f"SameSite is set on {counted(len(cookies.kept), 'cookie')}.", _evidence(cookies.kept))
+    return Pass(
+        "SameSite is set on {cookies}.", cookies=Count(len(cookies.kept), "cookie"), details=_places(cookies.kept)
+    )
 
 
 @check(
     "cookie-prefix",
     name="Cookie name prefixes are valid",
-    found="Cookies break the rules of their name prefix",
+    outcomes={"broken": "Cookies break the rules of their name prefix"},
     why="Browsers reject a cookie that breaks the rules of its prefix, so it is not set.",
     severity=LOW,
-    fix="Send Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax (no Domain), or "
-    "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax. Otherwise rename the cookie.",
+    fix="Send `Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax` without Domain, or "
+    "`Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax`. Otherwise rename the cookie.",
     references=("RFC 6265bis, section 4.1.3", "MDN: Set-Cookie"),
 )
 def cookie_prefix(cookies: Cookies) -> Finding:
@@ -145,6 +217,14 @@ def cookie_prefix(cookies: Cookies) -> Finding:
         return NotApplicable("No cookie has a prefix.")
     broken = [each for each in prefixed if each.broken_prefix is not None]
     if broken:
-        rule = f"{'breaks' if len(broken) == 1 else 'break'} a rule: {broken[0].broken_prefix}"
-        return Fail(f"{_names(broken)} {rule}.", evidence=_evidence(broken))
-    return Pass(f"{_names(prefixed)}: as the prefix requires.", _evidence(prefixed))
+        return Fail(
+            "broken",
+            "{cookies} {cookies:breaks the rules of its|break the rules of their} prefix.",
+            cookies=Count(len(broken), "cookie"),
+            places=_places(broken),
+        )
+    return Pass(
+        "{names} {names:meets the rules of its|meet the rules of their} prefix.",
+        names=_names(prefixed),
+        details=_places(prefixed),
+    )

@@ -5,19 +5,25 @@ from __future__ import annotations
 import html
 import itertools
 import re
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 from urllib.parse import unquote
 
+from website_scan.addresses import normal_address
 from website_scan.catalogue import Category, check
-from website_scan.findings import HIGH, LOW, MEDIUM, Fail, Finding, Fix, Pass, Server, Warn
-from website_scan.messages import counted, excerpt, some
+from website_scan.findings import HIGH, LOW, MEDIUM, Server
+from website_scan.messages import cut, excerpt
 from website_scan.net.http.response import Response
+from website_scan.outcomes import Fail, Finding, Fix, Pass, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import MAX_NODES
+from website_scan.places import Column, Header, Identity, Place, as_prose
 from website_scan.security.comments import comments, has_credentials, is_undone, places
 from website_scan.security.error_pages import debug_page
 from website_scan.security.evidence import AssetDirectories, NotFoundBaseline
 from website_scan.security.private_addresses import in_fields, in_prose, in_source
 from website_scan.urls import Url
+from website_scan.values import Code, Count, Values, Word
 
 CATEGORY = Category("Information leakage", weight=5)
 
@@ -65,14 +71,81 @@ PYTHON_FORM = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class DebugOutput(Place):
+    """Debug output of a framework, in the answer for a path that does not exist."""
+
+    kind: ClassVar[str] = "debug-output"
+
+    path: Annotated[str, Column("Path", "address")]
+    status: Annotated[int, Column("HTTP status", "number")]
+    shows: Annotated[str, Identity(as_prose), Column("Shows")]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDirectory(Place):
+    """Directory whose files a web server lists."""
+
+    kind: ClassVar[str] = "directory"
+
+    path: Annotated[str, Identity(normal_address), Column("Path", "address")]
+    server: Annotated[str, Column("Server", "mono")]
+
+    @property
+    def label(self) -> str:
+        return f"{self.path} ({self.server})"
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateAddress(Place):
+    """IP address of an internal network, and the part of the response that discloses it."""
+
+    kind: ClassVar[str] = "private-address"
+
+    address: Annotated[str, Column("IP address", "mono")]
+    where: Annotated[str, Identity(as_prose), Column("Found in")]
+
+    @property
+    def label(self) -> str:
+        return f"{self.address} in {self.where}"
+
+
+@dataclass(frozen=True, slots=True)
+class SecretComment(Place):
+    """Comment with credentials. Its text is not stored: masking cannot recognize every password."""
+
+    kind: ClassVar[str] = "secret-comment"
+
+    line: Annotated[int | None, Column("Line", "number")]
+    names: Annotated[str, Identity(as_prose), Column("Names", "mono")]
+
+    @property
+    def label(self) -> str:
+        return f"{_place(self.line)} ({self.names})"
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneComment(Place):
+    """Comment about unfinished security work."""
+
+    kind: ClassVar[str] = "comment"
+
+    line: Annotated[int | None, Column("Line", "number")]
+    comment: Annotated[str, Identity(as_prose), Column("Comment", "code")]
+
+    @property
+    def label(self) -> str:
+        return f"{_place(self.line)} (“{cut(self.comment, 120)}”)"
+
+
 @check(
     "server-version",
     name="Server header names no version",
-    found="Server header names a version",
+    outcomes={"named": "Server header names a version"},
     why="A version tells attackers which published vulnerabilities to try first.",
     severity=LOW,
     fix=Fix(
-        "Send Server without versions ({example}).",
+        "Send the Server header without versions.",
         {
             Server.NGINX: "server_tokens off;",
             Server.APACHE: "ServerTokens Prod",
@@ -87,46 +160,52 @@ def server_version(page: Page) -> Finding:
         return Pass("No Server header is sent.")
     if PRODUCT_VERSION.search(COMMENT.sub("", value[:1000])):
         return Fail(
-            f"Server: {excerpt(value)} names a version.",
-            evidence=[{"header": "Server", "value": excerpt(value)}],
+            "named",
+            "Server: {value} names a version.",
+            value=Code(value),
+            places=Header.of("Server", [value]),
         )
-    return Pass(f"Server: {excerpt(value)} names no version.")
+    return Pass("Server: {value} names no version.", value=Code(value))
 
 
 @check(
     "powered-by",
     name="Headers do not name the software in use",
-    found="Headers name the software in use",
+    outcomes={
+        "several-headers": "Headers name the software in use",
+        "one-header": "{header} names the software in use",
+    },
     why="The name of a framework tells attackers which published vulnerabilities to try first.",
     severity=LOW,
-    fix="Stop sending the header: expose_php = Off in PHP, app.disable('x-powered-by') in Express, "
-    '<httpRuntime enableVersionHeader="false"/> in ASP.NET, or remove it at the proxy.',
+    fix="Stop sending the header: `expose_php = Off` in PHP, `app.disable('x-powered-by')` in Express, "
+    '`<httpRuntime enableVersionHeader="false"/>` in ASP.NET, or remove it at the proxy.',
     references=("CWE-200", "OWASP WSTG-INFO-08"),
 )
 def powered_by(page: Page) -> Finding:
-    found = [
-        (name, value)
+    naming = [
+        Header(name, excerpt(value))
         for name in POWERED_BY
         if (value := (page.headers.get(name) or "").strip())
         and (name in VERSIONED_HEADERS or not IDENTIFIER.fullmatch(value))
     ]
-    if found:
-        shown = some([f"{name}: {excerpt(value)}" for name, value in found])
-        items = [{"header": name, "value": excerpt(value)} for name, value in found]
-        title = f"{found[0][0]} names the software in use" if len(found) == 1 else ""
-        return Fail(f"The response sends {shown}.", evidence=items, title=title)
+    summary = "The response sends {headers} that {headers:names|name} the software in use."
+    headers = Count(len(naming), "header")
+    if len(naming) > 1:
+        return Fail("several-headers", summary, headers=headers, places=naming)
+    if naming:
+        return Fail("one-header", summary, headers=headers, header=Word(naming[0].header), places=naming)
     return Pass("No header names the software behind the site.")
 
 
 @check(
     "debug-error-page",
     name="Error pages without debug output",
-    found="Error page with debug output",
+    outcomes={"shown": "Error page with debug output"},
     why="Stack traces and settings show paths, versions, queries and sometimes secrets.",
     severity=MEDIUM,
-    fix="Turn off debug output in production: DEBUG = False (Django), APP_DEBUG=false (Laravel), APP_ENV=prod "
-    "(Symfony), RAILS_ENV=production, NODE_ENV=production, display_errors = Off (PHP), "
-    '<customErrors mode="On"/> (ASP.NET), server.error.include-stacktrace=never (Spring Boot).',
+    fix="Turn off debug output in production: `DEBUG = False` (Django), `APP_DEBUG=false` (Laravel), `APP_ENV=prod` "
+    "(Symfony), `RAILS_ENV=production`, `NODE_ENV=production`, `display_errors = Off` (PHP), "
+    '`<customErrors mode="On"/>` (ASP.NET), `server.error.include-stacktrace=never` (Spring Boot).',
     references=("CWE-209", "CWE-489", "OWASP WSTG-ERRH-01"),
 )
 def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
@@ -134,21 +213,26 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
         found = debug_page(answer, document.text)
         if found is not None:
             return Fail(
-                f"A path that does not exist returns status {answer.status} and debug output ({found}).",
-                evidence=[{"path": excerpt(Url.of(answer.url).path), "status": answer.status, "shows": found}],
+                "shown",
+                "A path that does not exist returns status {status} and debug output ({shows}).",
+                status=answer.status,
+                shows=Word(found),
+                places=[DebugOutput(excerpt(Url.of(answer.url).path), answer.status, found)],
             )
-    statuses = ", ".join(dict.fromkeys(str(answer.status) for answer in baseline.answers))
-    return Pass(f"Paths that do not exist are answered without debug output (status {statuses}).")
+    return Pass(
+        "Paths that do not exist are answered without debug output (status {statuses}).",
+        statuses=Values([Word(status) for status in dict.fromkeys(str(answer.status) for answer in baseline.answers)]),
+    )
 
 
 @check(
     "directory-listing",
     name="No directory listing",
-    found="Directory listing is public",
-    why="Anyone can browse the folder and find files that nothing links to.",
+    outcomes={"public": "Directory listing is public"},
+    why="Anyone can browse the directory and find files that nothing links to.",
     severity=MEDIUM,
     fix=Fix(
-        "Turn off directory listings ({example}).",
+        "Turn off directory listings.",
         {
             Server.NGINX: "autoindex off;",
             Server.APACHE: "Options -Indexes",
@@ -159,27 +243,34 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
 )
 def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
     seen = (page.response, *directories.answers)
-    found = [
-        (path, server) for each in seen if (server := _listing_of(each, path := Url.of(each.url).path)) is not None
+    listed = [
+        ListedDirectory(excerpt(path), server)
+        for answer in seen
+        if (server := _listing_of(answer, path := Url.of(answer.url).path)) is not None
     ]
-    if found:
-        shown = some([f"{excerpt(path)} ({server})" for path, server in found])
-        items = [{"path": excerpt(path), "server": server} for path, server in found]
-        return Fail(f"The server lists the files of {shown}.", evidence=items)
+    if listed:
+        return Fail(
+            "public",
+            "The server lists the files of {directories}.",
+            directories=Count(len(listed), "directory", "directories"),
+            places=listed,
+        )
     if not directories.answers:
         return Pass("The page is not a directory listing.")
-    asked = counted(len(directories.answers), "directory", "directories")
-    return Pass(f"Neither the page nor {asked} of its assets is a directory listing.")
+    return Pass(
+        "Neither the page nor {directories} of its assets is a directory listing.",
+        directories=Count(len(directories.answers), "directory", "directories"),
+    )
 
 
 @check(
     "private-ip",
     name="No private IP addresses disclosed",
-    found="Private IP addresses disclosed",
+    outcomes={"disclosed": "Private IP addresses disclosed"},
     why="Internal addresses show attackers who get into the network where to go next.",
     severity=LOW,
-    fix="Correct what proxies and backends insert: server_name_in_redirect, UseCanonicalName, the application's own "
-    "base URL; and remove the header or text that names the address.",
+    fix="Correct what proxies and backends insert (`server_name_in_redirect` in nginx, `UseCanonicalName` in Apache, "
+    "the application's own base URL), and remove the header or text that names the address.",
     references=("RFC 1918", "RFC 4193", "CWE-497"),
 )
 def private_ip(page: Page, document: Document) -> Finding:
@@ -196,18 +287,24 @@ def private_ip(page: Page, document: Document) -> Finding:
         found.setdefault(address, "a URL or script")
     for address in in_prose(_visible_text(document) if page.is_html else text):
         found.setdefault(address, "the text")
-    leaks = {address: where for address, where in found.items() if address not in own}
+    leaks = [PrivateAddress(address, where) for address, where in found.items() if address not in own]
     if leaks:
-        shown = some([f"{address} in {where}" for address, where in leaks.items()])
-        items = [{"address": address, "where": where} for address, where in leaks.items()]
-        return Warn(f"The response discloses addresses of an internal network: {shown}.", evidence=items)
+        return Warn(
+            "disclosed",
+            "The response discloses {addresses} of an internal network.",
+            addresses=Count(len(leaks), "address", "addresses"),
+            places=leaks,
+        )
     return Pass("No address of an internal network in headers, markup or text.")
 
 
 @check(
     "security-comments",
     name="No sensitive comments in the markup",
-    found="Sensitive comments in the markup",
+    outcomes={
+        "credentials": "Comments with credentials in the markup",
+        "unfinished-work": outcome("Comment about unfinished security work", LOW),
+    },
     why="Every visitor can read comments; passwords and notes about weaknesses help attackers.",
     severity=HIGH,
     fix="Strip the comment before the page is sent, for example in the build, and change any credentials in it.",
@@ -219,24 +316,24 @@ def security_comments(document: Document) -> Finding:
     secret = [each for each in every if has_credentials(each)]
     undone = [each for each in every if is_undone(each)]
     if secret:
-        named = list(zip(places(secret, document.text), map(_names, secret), strict=True))
-        shown = some([f"{_place(line)} ({names})" for line, names in named])
+        lines = places(secret, document.text)
         return Fail(
-            f"{counted(len(secret), 'comment contains', 'comments contain')} what looks like credentials: {shown}.",
-            evidence=[{"line": line, "names": names} for line, names in named],
-            title="Comments with credentials in the markup",
+            "credentials",
+            "{comments} {comments:contains|contain} what looks like credentials.",
+            comments=Count(len(secret), "comment"),
+            places=[SecretComment(line, _names(comment)) for line, comment in zip(lines, secret, strict=True)],
         )
     if undone:
-        (line,) = places(undone[:1], document.text)
+        lines = places(undone, document.text)
         return Warn(
-            f"A comment in {_place(line)} mentions unfinished security work: “{excerpt(undone[0])}”.",
-            LOW,
-            [{"comment": excerpt(each)} for each in undone],
-            title="Comment about unfinished security work",
+            "unfinished-work",
+            "{comments} {comments:mentions|mention} unfinished security work.",
+            comments=Count(len(undone), "comment"),
+            places=[UndoneComment(line, excerpt(comment)) for line, comment in zip(lines, undone, strict=True)],
         )
     if not every:
         return Pass("No comments in the markup.")
-    return Pass(f"{counted(len(every), 'comment')} in the markup, none with credentials.")
+    return Pass("{comments} in the markup, none with credentials.", comments=Count(len(every), "comment"))
 
 
 def _listing_of(response: Response, path: str) -> str | None:
@@ -285,7 +382,7 @@ def _place(line: int | None) -> str:
 
 
 def _names(comment: str) -> str:
-    """Return the words for secrets in a comment. Its text is not shown: masking cannot recognize every password."""
+    """Return the words for secrets in a comment."""
     words = re.findall(
         r"passw(?:or)?d|passphrase|pwd|secret|api[-_ ]?key|access[-_ ]?key|token|private[-_ ]?key|login|user(?:name)?",
         comment,

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
 
+from website_scan.addresses import normal_address
 from website_scan.catalogue import Category, check
-from website_scan.findings import (
-    CRITICAL,
-    HIGH,
-    LOW,
-    MEDIUM,
-    EvidenceItem,
-    Fail,
-    Finding,
-    Fix,
-    NotApplicable,
-    Pass,
-    Server,
-    Warn,
-)
-from website_scan.messages import counted, excerpt, size, some
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, Server
+from website_scan.messages import counted, excerpt, size
 from website_scan.net.errors import NetError
+from website_scan.outcomes import Fail, Finding, Fix, Pass, Warn, outcome
+from website_scan.places import Column, Identity, Place, Status
 from website_scan.security.evidence import Exposure, PathAnswer, SourceMaps
 from website_scan.security.file_signatures import HEALTH_ONLY
+from website_scan.values import Count, Excerpt, Values
 
 CATEGORY = Category("Sensitive file exposure", weight=10)
 
@@ -31,6 +24,35 @@ NO_DOT_FILES = {
     Server.NGINX: r"location ~ /\.(?!well-known) { return 404; }",
     Server.APACHE: r'RedirectMatch 404 "/\.(?!well-known)"',
 }
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedPath(Place):
+    """Path where a sensitive file may be, with the answer for it. The content of the file is not stored."""
+
+    kind: ClassVar[str] = "path"
+
+    path: Annotated[str, Identity(normal_address), Column("Path", "address")]
+    status: Status
+    media_type: Annotated[str, Column("Content type", "mono")]
+    size_bytes: Annotated[int, Column("Size", "number", "bytes")]
+    is_exposed: Annotated[bool, Column("Public", "short")]
+    proof: Annotated[str | None, Column("What it holds")]
+
+    @classmethod
+    def of(cls, answer: PathAnswer) -> Self:
+        return cls(
+            path=excerpt(answer.path),
+            status=answer.status,
+            media_type=answer.media_type,
+            size_bytes=answer.size_bytes,
+            is_exposed=answer.is_exposed,
+            proof=answer.excerpt or None,
+        )
+
+    @property
+    def label(self) -> str:
+        return f"{self.path} ({self.proof}; {size(self.size_bytes)})"
 
 
 class Unanswered(NetError):
@@ -42,11 +64,11 @@ class Unanswered(NetError):
 @check(
     "exposed-git",
     name="Git repository is not public",
-    found="Git repository is public",
+    outcomes={"public": "Git repository is public"},
     why="Anyone can download the source code with its history, and every secret that was ever committed.",
     severity=CRITICAL,
     fix=Fix(
-        "Delete .git from the web root, or block it ({example}). Replace every secret in its history.",
+        "Delete `.git` from the web root, or block it. Replace every secret in its history.",
         {
             Server.NGINX: r"location ~ /\.git { return 404; }",
             Server.APACHE: r'RedirectMatch 404 "/\.git"',
@@ -62,11 +84,15 @@ def exposed_git(exposure: Exposure) -> Finding:
 @check(
     "exposed-svn-hg",
     name="Subversion and Mercurial data are not public",
-    found="Version control data is public",
+    outcomes={
+        "public": "Version control data is public",
+        "subversion": "Subversion data is public",
+        "mercurial": "Mercurial data is public",
+    },
     why="Anyone can download the source code with its history, and every secret that was ever committed.",
     severity=HIGH,
     fix=Fix(
-        "Delete .svn and .hg from the web root, or block them ({example}).",
+        "Delete `.svn` and `.hg` from the web root, or block them.",
         {
             Server.NGINX: r"location ~ /\.(svn|hg) { return 404; }",
             Server.APACHE: r'RedirectMatch 404 "/\.(svn|hg)"',
@@ -77,18 +103,18 @@ def exposed_git(exposure: Exposure) -> Finding:
 )
 def exposed_svn_hg(exposure: Exposure) -> Finding:
     answers = exposure.families["exposed-svn-hg"]
-    systems = {"Subversion" if "/.svn" in each.path else "Mercurial" for each in answers if each.is_exposed}
-    return _judge(answers, title=f"{systems.pop()} data is public" if len(systems) == 1 else "")
+    systems = {"subversion" if "/.svn" in each.path else "mercurial" for each in answers if each.is_exposed}
+    return _judge(answers, outcome=systems.pop() if len(systems) == 1 else "public")
 
 
 @check(
     "exposed-env",
     name="Environment file is not public",
-    found="Environment file is public",
+    outcomes={"public": "Environment file is public"},
     why="Environment files hold database passwords and API keys in plain text.",
     severity=CRITICAL,
     fix=Fix(
-        "Move .env out of the web root, block dot files ({example}), and replace every secret in it.",
+        "Move `.env` out of the web root, block dot files, and replace every secret in it.",
         NO_DOT_FILES | {Server.IIS: '<hiddenSegments><add segment=".env"/></hiddenSegments>'},
     ),
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
@@ -100,7 +126,7 @@ def exposed_env(exposure: Exposure) -> Finding:
 @check(
     "exposed-credentials",
     name="Credential files are not public",
-    found="Credential file is public",
+    outcomes={"public": "Credential file is public"},
     why="Anyone who finds the file can log in to servers, registries or cloud accounts in your name.",
     severity=CRITICAL,
     fix="Delete the file from the web root, block dot files, and revoke the keys and passwords in it.",
@@ -113,7 +139,7 @@ def exposed_credentials(exposure: Exposure) -> Finding:
 @check(
     "exposed-backup",
     name="Backup archives are not public",
-    found="Backup archive is public",
+    outcomes={"public": "Backup archive is public"},
     why="An archive of the site holds its source code, its configuration and often its data.",
     severity=HIGH,
     fix="Delete the archive from the web root, and keep backups where the web server can't read them.",
@@ -126,7 +152,7 @@ def exposed_backup(exposure: Exposure) -> Finding:
 @check(
     "exposed-sql-dump",
     name="Database dumps are not public",
-    found="Database dump is public",
+    outcomes={"public": "Database dump is public"},
     why="A dump holds the database's tables, often with customers' data and password hashes.",
     severity=CRITICAL,
     fix="Delete the dump from the web root, and treat every record and password in it as stolen.",
@@ -139,7 +165,7 @@ def exposed_sql_dump(exposure: Exposure) -> Finding:
 @check(
     "exposed-sqlite",
     name="SQLite databases are not public",
-    found="SQLite database is public",
+    outcomes={"public": "SQLite database is public"},
     why="Such a file is a whole database, often with customers' data and password hashes.",
     severity=CRITICAL,
     fix="Move the database out of the web root, and treat every record and password in it as stolen.",
@@ -152,11 +178,11 @@ def exposed_sqlite(exposure: Exposure) -> Finding:
 @check(
     "exposed-source-backup",
     name="Backups of source files are not public",
-    found="Backup of a source file is public",
+    outcomes={"public": "Backup of a source file is public"},
     why="Servers send a copy named .bak or ~ as text, with the code and the passwords in it.",
     severity=CRITICAL,
     fix=Fix(
-        "Delete the copies that editors leave, block them ({example}), and change the passwords in them.",
+        "Delete the copies that editors leave, block them, and change the passwords in them.",
         {
             Server.NGINX: r"location ~ (\.bak|~|\.swp)$ { return 404; }",
             Server.APACHE: r'RedirectMatch 404 "(\.bak|~|\.swp)$"',
@@ -172,59 +198,64 @@ def exposed_source_backup(exposure: Exposure) -> Finding:
 @check(
     "exposed-phpinfo",
     name="phpinfo() is not public",
-    found="phpinfo() is public",
+    outcomes={"public": "phpinfo() is public"},
     why="phpinfo() lists versions, paths, modules and environment variables, which help attackers.",
     severity=MEDIUM,
-    fix="Delete the script that calls phpinfo().",
+    fix="Delete the script that calls `phpinfo()`.",
     references=("CWE-497", "OWASP WSTG-CONF-02"),
 )
 def exposed_phpinfo(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-phpinfo"])
+    return _judge(exposure.families["exposed-phpinfo"], noun="page")
 
 
 @check(
     "exposed-server-status",
     name="Server status page is not public",
-    found="Server status page is public",
+    outcomes={"public": "Server status page is public"},
     why="The page shows which addresses visit which pages, with their query strings, as it happens.",
     severity=MEDIUM,
-    fix='Restrict the page to the server itself: <Location "/server-status"> Require local </Location>, and '
-    "/server-info too.",
+    fix=Fix(
+        "Allow access to the page, and to `/server-info`, only from the server itself.",
+        {Server.APACHE: '<Location "/server-status"> Require local </Location>'},
+    ),
     references=("CWE-497", "Apache HTTP Server, mod_status"),
 )
 def exposed_server_status(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-server-status"])
+    return _judge(exposure.families["exposed-server-status"], noun="page")
 
 
 @check(
     "exposed-actuator",
     name="Spring Boot Actuator is not public",
-    found="Spring Boot Actuator is public",
+    outcomes={
+        "public": "Spring Boot Actuator is public",
+        "health-check": outcome("Spring Boot health check is public", LOW),
+    },
     why="Actuator endpoints can reveal environment variables and memory, and some change the application.",
     severity=HIGH,
-    fix="Set management.endpoints.web.exposure.include=health, and require a login for everything below /actuator.",
+    fix="Set `management.endpoints.web.exposure.include=health`, and require a login for everything below `/actuator`.",
     references=("CWE-497", "CWE-306", "Spring Boot, “Exposing Endpoints”"),
 )
 def exposed_actuator(exposure: Exposure) -> Finding:
-    found = [each for each in exposure.families["exposed-actuator"] if each.is_exposed]
-    if found and all(each.excerpt == HEALTH_ONLY for each in found):
+    answers = exposure.families["exposed-actuator"]
+    public = [answer for answer in answers if answer.is_exposed]
+    if public and all(answer.excerpt == HEALTH_ONLY for answer in public):
         return Warn(
-            f"{some([excerpt(each.path) for each in found])} answers with {HEALTH_ONLY}, and shows only that Spring "
-            "Boot runs here.",
-            severity=LOW,
-            evidence=_items(found),
-            title="Spring Boot health check is public",
+            "health-check",
+            "{endpoints} {endpoints:shows|show} only that Spring Boot runs here.",
+            endpoints=Count(len(public), "endpoint"),
+            places=[RequestedPath.of(answer) for answer in public],
         )
-    return _judge(exposure.families["exposed-actuator"])
+    return _judge(answers, noun="endpoint")
 
 
 @check(
     "exposed-compose",
     name="Docker Compose file is not public",
-    found="Docker Compose file is public",
+    outcomes={"public": "Docker Compose file is public"},
     why="The file names services, images, ports and often passwords of the whole installation.",
     severity=MEDIUM,
-    fix="Keep docker-compose.yml out of the web root, and change the passwords in it.",
+    fix="Keep `docker-compose.yml` out of the web root, and change the passwords in it.",
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
 def exposed_compose(exposure: Exposure) -> Finding:
@@ -234,11 +265,11 @@ def exposed_compose(exposure: Exposure) -> Finding:
 @check(
     "exposed-ds-store",
     name=".DS_Store file is not public",
-    found=".DS_Store file is public",
+    outcomes={"public": ".DS_Store file is public"},
     why="The file lists the names of files in the folder, including those that nothing links to.",
     severity=LOW,
     fix=Fix(
-        "Delete .DS_Store from the web root, and block dot files ({example}).",
+        "Delete `.DS_Store` from the web root, and block dot files.",
         NO_DOT_FILES | {Server.IIS: '<hiddenSegments><add segment=".DS_Store"/></hiddenSegments>'},
     ),
     references=("CWE-538", "OWASP WSTG-CONF-04"),
@@ -250,11 +281,11 @@ def exposed_ds_store(exposure: Exposure) -> Finding:
 @check(
     "exposed-logs",
     name="Log files are not public",
-    found="Log file is public",
+    outcomes={"public": "Log file is public"},
     why="Logs hold visitors' addresses, paths, stack traces and sometimes session IDs or passwords.",
     severity=MEDIUM,
     fix=Fix(
-        "Write logs outside the web root, and block them ({example}).",
+        "Write logs outside the web root, and block them.",
         {
             Server.NGINX: r"location ~ \.log$ { return 404; }",
             Server.APACHE: r'RedirectMatch 404 "\.log$"',
@@ -270,7 +301,7 @@ def exposed_logs(exposure: Exposure) -> Finding:
 @check(
     "exposed-api-docs",
     name="API description is not public",
-    found="API description is public",
+    outcomes={"public": "API description is public"},
     why="A description of every operation shows attackers where to start.",
     severity=LOW,
     fix="If the API is not meant for the public, require a login for its description, and turn off "
@@ -278,13 +309,13 @@ def exposed_logs(exposure: Exposure) -> Finding:
     references=("CWE-200", "OWASP API Security Top 10 2023, API9"),
 )
 def exposed_api_docs(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-api-docs"], is_warning=True)
+    return _judge(exposure.families["exposed-api-docs"], Warn, noun="API description")
 
 
 @check(
     "exposed-source-maps",
     name="Source maps are not public",
-    found="Source maps are public",
+    outcomes={"public": "Source maps are public"},
     why="Source maps give anyone the original source code, with its comments.",
     severity=LOW,
     fix="Build without source maps for production, or upload them to the error tracker only (hidden source maps).",
@@ -293,40 +324,29 @@ def exposed_api_docs(exposure: Exposure) -> Finding:
 def exposed_source_maps(maps: SourceMaps) -> Finding:
     if not maps.answers:
         return NotApplicable("The page loads no script of its own that could have a source map.")
-    return _judge(maps.answers, is_warning=True)
+    return _judge(maps.answers, Warn, noun="source map")
 
 
-def _judge(answers: Sequence[PathAnswer], *, is_warning: bool = False, title: str = "") -> Finding:
+def _judge(
+    answers: Sequence[PathAnswer], fault: type[Fail | Warn] = Fail, *, outcome: str = "public", noun: str = "file"
+) -> Finding:
     """Judge the exposed files. If there are none, raise `Unanswered` unless every path got a response."""
-    found = [each for each in answers if each.is_exposed]
-    if found:
-        shown = some([f"{excerpt(each.path)} ({each.excerpt}; {size(each.size_bytes)})" for each in found])
-        verb = "is" if len(found) == 1 else "are"
-        return (Warn if is_warning else Fail)(f"{shown} {verb} public.", evidence=_items(found), title=title)
-    unanswered = [each for each in answers if each.status is None]
+    public = [RequestedPath.of(answer) for answer in answers if answer.is_exposed]
+    if public:
+        return fault(outcome, "{files} {files:is|are} public.", files=Count(len(public), noun), places=public)
+    unanswered = [answer for answer in answers if answer.status is None]
     if unanswered:
         first = unanswered[0]
         raise Unanswered(
             f"{counted(len(unanswered), 'path')} of {len(answers)} got no answer that could be judged "
             f"({excerpt(first.path)}: {first.error})"
         )
-    seen = some([f"{excerpt(each.path)} ({_told(each)})" for each in answers])
-    return Pass(f"No such file is public: {seen}.", _items(answers))
+    return Pass(
+        "No such file is public: {answers}.",
+        answers=Values([Excerpt(f"{excerpt(answer.path, 100)} ({_in_words(answer)})") for answer in answers]),
+        details=[RequestedPath.of(answer) for answer in answers],
+    )
 
 
-def _told(answer: PathAnswer) -> str:
+def _in_words(answer: PathAnswer) -> str:
     return "200, but other content" if answer.status == 200 else str(answer.status)
-
-
-def _items(answers: Sequence[PathAnswer]) -> list[EvidenceItem]:
-    return [
-        {
-            "path": excerpt(each.path),
-            "status": each.status,
-            "media_type": each.media_type,
-            "size_bytes": each.size_bytes,
-            "is_exposed": each.is_exposed,
-        }
-        | ({"proof": each.excerpt} if each.excerpt else {})
-        for each in answers
-    ]

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import verdict
+from tests.website_scan.cast import message, outcome, rows, title_of, verdict
 from tests.website_scan.security.cast import document, page, policies
-from website_scan.findings import Fail, Severity
+from website_scan.outcomes import Fail
 from website_scan.security.checks import content as checks
 from website_scan.security.evidence import LoadedScripts, Script
 from website_scan.security.javascript_libraries import by_address, by_banner, version_key
@@ -13,58 +13,68 @@ DIGEST = "sha384-" + "A" * 64
 
 
 @pytest.mark.parametrize(
-    ("html", "expected", "severity"),
+    ("html", "expected"),
     [
-        (f"<script src=https://cdn.example.net/a.js integrity={DIGEST} crossorigin></script>", "pass", None),
-        (f'<script src=https://cdn.example.net/a.js integrity="{DIGEST}?x {DIGEST}"></script>', "pass", None),
-        ("<script src=https://js.stripe.com/v3/></script>", "pass", None),  # changes by design
-        ("<link rel=stylesheet href='https://fonts.googleapis.com/css2?family=A'>", "pass", None),
-        ("<script src=/a.js></script><script src=https://static.example.com/a.js></script>", "n/a", None),
-        ("<script src=data:text/javascript,1></script>", "n/a", None),
-        ("<link rel=preconnect href=https://cdn.example.net>", "n/a", None),
-        ("<link rel='dns-prefetch alternate' href=https://cdn.example.net/feed>", "n/a", None),
-        ("<script type=application/ld+json src=https://cdn.example.net/a></script>", "n/a", None),
-        ("<noscript><link rel=stylesheet href=https://cdn.example.net/a.css></noscript>", "n/a", None),
-        ("<template><script src=https://cdn.example.net/a.js></script></template>", "n/a", None),
-        ("<!-- <script src=https://cdn.example.net/a.js></script> -->", "n/a", None),
-        ("<script src=''></script><a href=https://cdn.example.net/>x</a>", "n/a", None),
-        ("<script src=https://cdn.example.net/a.js></script>", "warn", None),
-        ("<script src=//cdn.example.net/a.js integrity=''></script>", "warn", None),
-        ("<script src=https://cdn.example.net/a.js integrity=md5-AAAA></script>", "warn", None),
-        ("<link rel='preload stylesheet' href=https://cdn.example.net/a.css>", "warn", None),
-        ("<base href=https://cdn.example.net/><script src=a.js></script>", "warn", None),
-        ("<script src=https://one.github.io/a.js></script>", "warn", None),
-        ("<script src=http://cdn.example.net/a.js></script>", "fail", Severity.HIGH),
-        (f"<script src=http://cdn.example.net/a.js integrity={DIGEST}></script>", "fail", Severity.HIGH),
+        (f"<script src=https://cdn.example.net/a.js integrity={DIGEST} crossorigin></script>", "pass"),
+        (f'<script src=https://cdn.example.net/a.js integrity="{DIGEST}?x {DIGEST}"></script>', "pass"),
+        ("<script src=https://js.stripe.com/v3/></script>", "pass"),  # changes by design
+        ("<link rel=stylesheet href='https://fonts.googleapis.com/css2?family=A'>", "pass"),
+        ("<script src=/a.js></script><script src=https://static.example.com/a.js></script>", "n/a"),
+        ("<script src=data:text/javascript,1></script>", "n/a"),
+        ("<link rel=preconnect href=https://cdn.example.net>", "n/a"),
+        ("<link rel='dns-prefetch alternate' href=https://cdn.example.net/feed>", "n/a"),
+        ("<script type=application/ld+json src=https://cdn.example.net/a></script>", "n/a"),
+        ("<noscript><link rel=stylesheet href=https://cdn.example.net/a.css></noscript>", "n/a"),
+        ("<template><script src=https://cdn.example.net/a.js></script></template>", "n/a"),
+        ("<!-- <script src=https://cdn.example.net/a.js></script> -->", "n/a"),
+        ("<script src=''></script><a href=https://cdn.example.net/>x</a>", "n/a"),
+        ("<script src=https://cdn.example.net/a.js></script>", "missing"),
+        ("<script src=//cdn.example.net/a.js integrity=''></script>", "missing"),
+        ("<script src=https://cdn.example.net/a.js integrity=md5-AAAA></script>", "missing"),
+        ("<link rel='preload stylesheet' href=https://cdn.example.net/a.css>", "missing"),
+        ("<base href=https://cdn.example.net/><script src=a.js></script>", "missing"),
+        ("<script src=https://one.github.io/a.js></script>", "missing"),
+        ("<script src=http://cdn.example.net/a.js></script>", "over-http"),
+        (f"<script src=http://cdn.example.net/a.js integrity={DIGEST}></script>", "over-http"),
         (
             f"<meta http-equiv=Content-Security-Policy content=upgrade-insecure-requests>"
             f"<script src=http://cdn.example.net/a.js integrity={DIGEST}></script>",
             "pass",
-            None,
         ),
         (
             "<meta http-equiv=Content-Security-Policy content=upgrade-insecure-requests>"
             "<script src=http://cdn.example.net/a.js></script>",
-            "warn",
-            None,
+            "missing",
         ),
     ],
 )
-def test_sri_third_party(html: str, expected: str, severity: Severity | None) -> None:
+def test_sri_third_party(html: str, expected: str) -> None:
     seen = page(html=f"<!doctype html><head>{html}", url="https://www.example.com/")
     finding = checks.sri_third_party(seen, document(seen), policies(seen))
-    assert verdict(finding) == expected
-    if isinstance(finding, Fail):
-        assert finding.severity == severity
+    assert outcome(finding) == expected
+    assert verdict(finding) == {"missing": "warn", "over-http": "fail"}.get(expected, expected)
+
+
+def test_sri_names_files_by_element_and_address() -> None:
+    files = [
+        ("script", "https://cdn.example.net/a.js"),
+        ("link", "https://cdn.example.net/a.css"),
+    ]
+    seen = page(
+        html=f"<!doctype html><head><script src={files[0][1]}></script><link rel=stylesheet href={files[1][1]}>"
+    )
+    finding = checks.sri_third_party(seen, document(seen), policies(seen))
+    assert message(finding) == "The page loads 2 third-party files without an integrity attribute."
+    assert rows(finding) == [{"element": element, "url": url} for element, url in files]
 
 
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
-        ("<script src=https://cdn.polyfill.io/v3/polyfill.min.js></script>", "fail"),
-        ("<script src=https://POLYFILL.io/v3/polyfill.min.js></script>", "fail"),
-        ("<link rel=stylesheet href=//cdn.bootcss.com/a.css>", "fail"),
-        ("<iframe src=https://www.staticfile.org/></iframe>", "fail"),
+        ("<script src=https://cdn.polyfill.io/v3/polyfill.min.js></script>", "loaded"),
+        ("<script src=https://POLYFILL.io/v3/polyfill.min.js></script>", "loaded"),
+        ("<link rel=stylesheet href=//cdn.bootcss.com/a.css>", "loaded"),
+        ("<iframe src=https://www.staticfile.org/></iframe>", "loaded"),
         ("<script src=https://cdnjs.cloudflare.com/polyfill/v3/polyfill.min.js></script>", "pass"),
         ("<script src=https://cdn.example.net/polyfill.io/a.js></script>", "pass"),
         ("<script src=https://notpolyfill.io/a.js></script>", "pass"),
@@ -76,7 +86,20 @@ def test_sri_third_party(html: str, expected: str, severity: Severity | None) ->
 )
 def test_compromised_cdn(html: str, expected: str) -> None:
     seen = page(html=f"<!doctype html><head>{html}")
-    assert verdict(checks.compromised_cdn(document(seen))) == expected
+    finding = checks.compromised_cdn(document(seen))
+    assert outcome(finding) == expected
+    assert verdict(finding) == ("fail" if expected == "loaded" else expected)
+
+
+def test_compromised_cdn_counts_files_and_hosts() -> None:
+    def message_for(*urls: str) -> str:
+        markup = "".join(f"<script src={url}></script>" for url in urls)
+        return message(checks.compromised_cdn(document(page(html=f"<!doctype html><head>{markup}"))))
+
+    one, other = "https://polyfill.io/a.js", "https://cdn.bootcss.com/a.js"
+    assert message_for(one) == "The page loads 1 file from a compromised host."
+    assert message_for(one, one) == "The page loads 2 files from a compromised host."
+    assert message_for(one, other) == "The page loads 2 files from compromised hosts."
 
 
 @pytest.mark.parametrize(
@@ -84,8 +107,8 @@ def test_compromised_cdn(html: str, expected: str) -> None:
     [
         ([Script("https://code.jquery.com/jquery-3.7.1.min.js")], "pass"),
         ([Script("https://site.example.com/app.js", "/*! jQuery v3.7.1 | (c) OpenJS */")], "pass"),
-        ([Script("https://code.jquery.com/jquery-3.4.1.min.js")], "fail"),
-        ([Script("https://site.example.com/app.js", "x();\n/*!\n * Bootstrap v3.3.7 (http")], "fail"),
+        ([Script("https://code.jquery.com/jquery-3.4.1.min.js")], "one-library"),
+        ([Script("https://site.example.com/app.js", "x();\n/*!\n * Bootstrap v3.3.7 (http")], "one-library"),
         ([Script("https://site.example.com/app.js", "/* A plug-in, tested with jQuery v1.11.0 */")], "n/a"),
         ([Script("https://site.example.com/app.js", "var text = 'jQuery v1.11.0'")], "n/a"),
         ([Script("https://site.example.com/app.js", "// jQuery v1.11.0 or later is needed")], "n/a"),
@@ -95,18 +118,30 @@ def test_compromised_cdn(html: str, expected: str) -> None:
     ],
 )
 def test_vulnerable_js_library(scripts: list[Script], expected: str) -> None:
-    assert verdict(checks.vulnerable_js_library(LoadedScripts(tuple(scripts)))) == expected
+    assert outcome(checks.vulnerable_js_library(LoadedScripts(tuple(scripts)))) == expected
 
 
-def test_the_message_names_version_vulnerabilities_and_remedy() -> None:
+def test_each_vulnerable_library_has_version_vulnerabilities_and_remedy() -> None:
     scripts = (Script("https://a.example/jquery-3.4.1.js"), Script("https://a.example/angular@1.8.3/angular.js"))
     finding = checks.vulnerable_js_library(LoadedScripts(scripts))
     assert isinstance(finding, Fail)
-    assert (
-        "jQuery 3.4.1 in https://a.example/jquery-3.4.1.js has CVE-2020-11022, CVE-2020-11023 (fixed in 3.5.0)"
-        in finding.message
+    assert outcome(finding) == "several-libraries"
+    jquery, angular = (place.label for place in finding.places)
+    assert jquery == (
+        "jQuery 3.4.1 (CVE-2020-11022, CVE-2020-11023; fixed in 3.5.0) in https://a.example/jquery-3.4.1.js"
     )
-    assert "has CVE-2023-26116 (no version fixes all of them)" in finding.message
+    assert "CVE-2023-26116" in angular
+    assert "no version fixes all of them" in angular
+    assert [(row["library"], row["version"], row.get("fixed_in")) for row in rows(finding)] == [
+        ("jQuery", "3.4.1", "3.5.0"),
+        ("AngularJS", "1.8.3", None),
+    ]
+
+
+def test_a_single_vulnerable_library_is_in_the_title() -> None:
+    finding = checks.vulnerable_js_library(LoadedScripts((Script("https://code.jquery.com/jquery-3.4.1.min.js"),)))
+    assert verdict(finding) == "fail"
+    assert title_of(checks.vulnerable_js_library, finding) == "jQuery 3.4.1 has known vulnerabilities"
 
 
 @pytest.mark.parametrize(
@@ -188,10 +223,10 @@ def test_versions_are_compared_as_numbers() -> None:
         ("<a href=https://other.example.org/ target=_blank rel='opener noopener'>x</a>", "pass"),
         ("<a href=/here target=_blank rel=opener>x</a>", "pass"),
         ("<a href=mailto:a@b.c target=_blank rel=opener>x</a>", "pass"),
-        ("<a href=https://other.example.org/ target=_BLANK rel='external OPENER'>x</a>", "warn"),
-        ("<form action=https://other.example.org/ target=_blank rel=opener></form>", "warn"),
+        ("<a href=https://other.example.org/ target=_BLANK rel='external OPENER'>x</a>", "exposed"),
+        ("<form action=https://other.example.org/ target=_blank rel=opener></form>", "exposed"),
         ("<a href=https://other.example.org/ rel=opener>x</a>", "n/a"),
-        ("<base href=https://other.example.org/><a href=/there target=_blank rel=opener>x</a>", "warn"),
+        ("<base href=https://other.example.org/><a href=/there target=_blank rel=opener>x</a>", "exposed"),
         (
             "<base href=https://other.example.org/><a href=https://site.example.com/ target=_blank rel=opener>x</a>",
             "pass",
@@ -202,4 +237,12 @@ def test_versions_are_compared_as_numbers() -> None:
 )
 def test_link_noopener(html: str, expected: str) -> None:
     seen = page(html=f"<!doctype html><body>{html}")
-    assert verdict(checks.link_noopener(seen, document(seen))) == expected
+    assert outcome(checks.link_noopener(seen, document(seen))) == expected
+
+
+def test_links_with_rel_opener_are_counted_and_listed() -> None:
+    seen = page(html="<!doctype html><body><a href=https://other.example.org/a target=_blank rel=opener>x</a>")
+    finding = checks.link_noopener(seen, document(seen))
+    assert verdict(finding) == "warn"
+    assert message(finding) == "1 link to another site has rel=opener."
+    assert rows(finding) == [{"url": "https://other.example.org/a"}]

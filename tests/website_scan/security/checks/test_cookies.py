@@ -4,14 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.website_scan.cast import judged, target, verdict
+from tests.website_scan.cast import message, outcome, rows, severity_of, target, verdict
 from tests.website_scan.security.cast import NOW, page, response
-from website_scan.findings import Fail, Finding, Severity, Warn
+from website_scan.findings import Severity
+from website_scan.outcomes import Finding, Warn
 from website_scan.page.evidence import Clock, Page
 from website_scan.security.checks import cookies as checks
 from website_scan.security.cookies import Cookie, Cookies, cookies_of, parse_cookie, parse_date
 from website_scan.security.load_balancers import is_load_balancer_cookie
 from website_scan.security.probes import headers as probe
+from website_scan.written_urls import split_url
 
 HOST = "www.example.com"
 
@@ -29,58 +31,93 @@ def cookies(seen: Page) -> Cookies:
 
 
 @pytest.mark.parametrize(
-    ("lines", "expected", "severity"),
+    ("lines", "expected"),
     [
-        (["sessionid=1; Secure"], "pass", None),
-        (["lang=en; secure", "theme=dark; SECURE=yes"], "pass", None),
-        (["sessionid=1"], "fail", None),
-        (["lang=en; Secure", "connect.sid=1"], "fail", None),
-        (["lang=en"], "fail", Severity.MEDIUM),
-        (["csrftoken=1"], "fail", Severity.MEDIUM),
-        (["sidebar=1", "author=x"], "fail", Severity.MEDIUM),
-        (["sessionid=; Max-Age=0"], "n/a", None),  # a deletion
-        (["sessionid=; Max-Age=-1; Expires=Wed, 21 Nov 2029 07:28:00 GMT"], "n/a", None),
-        (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], "n/a", None),
-        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:01 GMT"], "n/a", None),
-        (["sessionid=1", "sessionid=2; Secure"], "pass", None),  # the second replaces the first
-        (["sessionid=1", "sessionid=; Max-Age=0"], "n/a", None),
-        (["sessionid=1", "sessionid=; Max-Age=0; Path=/"], "n/a", None),  # the same path, which is the default
-        (["sessionid=1", "sessionid=; Max-Age=0; Path=/app"], "fail", None),
-        (["sessionid=1; Domain=other.com"], "n/a", None),  # refused by browsers
-        (["sessionid=1; Domain=com"], "n/a", None),
-        (["sessionid=1; Domain=.example.com"], "fail", None),
-        (["sessionid=1; Domain=..example.com"], "n/a", None),  # one dot is dropped, and the rest is not a host
-        (["sessionid=1; Domain=..www.example.com"], "n/a", None),
-        (["sessionid=1; Expires=nonsense"], "fail", None),
-        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:00"], "n/a", None),  # a deletion without a zone
-        (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Expires=nonsense"], "n/a", None),
-        (["sessionid=x; Max-Age=0; Max-Age=nonsense"], "n/a", None),
-        ([f"sessionid=x; Max-Age={'9' * 1000}"], "fail", None),
-        (["__Host-sid=1; Path=/"], "n/a", None),  # refused by browsers; cookie-prefix reports it
-        (["heroku-session-affinity=ACyDaANoA24IAcnd"], "warn", Severity.LOW),
-        (["AWSALB=0YtqEBGWiz; Path=/", "BIGipServer~Common~session_pool=1677787402.36895.0000"], "warn", Severity.LOW),
-        (["AWSALB=0YtqEBGWiz; Secure", "lang=en; Secure"], "pass", None),
-        (["AWSALB=0YtqEBGWiz", "lang=en"], "fail", Severity.MEDIUM),
-        (["AWSALB=0YtqEBGWiz", "sessionid=1"], "fail", None),
-        (["heroku_session=0123456789abcdef", "AWSALBUM=1"], "fail", None),  # the application's own
-        ([""], "n/a", None),
-        (["=; Path=/"], "n/a", None),
-        (["a\x00b=1"], "n/a", None),
-        ([f"a={'x' * 5000}"], "n/a", None),
-        ([], "n/a", None),
+        (["sessionid=1; Secure"], "pass"),
+        (["lang=en; secure", "theme=dark; SECURE=yes"], "pass"),
+        (["sessionid=1"], "missing-on-session"),
+        (["lang=en; Secure", "connect.sid=1"], "missing-on-session"),
+        (["lang=en"], "missing"),
+        (["csrftoken=1"], "missing"),
+        (["sidebar=1", "author=x"], "missing"),
+        (["sessionid=; Max-Age=0"], "n/a"),  # a deletion
+        (["sessionid=; Max-Age=-1; Expires=Wed, 21 Nov 2029 07:28:00 GMT"], "n/a"),
+        (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], "n/a"),
+        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:01 GMT"], "n/a"),
+        (["sessionid=1", "sessionid=2; Secure"], "pass"),  # the second replaces the first
+        (["sessionid=1", "sessionid=; Max-Age=0"], "n/a"),
+        (["sessionid=1", "sessionid=; Max-Age=0; Path=/"], "n/a"),  # the same path, which is the default
+        (["sessionid=1", "sessionid=; Max-Age=0; Path=/app"], "missing-on-session"),
+        (["sessionid=1; Domain=other.com"], "n/a"),  # refused by browsers
+        (["sessionid=1; Domain=com"], "n/a"),
+        (["sessionid=1; Domain=.example.com"], "missing-on-session"),
+        (["sessionid=1; Domain=..example.com"], "n/a"),  # one dot is dropped, and the rest is not a host
+        (["sessionid=1; Domain=..www.example.com"], "n/a"),
+        (["sessionid=1; Expires=nonsense"], "missing-on-session"),
+        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:00"], "n/a"),  # a deletion without a zone
+        (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Expires=nonsense"], "n/a"),
+        (["sessionid=x; Max-Age=0; Max-Age=nonsense"], "n/a"),
+        ([f"sessionid=x; Max-Age={'9' * 1000}"], "missing-on-session"),
+        (["__Host-sid=1; Path=/"], "n/a"),  # refused by browsers; cookie-prefix reports it
+        (["heroku-session-affinity=ACyDaANoA24IAcnd"], "missing-on-load-balancer"),
+        (
+            ["AWSALB=0YtqEBGWiz; Path=/", "BIGipServer~Common~session_pool=1677787402.36895.0000"],
+            "missing-on-load-balancer",
+        ),
+        (["AWSALB=0YtqEBGWiz; Secure", "lang=en; Secure"], "pass"),
+        (["AWSALB=0YtqEBGWiz", "lang=en"], "missing"),
+        (["AWSALB=0YtqEBGWiz", "sessionid=1"], "missing-on-session"),
+        (["heroku_session=0123456789abcdef", "AWSALBUM=1"], "missing-on-session"),  # the application's own
+        ([""], "n/a"),
+        (["=; Path=/"], "n/a"),
+        (["a\x00b=1"], "n/a"),
+        ([f"a={'x' * 5000}"], "n/a"),
+        ([], "n/a"),
     ],
 )
-def test_cookie_secure(lines: list[str], expected: str, severity: Severity | None) -> None:
+def test_cookie_secure(lines: list[str], expected: str) -> None:
     finding = judge_secure(setting(*lines))
-    assert verdict(finding) == expected
-    if isinstance(finding, Fail | Warn):
-        assert finding.severity == severity
+    assert outcome(finding) == expected
+    verdicts = {"missing": "fail", "missing-on-session": "fail", "missing-on-load-balancer": "warn"}
+    assert verdict(finding) == verdicts.get(expected, expected)
+
+
+@pytest.mark.parametrize(
+    ("lines", "severity", "expected"),
+    [
+        (["sid=1"], Severity.HIGH, "Secure is missing on 1 session cookie."),
+        (["lang=en", "sid=1", "theme=x"], Severity.HIGH, "Secure is missing on 1 session cookie and 2 other cookies."),
+        (["lang=en"], Severity.MEDIUM, "Secure is missing on 1 cookie."),
+        (
+            ["AWSALB=1"],
+            Severity.LOW,
+            "Secure is missing on 1 cookie with which load balancers only name a server.",
+        ),
+    ],
+)
+def test_secure_matters_most_for_sessions(lines: list[str], severity: Severity, expected: str) -> None:
+    finding = judge_secure(setting(*lines))
+    assert severity_of(checks.cookie_secure, finding) == severity
+    assert message(finding) == expected
+
+
+def test_session_cookies_come_first() -> None:
+    finding = judge_secure(setting("lang=en", "sid=1"))
+    assert [row["cookie"] for row in rows(finding)] == ["sid", "lang"]
+
+
+def test_a_cookie_without_a_name_has_the_fingerprint_of_its_host() -> None:
+    finding = checks.cookie_samesite(cookies(setting("value-alone")))
+    assert isinstance(finding, Warn)
+    (place,) = finding.places
+    assert place.label == "(without a name)"
+    assert place.normal(split_url("https://other.example/")) == HOST
 
 
 def test_a_load_balancer_s_cookie_is_not_listed_beside_the_application_s() -> None:
     finding = judge_secure(setting("AWSALB=0YtqEBGWiz", "lang=en"))
-    assert isinstance(finding, Fail)
-    assert [each["cookie"] for each in finding.evidence] == ["lang"]
+    assert outcome(finding) == "missing"
+    assert [row["cookie"] for row in rows(finding)] == ["lang"]
 
 
 def test_on_a_page_over_plain_http_secure_cannot_be_asked_for() -> None:
@@ -100,7 +137,7 @@ def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> 
     seen = Page(requested=target("http://example.com/"), target=final, hops=hops)  # type: ignore[arg-type]
     finding = judge_secure(seen)
     assert verdict(finding) == "fail"
-    assert [item["cookie"] for item in judged(finding).evidence] == ["sessionid"]
+    assert [row["cookie"] for row in rows(finding)] == ["sessionid"]
 
 
 @pytest.mark.parametrize(
@@ -110,8 +147,8 @@ def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> 
         (["lang=en"], "n/a"),
         (["csrftoken=1", "XSRF-TOKEN=2", "_csrf=3", "anticsrftoken=4"], "n/a"),  # scripts must read them
         (["__RequestVerificationToken_L2FwcA2=1"], "n/a"),  # ASP.NET's, with the application's path
-        (["sessionid=1"], "fail"),
-        (["a=1; HttpOnly", "authToken=eyJhbGciOiJIUzI1NiJ9"], "fail"),
+        (["sessionid=1"], "missing"),
+        (["a=1; HttpOnly", "authToken=eyJhbGciOiJIUzI1NiJ9"], "missing"),
         (["ai_session=x1|1700000000|1700000001", "_hjSessionUser_1=eyJpZCI6IjEifQ=="], "n/a"),
         (["user_session=1", "auth=yes", "login=true"], "n/a"),  # too short for a session
         (["sessionid="], "n/a"),
@@ -119,33 +156,44 @@ def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> 
     ],
 )
 def test_cookie_httponly(lines: list[str], expected: str) -> None:
-    assert verdict(checks.cookie_httponly(cookies(setting(*lines)))) == expected
+    finding = checks.cookie_httponly(cookies(setting(*lines)))
+    assert outcome(finding) == expected
+    assert verdict(finding) == ("fail" if expected == "missing" else expected)
 
 
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
         (["a=1; SameSite=Lax", "b=1; samesite=STRICT", "c=1; SameSite=None; Secure"], "pass"),
-        (["a=1; SameSite=None"], "fail"),
-        (["a=1; SameSite=Nope"], "fail"),
-        (["a=1; SameSite"], "fail"),
-        (["a=1; SameSite=Lax; SameSite=None"], "fail"),  # the last of a repeated attribute counts
-        (["a=1; SameSite=Lax", "b=1"], "warn"),
-        (["a=1"], "warn"),
+        (["a=1; SameSite=None"], "none-without-secure"),
+        (["a=1; SameSite=Nope"], "invalid"),
+        (["a=1; SameSite"], "invalid"),
+        (["a=1; SameSite=Lax; SameSite=None"], "none-without-secure"),  # the last of a repeated attribute counts
+        (["a=1; SameSite=Lax", "b=1"], "missing"),
+        (["a=1"], "missing"),
         ([], "n/a"),
     ],
 )
 def test_cookie_samesite(lines: list[str], expected: str) -> None:
-    assert verdict(checks.cookie_samesite(cookies(setting(*lines)))) == expected
+    finding = checks.cookie_samesite(cookies(setting(*lines)))
+    assert outcome(finding) == expected
+    verdicts = {"missing": "warn", "none-without-secure": "fail", "invalid": "fail"}
+    assert verdict(finding) == verdicts.get(expected, expected)
 
 
 @pytest.mark.parametrize(
-    ("lines", "severity"), [(["AWSALB=1"], Severity.LOW), (["AWSALB=1", "a=1"], None), (["a=1"], None)]
+    ("lines", "expected", "severity"),
+    [
+        (["AWSALB=1"], "missing-on-load-balancer", Severity.LOW),
+        (["AWSALB=1", "a=1"], "missing", Severity.MEDIUM),
+        (["a=1"], "missing", Severity.MEDIUM),
+    ],
 )
-def test_samesite_matters_little_for_load_balancers(lines: list[str], severity: Severity | None) -> None:
+def test_samesite_matters_little_for_load_balancers(lines: list[str], expected: str, severity: Severity) -> None:
     finding = checks.cookie_samesite(cookies(setting(*lines)))
-    assert isinstance(finding, Warn)
-    assert finding.severity == severity
+    assert verdict(finding) == "warn"
+    assert outcome(finding) == expected
+    assert severity_of(checks.cookie_samesite, finding) == severity
 
 
 @pytest.mark.parametrize(
@@ -238,17 +286,28 @@ def test_any_text_is_a_date_or_none(text: str) -> None:
     [
         (["__Host-sid=1; Secure; Path=/"], "pass"),
         (["__Secure-sid=1; Secure; Domain=example.com"], "pass"),
-        (["__Host-sid=1; Secure"], "fail"),
-        (["__Host-sid=1; Secure; Path=/app"], "fail"),
-        (["__Host-sid=1; Secure; Path=/; Domain=www.example.com"], "fail"),
-        (["__Host-sid=1; Path=/"], "fail"),
-        (["__secure-sid=1"], "fail"),
+        (["__Host-sid=1; Secure"], "broken"),
+        (["__Host-sid=1; Secure; Path=/app"], "broken"),
+        (["__Host-sid=1; Secure; Path=/; Domain=www.example.com"], "broken"),
+        (["__Host-sid=1; Path=/"], "broken"),
+        (["__secure-sid=1"], "broken"),
         (["Host-sid=1", "__hostess=1"], "n/a"),
         ([], "n/a"),
     ],
 )
 def test_cookie_prefix(lines: list[str], expected: str) -> None:
-    assert verdict(checks.cookie_prefix(cookies(setting(*lines)))) == expected
+    finding = checks.cookie_prefix(cookies(setting(*lines)))
+    assert outcome(finding) == expected
+    assert verdict(finding) == ("fail" if expected == "broken" else expected)
+
+
+def test_each_cookie_that_breaks_its_prefix_has_the_broken_rule() -> None:
+    finding = checks.cookie_prefix(cookies(setting("__Host-sid=1; Secure", "__Secure-id=1")))
+    assert message(finding) == "2 cookies break the rules of their prefix."
+    assert [(row["cookie"], row["fault"]) for row in rows(finding)] == [
+        ("__Host-sid", "__Host- requires Path=/"),
+        ("__Secure-id", "__Secure- requires Secure over HTTPS"),
+    ]
 
 
 def test_a_prefixed_cookie_over_plain_http_is_refused() -> None:
@@ -334,7 +393,7 @@ def test_whatever_is_sent_is_read(line: str) -> None:
 
 def test_a_value_never_reaches_the_report() -> None:
     finding = judge_secure(setting("sessionid=VERYSECRET"))
-    assert "VERYSECRET" not in repr(finding)
+    assert "VERYSECRET" not in repr((message(finding), rows(finding)))
 
 
 def test_thousands_of_cookies_are_bounded() -> None:

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.website_scan.cast import judged, verdict
+from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from tests.website_scan.security.cast import HTML, bare_page, document, page, response
-from website_scan.findings import Fail, Finding, Warn
+from website_scan.findings import LOW
 from website_scan.net.http.response import Response
+from website_scan.outcomes import Fail, Fault, Warn
 from website_scan.page.evidence import Page
 from website_scan.security.checks import disclosure as checks
 from website_scan.security.evidence import AssetDirectories, NotFoundBaseline
@@ -20,15 +21,15 @@ SITE = "https://site.example.com"
 @pytest.mark.parametrize(
     ("server", "expected"),
     [
-        ("nginx/1.25.3", "fail"),
-        ("Apache/2", "fail"),
-        ("Apache/2.4.57 (Debian) OpenSSL/1.0.2k", "fail"),
-        ("Apache (Unix) OpenSSL/3.0", "fail"),
-        ("Microsoft-IIS/10.0", "fail"),
-        ("Jetty(9.4.53.v20231009)", "fail"),
-        ("Apache 2.4", "fail"),
-        ("Python/3.11 aiohttp/3.9.1", "fail"),
-        ("Foo/v2.1", "fail"),
+        ("nginx/1.25.3", "named"),
+        ("Apache/2", "named"),
+        ("Apache/2.4.57 (Debian) OpenSSL/1.0.2k", "named"),
+        ("Apache (Unix) OpenSSL/3.0", "named"),
+        ("Microsoft-IIS/10.0", "named"),
+        ("Jetty(9.4.53.v20231009)", "named"),
+        ("Apache 2.4", "named"),
+        ("Python/3.11 aiohttp/3.9.1", "named"),
+        ("Foo/v2.1", "named"),
         ("nginx", "pass"),
         ("Apache (Debian 12)", "pass"),  # a comment about the system, not a product's version
         ("ECS (dcb/7F84)", "pass"),  # a node
@@ -44,17 +45,25 @@ SITE = "https://site.example.com"
 )
 def test_server_version(server: str | None, expected: str) -> None:
     headers = [] if server is None else [("Server", server)]
-    assert verdict(checks.server_version(page(*headers))) == expected
+    finding = checks.server_version(page(*headers))
+    assert outcome(finding) == expected
+    assert verdict(finding) == ("fail" if expected == "named" else expected)
+
+
+def test_the_server_header_is_quoted() -> None:
+    finding = checks.server_version(page(("Server", "nginx/1.25.3")))
+    assert message(finding) == "Server: nginx/1.25.3 names a version."
+    assert rows(finding) == [{"header": "Server", "value": "nginx/1.25.3"}]
 
 
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
-        ([("X-Powered-By", "PHP/8.2.7")], "fail"),
-        ([("X-Powered-By", "Express")], "fail"),
-        ([("x-aspnet-version", "4.0.30319")], "fail"),
-        ([("X-AspNetMvc-Version", "5")], "fail"),
-        ([("X-Generator", "Drupal 10 (https://www.drupal.org)")], "fail"),
+        ([("X-Powered-By", "PHP/8.2.7")], "one-header"),
+        ([("X-Powered-By", "Express")], "one-header"),
+        ([("x-aspnet-version", "4.0.30319")], "one-header"),
+        ([("X-AspNetMvc-Version", "5")], "one-header"),
+        ([("X-Generator", "Drupal 10 (https://www.drupal.org)")], "one-header"),
         ([("X-Powered-By", "")], "pass"),
         ([("X-Powered-By", "7f3a9c2e-11aa-4b1c-9d77-0123456789ab")], "pass"),  # the number of a node
         ([("X-Powered-By", "1042")], "pass"),
@@ -64,7 +73,20 @@ def test_server_version(server: str | None, expected: str) -> None:
     ],
 )  # fmt: skip
 def test_powered_by(headers: list[tuple[str, str]], expected: str) -> None:
-    assert verdict(checks.powered_by(page(*headers))) == expected
+    finding = checks.powered_by(page(*headers))
+    assert outcome(finding) == expected
+    assert verdict(finding) == ("fail" if expected == "one-header" else expected)
+
+
+def test_all_headers_that_name_software_are_listed() -> None:
+    finding = checks.powered_by(page(("X-Powered-By", "PHP/8.2.7"), ("X-Generator", "Drupal 10")))
+    assert outcome(finding) == "several-headers"
+    assert verdict(finding) == "fail"
+    assert message(finding) == "The response sends 2 headers that name the software in use."
+    assert rows(finding) == [
+        {"header": "X-Powered-By", "value": "PHP/8.2.7"},
+        {"header": "X-Generator", "value": "Drupal 10"},
+    ]
 
 
 JAVA_TRACE = """java.lang.NullPointerException: Cannot invoke "x"
@@ -145,9 +167,11 @@ def test_debug_error_page(body: str, status: int, shows: str | None) -> None:
     wrong = response(f"{SITE}/b", HTML, status=status, body=body.encode())
     seen = page()
     finding = checks.debug_error_page(document(seen), NotFoundBaseline((ordinary, wrong)))
-    assert verdict(finding) == ("fail" if shows else "pass"), judged(finding).message
-    if isinstance(finding, Fail):
-        assert finding.evidence == [{"path": "/b", "status": status, "shows": shows}]
+    assert outcome(finding) == ("shown" if shows else "pass"), message(finding)
+    if shows:
+        assert verdict(finding) == "fail"
+        assert message(finding) == f"A path that does not exist returns status {status} and debug output ({shows})."
+        assert rows(finding) == [{"path": "/b", "status": status, "shows": shows}]
 
 
 def test_what_the_page_itself_shows_is_its_content() -> None:
@@ -208,9 +232,11 @@ ROOT = """<title>Index of /</title><h1>Index of /</h1><a href="?C=N;O=D">Name</a
 def test_directory_listing(body: str, server: str | None) -> None:
     asked = AssetDirectories((response(f"{SITE}/static/", HTML, body=body.encode()),))
     finding = checks.directory_listing(page(), asked)
-    assert verdict(finding) == ("fail" if server else "pass")
-    if isinstance(finding, Fail):
-        assert finding.evidence == [{"path": "/static/", "server": server}]
+    assert outcome(finding) == ("public" if server else "pass")
+    if server:
+        assert verdict(finding) == "fail"
+        assert message(finding) == "The server lists the files of 1 directory."
+        assert rows(finding) == [{"path": "/static/", "server": server}]
 
 
 def test_the_page_itself_may_be_a_listing_also_of_the_root_which_has_no_parent() -> None:
@@ -231,25 +257,25 @@ def body_of(text: str) -> str:
 @pytest.mark.parametrize(
     ("headers", "text", "expected"),
     [
-        ([("Location", "http://10.1.2.3/")], "", "warn"),
-        ([("Via", "1.1 10.0.0.5 (squid)")], "", "warn"),
-        ([("X-Backend", "192.168.7.9:8080")], "", "warn"),
-        ([("X-Served-By", "fd12:3456:789a::1")], "", "warn"),
-        ([], '<a href="http://192.168.3.4/admin">Log in</a>', "warn"),
-        ([], '<img src="//172.16.0.9/a.png">', "warn"),
-        ([], '<a href="http://[fe80::1]/">x</a>', "warn"),
-        ([], '<script>const api = "10.1.2.3";</script>', "warn"),
-        ([], '<script>fetch("http://10.1.2.3:8080/x")</script>', "warn"),
-        ([], "<!-- served by 10.1.2.3 -->", "warn"),
-        ([], "<p>Connect to the server at 10.1.2.3.", "warn"),
-        ([], "<p>Connect to 10.1.2.3:8080.", "warn"),
-        ([], "<p>Backend: 172.20.1.1", "warn"),
-        ([], "<p>169.254.7.7 did not answer", "warn"),
+        ([("Location", "http://10.1.2.3/")], "", "disclosed"),
+        ([("Via", "1.1 10.0.0.5 (squid)")], "", "disclosed"),
+        ([("X-Backend", "192.168.7.9:8080")], "", "disclosed"),
+        ([("X-Served-By", "fd12:3456:789a::1")], "", "disclosed"),
+        ([], '<a href="http://192.168.3.4/admin">Log in</a>', "disclosed"),
+        ([], '<img src="//172.16.0.9/a.png">', "disclosed"),
+        ([], '<a href="http://[fe80::1]/">x</a>', "disclosed"),
+        ([], '<script>const api = "10.1.2.3";</script>', "disclosed"),
+        ([], '<script>fetch("http://10.1.2.3:8080/x")</script>', "disclosed"),
+        ([], "<!-- served by 10.1.2.3 -->", "disclosed"),
+        ([], "<p>Connect to the server at 10.1.2.3.", "disclosed"),
+        ([], "<p>Connect to 10.1.2.3:8080.", "disclosed"),
+        ([], "<p>Backend: 172.20.1.1", "disclosed"),
+        ([], "<p>169.254.7.7 did not answer", "disclosed"),
         # Not an address, or one that discloses nothing
         ([], "<p>Open 192.168.0.1 in your browser to set up the router.", "pass"),
         ([], '<p>Open <a href="http://192.168.1.1/">192.168.1.1</a> to set up the router.', "pass"),
         ([], '<a href="http://192.168.88.1:8080/webfig">WebFig</a> <code>"172.17.0.1"</code>', "pass"),
-        ([("Via", "1.1 192.168.1.1")], "", "warn"),  # sent by a machine, it is an address of its own network
+        ([("Via", "1.1 192.168.1.1")], "", "disclosed"),  # sent by a machine, it is an address of its own network
         ([], "<p>Version 10.0.0.1 mends two faults. So does version 10.4.2.1.", "pass"),
         ([], "<p>Foo 10.4.2.1 is out.", "pass"),
         ([], "<p>v10.4.2.1, release 10.4.2.2, Firmware: 10.4.2.3, Chrome/10.4.2.4", "pass"),
@@ -268,7 +294,18 @@ def body_of(text: str) -> str:
 def test_private_ip(headers: list[tuple[str, str]], text: str, expected: str) -> None:
     seen = page(*headers, html=body_of(text))
     finding = checks.private_ip(seen, document(seen))
-    assert verdict(finding) == expected, finding
+    assert outcome(finding) == expected, finding
+    assert verdict(finding) == ("warn" if expected == "disclosed" else expected)
+
+
+def test_private_addresses_are_listed_with_where_they_stand() -> None:
+    seen = page(("Via", "1.1 10.0.0.5 (squid)"), html=body_of("<!-- served by 10.1.2.3 -->"))
+    finding = checks.private_ip(seen, document(seen))
+    assert message(finding) == "The response discloses 2 addresses of an internal network."
+    assert rows(finding) == [
+        {"address": "10.0.0.5", "where": "the header Via"},
+        {"address": "10.1.2.3", "where": "a comment"},
+    ]
 
 
 def test_the_scanned_address_itself_is_no_leak() -> None:
@@ -286,18 +323,18 @@ def test_addresses_are_also_found_where_there_is_no_markup() -> None:
 @pytest.mark.parametrize(
     ("comment", "expected"),
     [
-        ("password: hunter2", "fail"),
-        ("db_password = hunter", "fail"),
-        ("pwd: s3cr3t!", "fail"),
-        ("Admin password: geheim", "fail"),
-        ("user: admin password: geheim", "fail"),
-        ("login: admin / admin123", "fail"),
-        ("api_key: 0a1b2c3d4e5f6a7b", "fail"),
-        ("AKIAIOSFODNN7EXAMPLE", "fail"),
-        ("staging: https://bob:geheim@staging.example.com/", "fail"),
-        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "fail"),
-        ("TODO: remove the default password before release", "warn"),
-        ("FIXME authentication is switched off here", "warn"),
+        ("password: hunter2", "credentials"),
+        ("db_password = hunter", "credentials"),
+        ("pwd: s3cr3t!", "credentials"),
+        ("Admin password: geheim", "credentials"),
+        ("user: admin password: geheim", "credentials"),
+        ("login: admin / admin123", "credentials"),
+        ("api_key: 0a1b2c3d4e5f6a7b", "credentials"),
+        ("AKIAIOSFODNN7EXAMPLE", "credentials"),
+        ("staging: https://bob:geheim@staging.example.com/", "credentials"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "credentials"),
+        ("TODO: remove the default password before release", "unfinished-work"),
+        ("FIXME authentication is switched off here", "unfinished-work"),
         # Words without a value
         ("password field below", "pass"),
         ("Password: required", "pass"),
@@ -322,9 +359,9 @@ def test_addresses_are_also_found_where_there_is_no_markup() -> None:
         ("TODO: link to the security section, password field styling", "pass"),
         ("FIXME: align the password input", "pass"),
         ("TODO: translate this sentence about security", "pass"),
-        ("TODO: sanitize the input", "warn"),
-        ("TODO: security! anybody can log in", "warn"),
-        ("FIXME: csrf token is missing in the form", "warn"),
+        ("TODO: sanitize the input", "unfinished-work"),
+        ("TODO: security! anybody can log in", "unfinished-work"),
+        ("FIXME: csrf token is missing in the form", "unfinished-work"),
         ("[if lt IE 9]><script src=a.js></script><![endif]", "pass"),
         ("", "pass"),
     ],
@@ -333,11 +370,13 @@ def test_addresses_are_also_found_where_there_is_no_markup() -> None:
 def test_security_comments(comment: str, expected: str, place: str) -> None:
     markup = f"<!-- {comment} -->"
     seen = page(html=markup + body_of("") if place == "before" else body_of(f"<p>Text{markup}"))
-    finding: Finding = checks.security_comments(document(seen))
-    assert verdict(finding) == expected, finding
-    if isinstance(finding, (Warn, Fail)):
+    finding = checks.security_comments(document(seen))
+    assert outcome(finding) == expected, finding
+    assert verdict(finding) == {"credentials": "fail", "unfinished-work": "warn"}.get(expected, expected)
+    if isinstance(finding, Fault):
+        shown = repr((finding.message, finding.values, finding.places, finding.details))
         for secret in ("hunter", "geheim", "s3cr3t", "admin123", "0a1b2c", "AKIA", "eyJ"):
-            assert secret not in repr(finding)
+            assert secret not in shown
 
 
 def test_where_a_comment_stands_is_said() -> None:
@@ -345,12 +384,14 @@ def test_where_a_comment_stands_is_said() -> None:
     markup = body_of(f"\n<p>One\n{secret}\n<!-- nothing -->\n{secret}<!-- api_key: 0a1b2c3d4e5f6a7b -->")
     found = checks.security_comments(document(page(html=markup)))
     assert isinstance(found, Fail)
-    assert found.message == (
-        "3 comments contain what looks like credentials: line 3 (password), line 6 (password), line 7 (api_key)."
-    )
-    assert [each["line"] for each in found.evidence] == [3, 6, 7]
+    assert found.message == "3 comments contain what looks like credentials."
+    assert [place.label for place in found.places] == ["line 3 (password)", "line 6 (password)", "line 7 (api_key)"]
+    assert [row["line"] for row in found.rows] == [3, 6, 7]
     undone = checks.security_comments(document(page(html=body_of("\n\n<!-- TODO: fix the xss -->"))))
-    assert "comment in line 3 mentions" in judged(undone).message
+    assert isinstance(undone, Warn)
+    assert undone.message == "1 comment mentions unfinished security work."
+    assert [place.label for place in undone.places] == ["line 3 (“TODO: fix the xss”)"]
+    assert severity_of(checks.security_comments, undone) == LOW
 
 
 def test_comments_of_scripts_are_not_the_markup_s() -> None:
