@@ -45,6 +45,7 @@ class ChangeDocument(TypedDict):
     id: str
     name: str
     title: Annotated[str, "What was found."]
+    outcome: Annotated[str, "Stable name of what was found, within the check: `short`."]
     category: str
     message: Annotated[str, "That of the newer finding."]
     before: FindingState | None
@@ -149,6 +150,7 @@ def _changes_of(changes: Iterable[Change]) -> list[ChangeDocument]:
             "id": change.id,
             "name": change.name,
             "title": change.title,
+            "outcome": change.outcome,
             "category": change.category,
             "message": change.message,
             "before": _state_of(change.before),

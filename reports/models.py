@@ -68,6 +68,9 @@ class Mute(models.Model):
     check_id = models.CharField(max_length=80)
     host = models.CharField(max_length=300, help_text="With a port that is not the scheme's own.")
     path_prefix = models.CharField(max_length=1000, blank=True, help_text="Empty: the whole host.")
+    outcome = models.CharField(
+        max_length=80, blank=True, default="", db_default="", help_text="Empty: all outcomes of the check."
+    )
     fingerprint = models.CharField(max_length=16, blank=True, help_text="Empty: all places of the check.")
     place = models.CharField(max_length=300, blank=True, help_text="The place in words.")
     reason = models.CharField(max_length=500)
@@ -90,7 +93,7 @@ class Mute(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(
-                fields=["organization", "check_id", "host", "path_prefix", "fingerprint"],
+                fields=["organization", "check_id", "host", "path_prefix", "outcome", "fingerprint"],
                 condition=Q(ended_at=None),
                 name="mute_once",
             )

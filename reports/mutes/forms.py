@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 
 from django import forms
@@ -10,15 +9,17 @@ from django.http import QueryDict
 from django.utils.text import Truncator
 
 from infrastructure.web.forms import HintedLabel, JudgedForm
-from reports.mutes.requests import LONGEST, MAX_PATH, MAX_REASON, MuteRequest
+from reports.mutes.requests import LONGEST, MAX_PATH, MAX_REASON, MuteRequest, known_outcomes
+from website_scan.document import ExportedFinding
+from website_scan.report.places import places_of
 
-ALL, NAMED = "all", "named"
+ALL, OUTCOME, NAMED = "all", "outcome", "named"
 USUAL_DAYS = 90
 PLACE_SHOWN = 160  # characters
 
 
 class MuteForm(JudgedForm):
-    """Form that mutes a finding. `places` are the finding's places in the report, as text by fingerprint."""
+    """Form that mutes a finding of a report: all that the check finds, its outcome, or its places."""
 
     what = forms.ChoiceField(label="What to mute", widget=forms.RadioSelect, initial=ALL)
     path_prefix = forms.CharField(
@@ -41,14 +42,18 @@ class MuteForm(JudgedForm):
     )
 
     def __init__(
-        self, data: QueryDict | None, *, places: Mapping[str, str], path: str, host: str, now: datetime
+        self, data: QueryDict | None, *, finding: ExportedFinding, path: str, host: str, now: datetime
     ) -> None:
         first, last = now.date(), (now + LONGEST).date() - timedelta(days=1)
         super().__init__(data, initial={"until": first + timedelta(days=USUAL_DAYS)})
         self._bounds, self._now = (first, last), now
-        self.places = places
-        named = {each: text for each, text in places.items() if text}
+        self.places = places_of(finding)
+        self._outcome = finding["outcome"]
+        named = {each: text for each, text in self.places.items() if text}
         choices = [(ALL, HintedLabel("All findings", "Everything that this check finds there, now and in the future."))]
+        if finding["outcome"] and len(known_outcomes(finding["id"])) > 1:
+            hint = "Other findings of this check still show."
+            choices.append((OUTCOME, HintedLabel(f"Only “{finding['title']}”", hint)))
         if len(named) > 1:
             label = HintedLabel(f"The {len(named)} places that this report names", "New places still show.")
             choices.append((NAMED, label))
@@ -79,7 +84,7 @@ class MuteForm(JudgedForm):
         what = self.cleaned_data["what"]
         if what == NAMED:
             return {each: text for each, text in self.places.items() if text}
-        return {"": ""} if what == ALL else {what: self.places[what]}
+        return {"": ""} if what in (ALL, OUTCOME) else {what: self.places[what]}
 
     def mute_request(self, check_id: str, host: str) -> MuteRequest:
         """Return the request to mute all places until the end of the chosen day, UTC. Raises InvalidParams."""
@@ -88,6 +93,7 @@ class MuteForm(JudgedForm):
             check=check_id,
             host=host,
             path_prefix=given["path_prefix"],
+            outcome=self._outcome if given["what"] == OUTCOME else "",
             reason=given["reason"],
             expires_at=datetime.combine(given["until"] + timedelta(days=1), time.min, UTC),
             now=self._now,

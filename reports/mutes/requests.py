@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Input, Moment, Pattern, Text, checked, refusal_as_error
+from scans.check_catalogue import entries
 from scans.policy import scan_policy
 from website_scan.catalogue import check_ids
 from website_scan.findings import ScanType
@@ -31,12 +32,13 @@ WRONG_PATH = f"path_prefix must begin with / and have no query, such as /shop, i
 class MuteRequest:
     """Request to mute a check, made by `of`: without `expires_at` for the usual time.
 
-    An empty fingerprint means all places. `host` and `path_prefix` are as in URLs of reports, without a last slash.
+    An empty outcome means all outcomes of the check, an empty fingerprint all places. `host` and `path_prefix` are as in URLs of reports, without a last slash.
     """
 
     check_id: str
     host: str
     path_prefix: str
+    outcome: str
     fingerprint: str
     reason: str
     expires_at: datetime | None = None
@@ -50,6 +52,7 @@ class MuteRequest:
         reason: str,
         now: datetime,
         path_prefix: str = "",
+        outcome: str = "",
         fingerprint: str = "",
         expires_at: datetime | None = None,
     ) -> Self:
@@ -58,6 +61,9 @@ class MuteRequest:
             checked(MuteRequestSerializer, name, value)
             for name, value in (("check", check), ("host", host), ("path_prefix", path_prefix), ("reason", reason))
         )
+        if outcome and outcome not in known_outcomes(check):
+            known = ", ".join(known_outcomes(check))
+            raise InvalidParams(f"outcome must be one of those of {check}: {known}.", "outcome")
         expires_at = expires_at and end_within_limits(expires_at, now)
         try:
             # Drop the default port of either scheme, as in the URLs of reports.
@@ -69,7 +75,13 @@ class MuteRequest:
         host, path = host_and_path(target.url)
         if len(path.rstrip("/")) > MAX_PATH:
             raise InvalidParams(WRONG_PATH, "path_prefix")
-        return cls(check, host, path.rstrip("/"), fingerprint, reason, expires_at)
+        return cls(check, host, path.rstrip("/"), outcome, fingerprint, reason, expires_at)
+
+
+def known_outcomes(check_id: str) -> list[str]:
+    """Return the names of the outcomes of a check."""
+    entry = entries().get(check_id)
+    return [each.name for each in entry.outcomes] if entry else []
 
 
 def end_within_limits(end: datetime, now: datetime) -> datetime:
@@ -101,6 +113,13 @@ class MuteRequestSerializer(Input):
         help_text="Only on pages below: `/shop` is about `/shop` and `/shop/shoes`, not about `/shopping`.",
         says=WRONG_PATH,
         accepts=lambda path: bool(re.fullmatch(r"(?:/[^?#\\]*)?", path)),
+    )
+    outcome = Text(
+        required=False,
+        allow_null=True,
+        max_length=80,
+        help_text="Only this outcome of the check, such as `short` of `hsts`; exports name them.",
+        says="outcome must be the name of an outcome of the check, or be left out to mute all of them.",
     )
     fingerprint = Pattern(
         FINGERPRINT,

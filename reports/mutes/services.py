@@ -29,8 +29,8 @@ MUTE = Resource(Mute, "mute", "mute", related=("created_by", "api_key"), hint=",
 MAX_PLACE = 300
 # Columns in the order of MuteRule, and `by` as in `rule_of`: pages of reports and audits ask for them each time.
 ACTIVE = """
-    SELECT mute.id, mute.check_id, mute.host, mute.path_prefix, mute.fingerprint, mute.place, mute.reason,
-        coalesce('API key ' || key.name, person.email, ''), mute.created_at, mute.expires_at
+    SELECT mute.id, mute.check_id, mute.host, mute.path_prefix, mute.outcome, mute.fingerprint, mute.place,
+        mute.reason, coalesce('API key ' || key.name, person.email, ''), mute.created_at, mute.expires_at
     FROM reports_mute AS mute
     LEFT JOIN accounts_user AS person ON person.id = mute.created_by_id
     LEFT JOIN accounts_apikey AS key ON key.id = mute.api_key_id
@@ -70,6 +70,7 @@ def rule_of(mute: Mute) -> MuteRule:
         check_id=mute.check_id,
         host=mute.host,
         path_prefix=mute.path_prefix,
+        outcome=mute.outcome,
         fingerprint=mute.fingerprint,
         place=mute.place,
         reason=mute.reason,
@@ -86,7 +87,7 @@ def create_mute(*, caller: Caller, request: MuteRequest, place: str = "") -> tup
     Raises MuteLimit.
     """
     now = timezone.now()
-    scope = {name: getattr(request, name) for name in ("check_id", "host", "path_prefix", "fingerprint")}
+    scope = {name: getattr(request, name) for name in ("check_id", "host", "path_prefix", "outcome", "fingerprint")}
     reason, expires_at = request.reason, request.expires_at or now + USUAL
     with transaction.atomic():
         # The lock serializes changes of one organization's mutes, so that the limit holds and no mute exists twice.

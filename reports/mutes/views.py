@@ -27,7 +27,6 @@ from reports.mutes.services import end_mute, in_force, mute_places, rule_of
 from website_scan.document import ExportDocument, ExportedFinding
 from website_scan.ids import is_id
 from website_scan.report.mute_matching import host_and_path
-from website_scan.report.places import places_of
 
 Role = Membership.Role
 
@@ -59,7 +58,6 @@ def mute_new(request: MemberRequest) -> HttpResponse:
     document, check = _finding(request)
     url = document["url"]
     host, path = host_and_path(url)
-    places = places_of(check)
     report = reverse("report-page", args=[document["id"]])
 
     def submit(form: MuteForm) -> HttpResponse:
@@ -74,7 +72,7 @@ def mute_new(request: MemberRequest) -> HttpResponse:
             "section": "mutes",
             "form": form,
             "check": check,
-            "title": check.get("title", check["name"]),
+            "title": check["title"],
             "page_url": url,
             "report": report,
             "most": services.MAX_ACTIVE,
@@ -82,7 +80,7 @@ def mute_new(request: MemberRequest) -> HttpResponse:
         }
         return render(request, "reports/mutes/new.html", context)
 
-    make = functools.partial(MuteForm, places=places, path=path, host=host, now=timezone.now())
+    make = functools.partial(MuteForm, finding=check, path=path, host=host, now=timezone.now())
     return form_page(request, make, show, submit)
 
 

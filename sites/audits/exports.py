@@ -160,7 +160,7 @@ def _result(indexes: dict[str, int], finding: AuditFinding, place: AuditPlace, m
             "pages_affected": place.pages_affected,
             "points": finding.audit.gain(finding),
         },
-        **_suppressed(mutes.on_place(finding.check_id, place), mutes),
+        **_suppressed(mutes.on_place(finding, place), mutes),
     }
 
 

@@ -125,7 +125,7 @@ def listed(
             points=audit.gain(row),
             later=audit.gain_without_caps(row),
             muted_on=muted[row.id],
-            places=[ListedPlace(place, mutes.on_place(row.check_id, place)) for place, _ in found.get(row.id, ())],
+            places=[ListedPlace(place, mutes.on_place(row, place)) for place, _ in found.get(row.id, ())],
             places_total=next((total for _, total in found.get(row.id, ())), 0),
         )
         for row in rows

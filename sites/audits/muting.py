@@ -58,31 +58,33 @@ class AuditMutes:
         """Return the extent to which each finding of the audit is muted, by its row ID; at most one query for all."""
         found, candidates = {}, {}
         for each in findings:
-            of_hosts = self._of_all_hosts(each.check_id)
+            of_hosts = self._of_all_hosts(each)
             found[each.id] = MutedOn(ALL, of_hosts) if of_hosts else UNMUTED
             if not of_hosts and each.check_id in self._mutes.check_ids:
-                candidates[each.id] = each.check_id
+                candidates[each.id] = each
         muted: dict[int, list[MutedOn]] = {id: [] for id in candidates}
         for place in AuditPlace.objects.filter(finding__in=candidates).order_by("id") if candidates else ():
             muted[place.finding_id].append(self.on_place(candidates[place.finding_id], place))
         return found | {id: _together(each) for id, each in muted.items()}
 
-    def on_place(self, check_id: str, place: PlaceOnPages) -> MutedOn:
-        """Return the extent to which a place of a check is muted."""
-        if check_id not in self._mutes.check_ids:
+    def on_place(self, finding: AuditFinding, place: PlaceOnPages) -> MutedOn:
+        """Return the extent to which a place of a finding is muted."""
+        if finding.check_id not in self._mutes.check_ids:
             return UNMUTED
-        if of_hosts := self._of_all_hosts(check_id, place.fingerprint):
+        if of_hosts := self._of_all_hosts(finding, place.fingerprint):
             return MutedOn(ALL, of_hosts)
-        found = [self._mutes.of(check_id, each["url"], place.fingerprint) for each in place.samples]
+        outcome = finding.only_outcome
+        found = [self._mutes.of(finding.check_id, outcome, each["url"], place.fingerprint) for each in place.samples]
         rules = tuple(dict.fromkeys(filter(None, found)))
         is_all = all(found) and place.pages_affected == len(found)
         return MutedOn(ALL if is_all else SOME if rules else NONE, rules)
 
-    def _of_all_hosts(self, check_id: str, fingerprint: str = "") -> tuple[MuteRule, ...]:
+    def _of_all_hosts(self, finding: AuditFinding, fingerprint: str = "") -> tuple[MuteRule, ...]:
         """Return the rules that mute a place, or else all places, on all hosts; empty if any host has none."""
-        if check_id not in self._mutes.check_ids:
+        if finding.check_id not in self._mutes.check_ids:
             return ()
-        found = [self._mutes.of_host(check_id, host, fingerprint) for host in self._hosts]
+        outcome = finding.only_outcome
+        found = [self._mutes.of_host(finding.check_id, outcome, host, fingerprint) for host in self._hosts]
         return tuple(rule for rule in found if rule is not None) if all(found) else ()
 
     @cached_property

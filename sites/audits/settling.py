@@ -59,9 +59,9 @@ COUNT_FINDINGS = f"""
         )
     ), counted AS (
         INSERT INTO sites_auditfinding AS known
-            (audit_id, type, check_id, status, severity, outcome, title, message, fix, how_to_fix, pages_affected,
+            (audit_id, type, check_id, status, severity, outcome, outcomes, title, message, fix, how_to_fix, pages_affected,
             critical_pages, held_pages, points, later, told_by, samples)
-        SELECT %(audit)s, type, check_id, status, severity, outcome, title, message, fix, how_to_fix, 1,
+        SELECT %(audit)s, type, check_id, status, severity, outcome, ARRAY[outcome], title, message, fix, how_to_fix, 1,
             is_emergency::int, holds::int, points, later, told_by,
             jsonb_build_array(sample)
         FROM found
@@ -75,6 +75,10 @@ COUNT_FINDINGS = f"""
             status = least(known.status, excluded.status),
             severity = CASE WHEN {IS_WORSE} THEN excluded.severity ELSE known.severity END,
             outcome = CASE WHEN {IS_WORSE} THEN excluded.outcome ELSE known.outcome END,
+            outcomes = CASE
+                WHEN excluded.outcome = ANY(known.outcomes) THEN known.outcomes
+                ELSE known.outcomes || excluded.outcomes
+            END,
             title = CASE WHEN {IS_WORSE} THEN excluded.title ELSE known.title END,
             message = CASE WHEN {IS_WORSE} THEN excluded.message ELSE known.message END,
             fix = CASE WHEN {IS_WORSE} THEN excluded.fix ELSE known.fix END,

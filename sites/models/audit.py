@@ -330,6 +330,9 @@ class AuditFinding(models.Model):
     status = models.CharField(max_length=4)
     severity = models.CharField(max_length=8)
     outcome = models.CharField(max_length=80, blank=True, default="", db_default="")
+    outcomes = ArrayField(
+        models.CharField(max_length=80), default=list, db_default=[], help_text="All outcomes on its pages."
+    )
     title = models.TextField()
     message = models.TextField(help_text="What was seen and why it matters, without places.")
     fix = models.TextField(blank=True)
@@ -357,6 +360,11 @@ class AuditFinding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.audit_id} {self.check_id}: {self.pages_affected} pages"
+
+    @property
+    def only_outcome(self) -> str:
+        """Return the outcome if it is the same on all pages, else an empty text, which no mute of an outcome covers."""
+        return self.outcome if self.outcomes == [self.outcome] else ""
 
 
 class AuditPlace(models.Model):

@@ -36,7 +36,7 @@ GROUPS, PAGES, PLACES, ADDRESSES = 50, 5, 5, 20
 MOST_GROUPS = 1_000
 TITLE, TEXT, PLACE, ADDRESS = 200, 300, 150, 1_000
 # Returns True if the organization has muted the finding, given by check, URL and fingerprint.
-IsMuted = Callable[[str, str, str], bool]
+IsMuted = Callable[[str, str, str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class ChangeGroups:
 
     def _heard(self, change: Change, url: str, places: Iterable[str]) -> Change | None:
         """Return the change without its muted places; None if nothing of it is left."""
-        if places and all(self.is_muted(change.id, url, each) for each in places):
+        if places and all(self.is_muted(change.id, change.outcome, url, each) for each in places):
             return None
         heard = replace(
             change,
@@ -234,7 +234,7 @@ class ChangeGroups:
         return None if is_by_places and not has_places else heard
 
     def _unmuted(self, change: Change, places: tuple[Place, ...], url: str) -> tuple[Place, ...]:
-        return tuple(each for each in places if not self.is_muted(change.id, url, each.fingerprint))
+        return tuple(each for each in places if not self.is_muted(change.id, change.outcome, url, each.fingerprint))
 
     def _group(self, direction: Direction, change: Change, page: ComparedPage, fix: str, said: str) -> None:
         places = change.fixed_places if direction in ("fixed", "better") else change.new_places

@@ -135,7 +135,7 @@ def compare_audit(monitor: Monitor, audit: Audit | None, pending: IO[bytes], now
 
 def _is_muted(organization_id: int, now: datetime) -> IsMuted:
     mutes = active_mutes(organization_id, now)
-    return lambda check, url, fingerprint: mutes.of(check, url, fingerprint) is not None
+    return lambda check, outcome, url, fingerprint: mutes.of(check, outcome, url, fingerprint) is not None
 
 
 def _pages(audit: Audit) -> Iterator[list[AuditPage]]:

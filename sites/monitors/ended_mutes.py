@@ -29,7 +29,7 @@ def with_ended_mutes(
         if check["status"] == "pass":
             continue
         hidden = doubts.get("muted", {}).get(id, ())
-        still = [place for place in check["places"] if is_muted(id, url, place)]
+        still = [place for place in check["places"] if is_muted(id, check["outcome"], url, place)]
         ended = [place for place in check["places"] if place in hidden and place not in still]
         found, known = now.get(id), was.get(id)
         if known is not None and found is not None and known["status"] != "pass" and found["status"] != "pass":
@@ -64,6 +64,7 @@ def _same(known: ReducedFinding, found: ReducedFinding) -> Change:
         id=found["id"],
         name=found["name"],
         title=found["title"],
+        outcome=found["outcome"],
         category="",
         message=found["message"],
         before=State(known["status"], known["severity"]),

@@ -69,6 +69,7 @@ class Change:
     id: str
     name: str
     title: str
+    outcome: str
     category: str
     message: str
     before: State | None
@@ -310,6 +311,7 @@ def _change(
         id=shown["id"],
         name=shown["name"],
         title=shown["title"],
+        outcome=shown["outcome"],
         category=found.category,
         message=shown["message"],
         before=_state(was),

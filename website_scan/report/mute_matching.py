@@ -19,7 +19,7 @@ from website_scan.urls import Url
 class MuteRule:
     """A mute that is in force. `host` includes a port that is not the scheme's default.
 
-    `path_prefix` is empty for the whole host, `fingerprint` for all places of the check. `place` is the place in words,
+    `path_prefix` is empty for the whole host, `outcome` for all outcomes of the check, `fingerprint` for all places. `place` is the place in words,
     `by` the person or API key that made the rule; both may be empty. Times are aware, UTC.
     """
 
@@ -27,6 +27,7 @@ class MuteRule:
     check_id: str
     host: str
     path_prefix: str
+    outcome: str
     fingerprint: str
     place: str
     reason: str
@@ -41,6 +42,10 @@ class MuteRule:
     @property
     def address(self) -> str:
         return f"{self.host}{self.path_prefix}"
+
+    def is_about(self, outcome: str, fingerprint: str) -> bool:
+        """Return True if the rule mutes a place with this fingerprint of a finding with this outcome."""
+        return self.outcome in ("", outcome) and self.fingerprint in ("", fingerprint)
 
     def covers_page(self, host: str, path: str) -> bool:
         """Return True if the rule covers the page. Compares whole path segments: /shop does not cover /shopping."""
@@ -87,18 +92,18 @@ class Mutes:
         ids = " ".join(sorted(rule.id for rule in self))
         return hashlib.sha256(ids.encode()).hexdigest()[:16] if ids else ""
 
-    def of(self, check_id: str, url: str, fingerprint: str) -> MuteRule | None:
-        """Return the rule that mutes this place of the check on the page `url`, None if it is not muted."""
+    def of(self, check_id: str, outcome: str, url: str, fingerprint: str) -> MuteRule | None:
+        """Return the rule that mutes this place of a finding on the page `url`, None if it is not muted."""
         rules = self._of_check.get(check_id)
         if not rules:
             return None
         host, path = host_and_path(url)
-        about = (rule for rule in rules if rule.fingerprint in ("", fingerprint))
+        about = (rule for rule in rules if rule.is_about(outcome, fingerprint))
         return next((rule for rule in about if rule.covers_page(host, path)), None)
 
-    def of_host(self, check_id: str, host: str, fingerprint: str) -> MuteRule | None:
-        """Return the rule that mutes this place of the check on the whole host, None if there is none."""
-        about = (rule for rule in self._of_check.get(check_id, ()) if rule.fingerprint in ("", fingerprint))
+    def of_host(self, check_id: str, outcome: str, host: str, fingerprint: str) -> MuteRule | None:
+        """Return the rule that mutes this place of a finding on the whole host, None if there is none."""
+        about = (rule for rule in self._of_check.get(check_id, ()) if rule.is_about(outcome, fingerprint))
         return next((rule for rule in about if rule.host == host and not rule.path_prefix), None)
 
     @property
@@ -120,7 +125,7 @@ class Mutes:
         if finding["id"] not in self._of_check:
             return None
         places = places_of(finding)
-        rules = {each: rule for each in places if (rule := self.of(finding["id"], url, each)) is not None}
+        rules = {each: rule for each in places if (rule := self.of(finding["id"], finding["outcome"], url, each)) is not None}
         if not rules:
             return None
         may_lack_places = is_cut(finding) and not any(rule.of_all_places for rule in rules.values())
@@ -144,8 +149,8 @@ def host_and_path(url: str) -> tuple[str, str]:
     return parsed.host_and_port, parsed.path
 
 
-def _width(rule: MuteRule) -> tuple[str, int, float]:
-    return rule.fingerprint, len(rule.path_prefix), -rule.expires_at.timestamp()
+def _width(rule: MuteRule) -> tuple[str, str, int, float]:
+    return rule.fingerprint, rule.outcome, len(rule.path_prefix), -rule.expires_at.timestamp()
 
 
 NO_MUTES = Mutes()

@@ -73,6 +73,7 @@ class MuteDocument(TypedDict):
     check: str
     host: str
     path_prefix: Annotated[str | None, "Null: the whole host."]
+    outcome: Annotated[str | None, "Null: all outcomes of the check."]
     fingerprint: Annotated[Fingerprint | None, "Null: all places."]
     place: Annotated[str | None, "The place in words, if it was muted on a page."]
     reason: str
@@ -120,6 +121,7 @@ def mute_document_of(rule: MuteRule) -> MuteDocument:
         "check": rule.check_id,
         "host": rule.host,
         "path_prefix": rule.path_prefix or None,
+        "outcome": rule.outcome or None,
         "fingerprint": rule.fingerprint or None,
         "place": rule.place or None,
         "reason": rule.reason,
