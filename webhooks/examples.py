@@ -98,7 +98,8 @@ def _finding() -> dict[str, Any]:
     before, after = (f"{settings.BASE_URL}/report/{new_id('scan')}" for _ in range(2))
     return {
         "type": "security",
-        "check": "git-exposed",
+        "check": "exposed-git",
+        "outcome": "public",
         "title": "Git repository is public",
         "severity": "critical",
         "pages_affected": 1,

@@ -235,6 +235,7 @@ class AuditFindings(ApiView):
             id_parameter("audit_id", "aud"),
             *PAGE_PARAMETERS,
             OpenApiParameter("type", str, enum=Scan.Type.values),
+            OpenApiParameter("outcome", str, description="Only this outcome of a check, such as `hsts.short`."),
         ],
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
@@ -248,6 +249,8 @@ class AuditFindings(ApiView):
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
         mutes = _mutes_of(audit)
         rows = in_order(audit, choice(request.query_params, "type", Scan.Type.values) or "")
+        if (wanted := request.query_params.get("outcome")) is not None:
+            rows = [row for row in rows if wanted in row.outcome_names]
         shown = [audit_finding_of(finding, mutes) for finding in listed(audit, part.of(rows), mutes)]
         return Answer({"findings": shown, "total": len(rows), "limit": part.limit, "offset": part.offset})
 

@@ -127,6 +127,7 @@ class AuditFindingDocument(TypedDict):
     check: str
     status: Annotated[str, values(CHECK_STATUSES), "The worst of its pages."]
     severity: SeverityName
+    outcome: Annotated[str, "Stable name of what was found, within the check: `short`. On the worst of its pages."]
     title: str
     message: str
     fix: str

@@ -29,7 +29,7 @@ BATCH = 100
 
 CSV_COLUMNS = (
     *("type", "check", "status", "severity", "title", "pages_affected", "critical_pages", "holds", "points", "later"),
-    *("message", "fix", "places_total", "places", "sample_pages", "fingerprints"),
+    *("message", "fix", "places_total", "places", "sample_pages", "fingerprints", "outcome"),
 )
 
 
@@ -157,6 +157,7 @@ def _result(indexes: dict[str, int], finding: AuditFinding, place: AuditPlace, m
         "properties": {
             "status": finding.status,
             "severity": finding.severity,
+            "outcome": finding.outcome,
             "pages_affected": place.pages_affected,
             "points": finding.audit.gain(finding),
         },

@@ -58,6 +58,7 @@ FILTERS = [
     OpenApiParameter("least", SCORE, description="The lowest score."),
     OpenApiParameter("most", SCORE, description="The highest score."),
     OpenApiParameter("check", str, description="The ID of a check that fails."),
+    OpenApiParameter("outcome", str, description="An outcome that failed or warned, such as `hsts.short`."),
     OpenApiParameter("state", str, enum=ListEntry.State.values),
     OpenApiParameter("text", str, description="A part of the address or of the note."),
 ]

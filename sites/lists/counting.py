@@ -41,7 +41,7 @@ SCORES = [f"{type}_score" for type in Scan.Type.values]
 GRADES = [f"{type}_grade" for type in Scan.Type.values]
 CHANGES = [f"{type}_change" for type in Scan.Type.values]
 OF_ENTRY = (
-    *("id", "state", "error_code", "error_message", "moved_to", "judged_at", "result_id", "failing", "history"),
+    *("id", "state", "error_code", "error_message", "moved_to", "judged_at", "result_id", "failing", "outcomes", "history"),
     *SCORES,
     *GRADES,
     *CHANGES,
@@ -253,6 +253,7 @@ def _take_over(entry: ListEntry, result: ListResult, types: Sequence[str]) -> bo
         setattr(entry, f"{type}_score", score)
         setattr(entry, f"{type}_grade", result.grade_of(type) or "")
     entry.failing = sorted(check for check, status in result.seen.items() if status == "fail")
+    entry.outcomes = sorted({f"{each['check']}.{each['outcome']}" for each in result.findings})
     scores = [score for type in Scan.Type.values if (score := result.score_of(type)) is not None]
     entry.history = [*entry.history, round(sum(scores) / len(scores))][-ListEntry.HISTORY :]
     return True

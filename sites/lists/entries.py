@@ -40,7 +40,8 @@ class Wanted:
     """Filter of entries. Empty and None mean any.
 
     `grade`, `least` and `most` (scores) are of the `type`, or of any type if there is none; a type alone finds entries
-    with a score of it. `check` is the ID of a check that fails, `text` a part of the address or the note.
+    with a score of it. `check` is the ID of a check that fails, `outcome` one that failed or warned, such as
+    `hsts.short`, `text` a part of the address or the note.
     """
 
     tag: str = ""
@@ -49,6 +50,7 @@ class Wanted:
     least: int | None = None
     most: int | None = None
     check: str = ""
+    outcome: str = ""
     state: str = ""
     text: str = ""
 
@@ -84,6 +86,8 @@ class Wanted:
             found &= Q(state=self.state)
         if self.check:
             found &= Q(failing__contains=[self.check])
+        if self.outcome:
+            found &= Q(outcomes__contains=[self.outcome])
         if self.text:
             found &= _contains(self.text)
         if self.type or self.grade or self.least is not None or self.most is not None:
@@ -239,6 +243,7 @@ PARSERS: Mapping[str, Callable[[Mapping[str, str], str], Any]] = {
     "type": functools.partial(choice, known=TYPES),
     "grade": functools.partial(choice, known=GRADES),
     "check": _text,
+    "outcome": _text,
     "state": functools.partial(choice, known=ListEntry.State.values),
     "text": _text,
 }

@@ -362,6 +362,11 @@ class AuditFinding(models.Model):
         return f"{self.audit_id} {self.check_id}: {self.pages_affected} pages"
 
     @property
+    def outcome_names(self) -> list[str]:
+        """Return its outcomes with the name of the check, such as `hsts.short`."""
+        return [f"{self.check_id}.{each}" for each in self.outcomes]
+
+    @property
     def only_outcome(self) -> str:
         """Return the outcome if it is the same on all pages, else an empty text, which no mute of an outcome covers."""
         return self.outcome if self.outcomes == [self.outcome] else ""

@@ -113,6 +113,7 @@ class FindingNews(TypedDict):
 
     type: TypeName
     check: str
+    outcome: Annotated[str, "Stable name of what was found, within the check: `short`."]
     title: str
     severity: SeverityName
     pages_affected: Annotated[int, Keywords(minimum=1)]

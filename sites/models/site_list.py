@@ -196,6 +196,13 @@ class ListEntry(TypeScores):
     accessibility_change = models.SmallIntegerField(null=True, blank=True)
     seo_change = models.SmallIntegerField(null=True, blank=True)
     failing = ArrayField(models.CharField(max_length=80), default=list, blank=True, help_text="IDs of failed checks.")
+    outcomes = ArrayField(
+        models.CharField(max_length=160),
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Outcomes that failed or warned, such as hsts.short.",
+    )
     history = ArrayField(
         models.PositiveSmallIntegerField(), default=list, blank=True, help_text="Means of its scores, oldest first."
     )
@@ -205,6 +212,7 @@ class ListEntry(TypeScores):
         indexes = [
             models.Index(fields=["site_list", "host", "id"], name="list_entry_by_host"),
             GinIndex(fields=["failing"], name="list_entry_failing"),
+            GinIndex(fields=["outcomes"], name="list_entry_outcomes"),
             # For the deletion of results.
             models.Index(fields=["result"], condition=Q(result__isnull=False), name="list_entry_result"),
         ]

@@ -35,7 +35,7 @@ GROUPS, PAGES, PLACES, ADDRESSES = 50, 5, 5, 20
 # Limit of groups in memory, because a site may show a different fault on every page.
 MOST_GROUPS = 1_000
 TITLE, TEXT, PLACE, ADDRESS = 200, 300, 150, 1_000
-# Returns True if the organization has muted the finding, given by check, URL and fingerprint.
+# Returns True if the organization has muted the finding, given by check, outcome, URL and fingerprint.
 IsMuted = Callable[[str, str, str, str], bool]
 
 
@@ -184,6 +184,7 @@ class _Group:
         return {
             "type": self.type,
             "check": self.change.id,
+            "outcome": self.change.outcome,
             "title": cut(self.change.title, TITLE),
             "severity": self.change.severity,
             "pages_affected": self.pages_affected,
