@@ -41,7 +41,8 @@ SCORES = [f"{type}_score" for type in Scan.Type.values]
 GRADES = [f"{type}_grade" for type in Scan.Type.values]
 CHANGES = [f"{type}_change" for type in Scan.Type.values]
 OF_ENTRY = (
-    *("id", "state", "error_code", "error_message", "moved_to", "judged_at", "result_id", "failing", "outcomes", "history"),
+    *("id", "state", "error_code", "error_message", "moved_to", "judged_at", "result_id", "failing", "outcomes"),
+    "history",
     *SCORES,
     *GRADES,
     *CHANGES,

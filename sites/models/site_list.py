@@ -212,7 +212,6 @@ class ListEntry(TypeScores):
         indexes = [
             models.Index(fields=["site_list", "host", "id"], name="list_entry_by_host"),
             GinIndex(fields=["failing"], name="list_entry_failing"),
-            GinIndex(fields=["outcomes"], name="list_entry_outcomes"),
             # For the deletion of results.
             models.Index(fields=["result"], condition=Q(result__isnull=False), name="list_entry_result"),
         ]
