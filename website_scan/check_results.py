@@ -49,7 +49,7 @@ def check_result(check: Declaration, finding: Pass | Warn | Review | Fail, serve
         how_to_fix=HowToFix(
             plain(filled(fix.text, finding.values, _within_code)), tuple(fix.snippets_for(server).items())
         ),
-        places=Rows.of(finding.places),
+        places=Rows.of(finding.places, finding.total),
         details=Rows.of(finding.details),
         references=check.references,
         credit=finding.credit,

@@ -118,9 +118,12 @@ class Pass(_Seen):
 
 
 class Fault(_Seen):
-    """`severity` is one of those that the outcome declares; None for its only one. `fix` replaces the check's."""
+    """`severity` is one of those that the outcome declares; None for its only one. `fix` replaces the check's.
 
-    __slots__ = ("fix", "outcome", "severity")
+    `total` is the number of all places where `places` are only the first.
+    """
+
+    __slots__ = ("fix", "outcome", "severity", "total")
 
     def __init__(
         self,
@@ -129,6 +132,7 @@ class Fault(_Seen):
         *,
         severity: Severity | None = None,
         places: Sequence[Place] = (),
+        total: int | None = None,
         details: Sequence[Place] = (),
         fix: str | Fix | None = None,
         credit: float | None = None,
@@ -137,6 +141,7 @@ class Fault(_Seen):
         super().__init__(summary, places, details, credit, values)
         self.outcome = outcome
         self.severity = severity
+        self.total = len(places) if total is None else total
         self.fix = Fix(fix) if isinstance(fix, str) else fix
 
 

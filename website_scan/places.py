@@ -140,14 +140,22 @@ class Rows:
     totals: Mapping[type[Place], int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, places: Sequence[Place]) -> Rows:
+    def of(cls, places: Sequence[Place], total: int = 0) -> Rows:
+        """Return the first of these places. `total` is the number of all where these are only the first, of one kind."""
         totals = Counter(each.__class__ for each in places)
+        if places and total > len(places):
+            totals[places[0].__class__] += total - len(places)
         first = places[:MOST_ROWS]
         return cls(tuple(each.mapped(plain) for kind in totals for each in first if each.__class__ is kind), totals)
 
     def mapped(self, change: Callable[[str], str]) -> Rows:
         """Return the rows with all their texts changed."""
         return Rows(tuple(each.mapped(change) for each in self.kept), self.totals)
+
+    @property
+    def total(self) -> int:
+        """Return the number of all places."""
+        return sum(self.totals.values())
 
     @property
     def is_cut(self) -> bool:

@@ -28,7 +28,8 @@ def without_reason(check: CheckResult) -> str:
     """Return what was seen, with the first places that the summary does not name."""
     labels = list(dict.fromkeys(place.label for place in check.places.kept))
     unnamed = [label for label in labels if label and not _names(check.summary, label)]
-    return _listed(check.summary, unnamed) if unnamed else ENDED.sub(r"\1”", check.summary)
+    others = check.places.total - len(check.places.kept)
+    return _listed(check.summary, unnamed, others) if unnamed else ENDED.sub(r"\1”", check.summary)
 
 
 def without_places(check: ExportedCheck) -> str:
@@ -64,8 +65,8 @@ def _names(summary: str, label: str) -> bool:
     return label in summary and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", summary) is not None
 
 
-def _listed(summary: str, labels: Sequence[str]) -> str:
-    more = len(labels) - SHOWN
+def _listed(summary: str, labels: Sequence[str], others: int) -> str:
+    more = len(labels) + others - SHOWN
     listed = "; ".join(label[:LABEL] for label in labels[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
     return f"{summary.removesuffix('.')}: {listed}."
 
