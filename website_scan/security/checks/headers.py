@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Self
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
-from website_scan.outcomes import Fail, Finding, Pass, Warn, outcome
+from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, http_equivs, metas_named
 from website_scan.places import Column, Header, Place
@@ -77,7 +77,11 @@ class CorsRow(Place):
     },
     why="A site that frames the page invisibly can trick visitors into clicking what they do not see.",
     severity=HIGH,
-    fix="Send `Content-Security-Policy: frame-ancestors 'self'` (or `'none'`) and `X-Frame-Options: SAMEORIGIN`.",
+    fix=Fix(
+        "List the sites that may frame the page in frame-ancestors (`'none'` for no site), and send "
+        "`X-Frame-Options: SAMEORIGIN` for older browsers.",
+        {Language.HEADER: "Content-Security-Policy: frame-ancestors 'self'"},
+    ),
     references=(
         "CSP Level 3, section 6.4.2",
         "RFC 7034",
@@ -119,7 +123,7 @@ def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
     outcomes={"invalid": "MIME sniffing is not disabled", "missing": "No X-Content-Type-Options header"},
     why="Without nosniff, browsers guess types, and may run an uploaded text file as a script.",
     severity=MEDIUM,
-    fix="Send `X-Content-Type-Options: nosniff` on every response.",
+    fix=Fix("Send `nosniff` on every response.", {Language.HEADER: "X-Content-Type-Options: nosniff"}),
     references=("Fetch, section 3.6", "CWE-693", "MDN: X-Content-Type-Options"),
 )
 def x_content_type_options(page: Page) -> Finding:
@@ -139,7 +143,10 @@ def x_content_type_options(page: Page) -> Finding:
     outcomes={"unsafe": "Referrer policy is unsafe", "invalid": "Referrer-Policy is invalid"},
     why="Without a strict policy, other sites learn where visitors come from; addresses may also hold tokens.",
     severity=LOW,
-    fix="Send `Referrer-Policy: strict-origin-when-cross-origin` (or `no-referrer`).",
+    fix=Fix(
+        "Send the policy that browsers use by default, or `no-referrer`.",
+        {Language.HEADER: "Referrer-Policy: strict-origin-when-cross-origin"},
+    ),
     references=("W3C Referrer Policy, sections 3 and 8.1", "CWE-200", "MDN: Referrer-Policy"),
 )
 def referrer_policy(page: Page, document: Document) -> Finding:
@@ -187,7 +194,10 @@ def referrer_policy(page: Page, document: Document) -> Finding:
     why="Any script on the page may ask visitors for camera, microphone and location, and so may frames whose allow "
     "attribute names them.",
     severity=LOW,
-    fix="Turn off what the page does not use, as in `Permissions-Policy: camera=(), microphone=(), geolocation=()`.",
+    fix=Fix(
+        "Turn off the features that the page does not use.",
+        {Language.HEADER: "Permissions-Policy: camera=(), microphone=(), geolocation=()"},
+    ),
     references=("W3C Permissions Policy, section 5.2", "RFC 9651, section 3.2", "MDN: Permissions-Policy"),
     html=True,
 )
@@ -296,7 +306,7 @@ def cors_credentials(cors: Cors) -> Finding:
     },
     why="Browsers then look for hints or guess, and a wrong guess garbles text or runs it as a script.",
     severity=LOW,
-    fix="Send the type and the charset, as in `Content-Type: text/html; charset=utf-8`.",
+    fix=Fix("Send the media type and the charset.", {Language.HEADER: "Content-Type: text/html; charset=utf-8"}),
     references=("RFC 9110, section 8.3", "CWE-436", "MDN: Content-Type"),
 )
 def content_type(page: Page) -> Finding:
