@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import ClassVar, TypedDict
+from typing import ClassVar, Self, TypedDict
 
 from website_scan.messages import MAX_LENGTH, SHOWN, agreeing, clause, counted, duration, excerpt, part, size
 
@@ -273,6 +273,27 @@ class Reason(Excerpt):
     @property
     def text(self) -> str:
         return clause(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause(Value):
+    """Part of a sentence, for a list of them: a template of our own with values, as in "Expires is missing"."""
+
+    kind: ClassVar[str] = "clause"
+    template: str
+    values: tuple[tuple[str, Value], ...] = ()
+
+    @classmethod
+    def of(cls, template: str, **values: Value | int | datetime) -> Self:
+        return cls(template, tuple(typed(values).items()))
+
+    @property
+    def text(self) -> str:
+        return filled(self.template, dict(self.values))
+
+    @property
+    def data(self) -> dict[str, object]:
+        return {"template": self.template, "values": stored(dict(self.values))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from website_scan.messages import excerpt
 from website_scan.net.http.response import Headers
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import http_equivs, is_plaintext
 from website_scan.urls import Url
+from website_scan.values import Clause, Code
 
 HEADER = "Content-Security-Policy"
 REPORT_ONLY = "Content-Security-Policy-Report-Only"
@@ -276,16 +276,22 @@ def trusts_by_nonce(sources: Sequence[str]) -> bool:
 MAX_FAULTS = 8
 
 
-def syntax_faults(policy: Csp) -> list[str]:
+def syntax_faults(policy: Csp) -> list[Clause]:
     """Return at most eight faults, each a clause such as “unsafe-inline has no quotes in script-src”."""
-    found = [f"{excerpt(name, 60)} is repeated, and only the first counts" for name in policy.repeated[:MAX_FAULTS]]
+    found = [
+        Clause.of("{directive} is repeated, and only the first counts", directive=_code(name))
+        for name in policy.repeated[:MAX_FAULTS]
+    ]
     found += [
-        f"browsers drop {excerpt(name, 60)} whole for a non-ASCII character, such as a curly quote"
+        Clause.of(
+            "browsers ignore all of {directive} because of a non-ASCII character, such as a curly quote",
+            directive=_code(name),
+        )
         for name in policy.unread[:MAX_FAULTS]
     ]
     for name, values in policy.directives.items():
         if name not in DIRECTIVES:
-            found.append(f"{excerpt(name, 60)} is not a directive")
+            found.append(Clause.of("{directive} is not a directive", directive=_code(name)))
         elif name in SOURCE_LISTS:
             found.extend(itertools.islice(_source_faults(name, values), MAX_FAULTS))
         else:
@@ -294,7 +300,8 @@ def syntax_faults(policy: Csp) -> list[str]:
             found.extend(itertools.islice((_no_semicolon(name, value) for value in swallowed), MAX_FAULTS))
     governing = next((name for name in ("script-src-elem", *SCRIPT_FALLBACKS) if name in policy), None)
     if governing is not None and _trusts_nothing(policy.directives[governing]):
-        found.insert(0, f"'strict-dynamic' stands in {governing} without a nonce or hash, so that no script runs")
+        clause = "'strict-dynamic' is in {directive} without a nonce or hash, so no script runs"
+        found.insert(0, Clause.of(clause, directive=_code(governing)))
     return found[:MAX_FAULTS]
 
 
@@ -304,26 +311,39 @@ def _trusts_nothing(sources: Sources) -> bool:
     return has_keyword(sources, "strict-dynamic") and not is_trusting
 
 
-def _no_semicolon(directive: str, value: str) -> str:
-    return f"the semicolon before {excerpt(value, 60)} is missing in {directive}"
+def _code(text: str) -> Code:
+    return Code(text, 60)
 
 
-def _source_faults(directive: str, values: Sources) -> Iterator[str]:
+def _no_semicolon(directive: str, value: str) -> Clause:
+    return Clause.of(
+        "the semicolon before {source} is missing in {directive}", source=_code(value), directive=_code(directive)
+    )
+
+
+def _source_faults(directive: str, values: Sources) -> Iterator[Clause]:
     for value in values:
-        shown = excerpt(value, 60)
-        lowered = value.lower()
-        if lowered in DIRECTIVES:
+        if value.lower() in DIRECTIVES:
             yield _no_semicolon(directive, value)
-        elif lowered in KEYWORDS or is_nonce(f"'{value}'") or is_hash(f"'{value}'"):
-            yield f"{shown} has no quotes in {directive}"
-        elif value.startswith("'") and not _is_quoted_source(value):
-            yield f"{shown} is not a keyword, nonce or hash ({directive})"
-        elif value.startswith(('"', "`")):
-            yield f"{shown} has the wrong kind of quotes ({directive})"
-        elif lowered.endswith(","):
-            yield f"a comma ends the policy after {shown}"
+        elif fault := _source_fault(value):
+            yield Clause.of(fault, source=_code(value), directive=_code(directive))
     if len(values) > 1 and "'none'" in map(str.lower, values):
-        yield f"'none' counts only by itself, so browsers ignore it in {directive}"
+        yield Clause.of(
+            "'none' counts only by itself, so browsers ignore it in {directive}", directive=_code(directive)
+        )
+
+
+def _source_fault(value: str) -> str:
+    """Return a template for what is wrong with a source of a directive. Empty if nothing is."""
+    if value.lower() in KEYWORDS or is_nonce(f"'{value}'") or is_hash(f"'{value}'"):
+        return "{source} has no quotes in {directive}"
+    if value.startswith("'") and not _is_quoted_source(value):
+        return "{source} in {directive} is not a keyword, nonce or hash"
+    if value.startswith(('"', "`")):
+        return "{source} in {directive} has the wrong kind of quotes"
+    if value.endswith(","):
+        return "a comma in {directive} ends the policy after {source}"
+    return ""
 
 
 def _is_quoted_source(value: str) -> bool:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.catalogue import Category, check
-from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Fix, NotApplicable, Pass, Server, Warn
-from website_scan.messages import excerpt, some
+from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable, Server
+from website_scan.messages import excerpt
+from website_scan.outcomes import CategoryFail, Fail, Finding, Fix, Language, Pass, Review, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live
+from website_scan.places import Column, Identity, Place, as_host
 from website_scan.security.csp import (
     HEADER,
     REPORT_ONLY,
@@ -29,17 +33,19 @@ from website_scan.security.csp import (
     trusts_by_nonce,
 )
 from website_scan.security.evidence import SecondFetch
+from website_scan.values import Clause, Code, Count, Values, Word
 
 CATEGORY = Category("Content Security Policy", weight=15, html=True)
 
-STRICT = (
-    "Content-Security-Policy: script-src 'nonce-RANDOM' 'strict-dynamic'; object-src 'none'; base-uri 'none' "
-    "(with a new random value on every response)"
-)
-# On a static site every visitor gets the same file, so a nonce can't be new each time.
-HASHED = (
-    "Content-Security-Policy: script-src 'self' 'sha256-…'; object-src 'none'; base-uri 'none' (with the hash of each "
-    "inline script; in <meta http-equiv> if no header can be set)"
+STRICT: Mapping[Server | Language, str] = {
+    Language.HEADER: "Content-Security-Policy: script-src 'nonce-RANDOM' 'strict-dynamic'; object-src 'none'; "
+    "base-uri 'none'",
+    # On a static site every visitor gets the same file, so a nonce can't be new each time.
+    Server.STATIC: "Content-Security-Policy: script-src 'self' 'sha256-…'; object-src 'none'; base-uri 'none'",
+}
+NONCE_OR_HASH = (
+    "Replace `RANDOM` with a new random value in every response; on static hosting, list the hash of each inline "
+    "script instead, in `<meta http-equiv>` if no header can be set."
 )
 NO_POLICY = NotApplicable("The page has no Content Security Policy.")
 SCRIPTS_OPEN = NotApplicable("No policy restricts scripts; csp-present reports it.")
@@ -76,111 +82,162 @@ def _runs(node: LexborNode) -> bool:
     )
 
 
-def _shown(policies: Sequence[Csp]) -> list[EvidenceItem]:
-    return [{"policy": excerpt(policy.text, 400)} for policy in policies]
+@dataclass(frozen=True, slots=True)
+class PolicyRow(Place):
+    """Policy of the page. The fault is in what all of its policies allow together."""
+
+    kind: ClassVar[str] = "policy"
+
+    policy: Annotated[str, Column("Policy", "code")]
+
+    @classmethod
+    def of(cls, policies: Iterable[Csp]) -> list[Self]:
+        return [cls(excerpt(policy.text, 400)) for policy in policies]
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedNonces(Place):
+    """How many nonces two visits have in common."""
+
+    kind: ClassVar[str] = "nonces"
+
+    nonces_seen_twice: Annotated[int, Column("Nonces seen twice", "number")]
+
+
+@dataclass(frozen=True, slots=True)
+class BypassHost(Place):
+    """Host in the policy through which attackers can run scripts of their own."""
+
+    kind: ClassVar[str] = "host"
+
+    host: Annotated[str, Identity(as_host), Column("Host", "mono")]
 
 
 @check(
     "csp-present",
     name="Content Security Policy",
-    found="No Content Security Policy that restricts scripts",
+    outcomes={
+        "missing": outcome("No Content Security Policy", HIGH, MEDIUM),
+        "report-only": outcome("Content Security Policy is report-only", HIGH, MEDIUM),
+        "no-script-src": outcome("CSP has no script-src", HIGH, MEDIUM),
+        "any-script": outcome("CSP allows any script", HIGH, MEDIUM),
+    },
     why="Without a policy for scripts, injected markup can run scripts from any host.",
     judged="A fail stands for the whole category: a policy that restricts no script costs no more than none at all. "
     "Medium on a page without scripts, forms, frames and cookies.",
     severity=HIGH,
-    fix=Fix("Send a policy. {example}.", {Server.STATIC: HASHED}, STRICT),
+    fix=Fix(f"Send a policy. {NONCE_OR_HASH}", STRICT),
     references=("CSP Level 3", "CWE-1021", "CWE-79", "MDN: Content-Security-Policy"),
 )
 def csp_present(page: Page, document: Document, policies: Policies) -> Finding:
     if policies.restricts_scripts:
-        ways = [name for name, found in (("header", policies.header), ("<meta>", policies.meta)) if found]
-        return Pass(f"A policy is enforced by {' and '.join(ways)}.", _shown(policies.enforced))
-    if lists := policies.source_lists("script-src-elem"):
-        shown = some(list(dict.fromkeys(excerpt(" ".join(values), 80) for values in lists)))
-        title, message = (
-            "CSP allows any script",
-            f"The policy allows inline scripts, and scripts from any host: {shown}.",
+        ways = [Word(way) for way, found in (("header", policies.header), ("<meta>", policies.meta)) if found]
+        return Pass(
+            "A policy is enforced by {ways}.", ways=Values(ways, " and "), details=PolicyRow.of(policies.enforced)
         )
-    elif policies.enforced:
-        title, message = "CSP has no script-src", "The policy has neither script-src nor default-src."
-    elif policies.report_only:
-        title = "Content Security Policy is report-only"
-        message = f"Only {REPORT_ONLY} is sent: browsers report violations and block nothing."
-    else:
-        title, message = "No Content Security Policy", f"The page has no {HEADER}."
-    severity = MEDIUM if _is_inert(page, document) else None
-    shown_policies = _shown(policies.enforced or policies.report_only)
-    return Fail(message, severity, shown_policies, covers_category=True, title=title)
+    severity = MEDIUM if _is_inert(page, document) else HIGH
+    details = PolicyRow.of(policies.enforced or policies.report_only)
+    if lists := policies.source_lists("script-src-elem"):
+        return CategoryFail(
+            "any-script",
+            "The policy allows inline scripts, and scripts from any host: {sources}.",
+            sources=Values(list(dict.fromkeys(Code(" ".join(values), 80) for values in lists))),
+            severity=severity,
+            details=details,
+        )
+    if policies.enforced:
+        return CategoryFail(
+            "no-script-src", "The policy has neither script-src nor default-src.", severity=severity, details=details
+        )
+    if policies.report_only:
+        return CategoryFail(
+            "report-only",
+            "Only {header} is sent: browsers report violations and block nothing.",
+            header=Word(REPORT_ONLY),
+            severity=severity,
+            details=details,
+        )
+    return CategoryFail("missing", "The page has no {header}.", header=Word(HEADER), severity=severity)
 
 
 @check(
     "csp-script-inline",
     name="CSP restricts inline scripts",
-    found="CSP allows inline scripts",
+    outcomes={"inline-scripts": "CSP allows inline scripts", "event-handlers": "CSP allows inline event handlers"},
     why="Injected scripts are mostly inline; a policy that allows those does not stop the attack.",
     severity=HIGH,
     fix=Fix(
-        "Give the page's own inline scripts a nonce or hash, and remove 'unsafe-inline'. {example}.",
-        {Server.STATIC: HASHED},
-        STRICT,
+        f"Give the page's own inline scripts a nonce or hash, and remove `'unsafe-inline'`. {NONCE_OR_HASH}", STRICT
     ),
     references=("CSP Level 3, section 6.7.3.2", "CWE-79", "MDN: script-src"),
 )
 def csp_script_inline(policies: Policies) -> Finding:
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
-    evidence = _shown(policies.enforced)
     is_open = [each for each in SCRIPTS if policies.leave_open(each, lambda values: allows_inline(values, script=True))]
     if not is_open:
         return Pass("Inline scripts run only with a nonce or hash, or not at all.")
-    what = "inline event handlers" if is_open == ["script-src-attr"] else "inline scripts"
-    title = f"CSP allows {what}"
+    details = PolicyRow.of(policies.enforced)
+    is_of_handlers = is_open == ["script-src-attr"]
+    found = "event-handlers" if is_of_handlers else "inline-scripts"
+    code = Word("inline event handlers" if is_of_handlers else "inline scripts")
     lists = policies.source_lists(*is_open)
     if not lists:
-        message = f"Neither {is_open[0]} nor what it falls back to is set, so all {what} run."
-        return Fail(message, evidence=evidence, title=title)
+        return Fail(
+            found,
+            "Neither {directive} nor what it falls back to is set, so all {code} run.",
+            directive=Word(is_open[0]),
+            code=code,
+            details=details,
+        )
     malformed = [
         value
         for values in lists
         for value in values
         if value.lower().startswith(("'nonce-", "'sha")) and not is_nonce(value) and not is_hash(value)
     ]
-    beside = f"; {excerpt(malformed[0], 60)} is malformed and does not count" if malformed else ""
-    return Fail(f"'unsafe-inline' lets all {what} run, injected ones too{beside}.", evidence=evidence, title=title)
+    if malformed:
+        return Fail(
+            found,
+            "'unsafe-inline' lets all {code} run, injected ones too; {source} is malformed and does not count.",
+            code=code,
+            source=Code(malformed[0], 60),
+            details=details,
+        )
+    return Fail(found, "'unsafe-inline' lets all {code} run, injected ones too.", code=code, details=details)
 
 
 @check(
     "csp-script-broad",
     name="CSP restricts script sources",
-    found="CSP allows scripts from any host",
+    outcomes={"any-host": "CSP allows scripts from any host"},
     why="A source that matches every host also matches an attacker's.",
     severity=HIGH,
-    fix=Fix(
-        "List the hosts that scripts come from or, better, use nonces or hashes. {example}.",
-        {Server.STATIC: HASHED},
-        STRICT,
-    ),
+    fix=Fix(f"List the hosts that scripts come from or, better, use nonces or hashes. {NONCE_OR_HASH}", STRICT),
     references=("CSP Level 3, section 6.7.2", "CWE-79", "MDN: script-src"),
 )
 def csp_script_broad(policies: Policies) -> Finding:
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
-    evidence = _shown(policies.enforced)
     lists = policies.source_lists("script-src-elem")
     broad = [broad_script_sources(values) for values in lists]
     if not all(broad):
         return Pass("Scripts load only from the sources that the policy names.")
-    sources = dict.fromkeys(excerpt(source, 40) for found in broad for source in found)
-    return Fail(f"The policy allows scripts from {some(list(sources))}.", evidence=evidence)
+    return Fail(
+        "any-host",
+        "The policy allows scripts from {sources}.",
+        sources=Values(list(dict.fromkeys(Code(source, 40) for sources in broad for source in sources))),
+        details=PolicyRow.of(policies.enforced),
+    )
 
 
 @check(
     "csp-unsafe-eval",
     name="CSP forbids eval()",
-    found="CSP allows eval()",
+    outcomes={"allowed": "CSP allows eval()"},
     why="eval() runs text as code, so text that an attacker can influence becomes a script.",
     severity=MEDIUM,
-    fix="Remove 'unsafe-eval'; where WebAssembly needs it, 'wasm-unsafe-eval' is enough.",
+    fix="Remove `'unsafe-eval'`; where WebAssembly needs it, `'wasm-unsafe-eval'` is enough.",
     references=("CSP Level 3, section 4.4", "CWE-95", "MDN: script-src"),
 )
 def csp_unsafe_eval(policies: Policies) -> Finding:
@@ -190,48 +247,59 @@ def csp_unsafe_eval(policies: Policies) -> Finding:
     if not lists:
         return NotApplicable("No policy says where eval() may run.")
     if all(has_keyword(values, "unsafe-eval") for values in lists):
-        return Fail("The policy allows eval() with 'unsafe-eval'.", evidence=_shown(policies.enforced))
+        return Fail("allowed", "The policy allows eval() with 'unsafe-eval'.", details=PolicyRow.of(policies.enforced))
     return Pass("Scripts may not compile text into code.")
 
 
 @check(
     "csp-object-base",
     name="CSP restricts plug-ins and the base URL",
-    found="CSP can be bypassed",
+    outcomes={
+        "plug-ins-and-base-url": "CSP can be bypassed",
+        "plug-ins": "CSP leaves plug-ins unrestricted",
+        "base-url": "CSP leaves the base URL unrestricted",
+    },
     why="An injected <base> makes relative scripts load from the attacker; plug-ins can run scripts of their own.",
     severity=MEDIUM,
-    fix="Add object-src 'none'; base-uri 'none' to the policy ('self' where the page has a <base>).",
+    fix="Add `object-src 'none'; base-uri 'none'` to the policy (`base-uri 'self'` where the page has a `<base>`).",
     references=("CSP Level 3, sections 6.1.9 and 6.3.1", "CWE-79", "MDN: object-src"),
 )
 def csp_object_base(policies: Policies) -> Finding:
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
-    faults: dict[str, str] = {}
+    faults: dict[str, Clause] = {}
     if policies.leave_open("object-src", lambda values: values is None or any(map(is_broad_source, values))):
         broad = [value for values in policies.source_lists("object-src") for value in values if is_broad_source(value)]
-        faults["CSP leaves plug-ins unrestricted"] = (
-            f"plug-ins may come from {some([excerpt(value, 40) for value in dict.fromkeys(broad)])}"
+        sources = Values([Code(value, 40) for value in dict.fromkeys(broad)])
+        faults["plug-ins"] = (
+            Clause.of("plug-ins may come from {sources}", sources=sources)
             if broad
-            else "object-src and default-src are not set"
+            else Clause.of("object-src and default-src are not set")
         )
     scripts = policies.source_lists("script-src-elem")
     bases = [values for policy in policies.enforced if (values := policy.get("base-uri")) is not None]
     if scripts and all(map(trusts_by_nonce, scripts)) and all(any(map(is_broad_source, each)) for each in bases):
-        faults["CSP leaves the base URL unrestricted"] = f"base-uri {'allows every address' if bases else 'is missing'}"
+        faults["base-url"] = Clause.of("base-uri allows every address" if bases else "base-uri is missing")
     if faults:
-        message = f"The policy can be bypassed: {'; '.join(faults.values())}."
-        title = next(iter(faults)) if len(faults) == 1 else ""
-        return Fail(message, evidence=_shown(policies.enforced), title=title)
+        return Fail(
+            next(iter(faults)) if len(faults) == 1 else "plug-ins-and-base-url",
+            "The policy can be bypassed: {faults}.",
+            faults=Values(list(faults.values()), "; "),
+            details=PolicyRow.of(policies.enforced),
+        )
     return Pass("Plug-ins and the base URL are restricted.")
 
 
 @check(
     "csp-insecure-source",
     name="CSP allows no sources over plain HTTP",
-    found="CSP allows sources over plain HTTP",
+    outcomes={
+        "active": "CSP allows sources over plain HTTP",
+        "passive": outcome("CSP allows passive content over plain HTTP", LOW),
+    },
     why="Anything loaded over plain HTTP can be changed in transit.",
     severity=MEDIUM,
-    fix="Replace http: by https: in the policy, or add upgrade-insecure-requests.",
+    fix="Replace `http:` with `https:` in the policy, or add `upgrade-insecure-requests`.",
     references=("CSP Level 3, section 6.7.2", "CWE-319", "MDN: upgrade-insecure-requests"),
 )
 def csp_insecure_source(page: Page, policies: Policies) -> Finding:
@@ -249,20 +317,30 @@ def csp_insecure_source(page: Page, policies: Policies) -> Finding:
     ]
     if not found:
         return Pass("The policy allows no source over plain HTTP.")
-    shown = some([f"{excerpt(source, 80)} ({directive})" for directive, source in found])
+    sources = Values(
+        [
+            Clause.of("{source} ({directive})", source=Code(source, 80), directive=Word(directive))
+            for directive, source in found
+        ]
+    )
+    details = PolicyRow.of(policies.enforced)
     if {directive for directive, _ in found} <= UPGRADED:
-        message = f"The policy allows images or media over plain HTTP, which browsers try over HTTPS first: {shown}."
-        return Warn(message, LOW, _shown(policies.enforced))
-    return Fail(f"The policy allows plain HTTP: {shown}.", evidence=_shown(policies.enforced))
+        return Warn(
+            "passive",
+            "The policy allows images or media over plain HTTP, which browsers try over HTTPS first: {sources}.",
+            sources=sources,
+            details=details,
+        )
+    return Fail("active", "The policy allows plain HTTP: {sources}.", sources=sources, details=details)
 
 
 @check(
     "csp-style-inline",
     name="CSP restricts inline styles",
-    found="CSP allows inline styles",
+    outcomes={"allowed": "CSP allows inline styles"},
     why="Injected styles can hide content, or leak attribute values letter by letter.",
     severity=LOW,
-    fix="Move styles into files, or give them a nonce or hash, and remove 'unsafe-inline' from style-src.",
+    fix="Move styles into files, or give them a nonce or hash, and remove `'unsafe-inline'` from `style-src`.",
     references=("CSP Level 3, section 6.7.3.2", "MDN: style-src"),
 )
 def csp_style_inline(policies: Policies) -> Finding:
@@ -273,18 +351,22 @@ def csp_style_inline(policies: Policies) -> Finding:
     is_open = [each for each in STYLES if policies.leave_open(each, lambda values: allows_inline(values, script=False))]
     if not is_open:
         return Pass("Inline styles need a nonce or hash, or are not allowed.")
+    # For review only: if it cost weight, a policy without style-src, which allows more, would score better.
+    details = PolicyRow.of(policies.enforced)
     if policies.source_lists(*is_open):
-        message = "'unsafe-inline' allows all inline styles."
-    else:
-        message = f"Neither {is_open[0]} nor what it falls back to is set, so all inline styles apply."
-    # No weight: otherwise a policy without style-src, which allows more, would score better.
-    return Warn(message, evidence=_shown(policies.enforced), weighs=False)
+        return Review("allowed", "'unsafe-inline' allows all inline styles.", details=details)
+    return Review(
+        "allowed",
+        "Neither {directive} nor what it falls back to is set, so all inline styles apply.",
+        directive=Word(is_open[0]),
+        details=details,
+    )
 
 
 @check(
     "csp-syntax",
     name="CSP syntax is valid",
-    found="CSP has syntax errors",
+    outcomes={"errors": "CSP has syntax errors"},
     why="Browsers ignore what they cannot parse, so the policy does not do what it says.",
     severity=MEDIUM,
     fix="Correct the errors listed. Semicolons separate directives, and keywords are in single quotes.",
@@ -295,14 +377,19 @@ def csp_syntax(policies: Policies) -> Finding:
         return NO_POLICY
     faults = list(dict.fromkeys(fault for policy in policies.enforced for fault in syntax_faults(policy)))
     if faults:
-        return Warn(f"Errors in the policy: {'; '.join(faults[:4])}.", evidence=_shown(policies.enforced))
+        return Warn(
+            "errors",
+            "Errors in the policy: {faults}.",
+            faults=Values(faults[:4], "; "),
+            details=PolicyRow.of(policies.enforced),
+        )
     return Pass("Every directive and keyword is known.")
 
 
 @check(
     "csp-nonce-static",
     name="CSP nonces change with every response",
-    found="CSP nonces are reused",
+    outcomes={"reused": outcome("CSP nonces are reused", HIGH, MEDIUM)},
     why="A nonce that is known in advance is no secret: injected scripts can use it.",
     severity=HIGH,
     fix="Generate a new random nonce of at least 128 bits for every response, and do not cache the page.",
@@ -319,10 +406,12 @@ def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Fin
     repeated = policies.nonces & second.policies.nonces
     if repeated:
         return Fail(
-            f"{'The nonce was' if len(repeated) == 1 else 'Nonces were'} the same on two visits.",
+            "reused",
+            "{nonces} {nonces:was|were} the same on two visits.",
+            nonces=Count(len(repeated), "nonce"),
             # If scripts may come from any host, an attacker needs no nonce, and csp-script-broad fails already.
-            MEDIUM if all(map(broad_script_sources, policies.source_lists("script-src-elem"))) else None,
-            evidence=[{"nonces_seen_twice": len(repeated)}],
+            severity=MEDIUM if all(map(broad_script_sources, policies.source_lists("script-src-elem"))) else HIGH,
+            details=[RepeatedNonces(len(repeated))],
         )
     return Pass("Two visits got different nonces.")
 
@@ -340,10 +429,10 @@ def _is_cached(page: Page) -> bool:
 @check(
     "csp-allowlist-bypass",
     name="CSP allows no host with a known bypass",
-    found="CSP allows hosts through which it can be bypassed",
+    outcomes={"known-bypass": "CSP allows hosts through which it can be bypassed"},
     why="Through JSONP endpoints and old frameworks on such hosts, attackers can run scripts despite the policy.",
     severity=LOW,
-    fix=Fix("Use nonces or hashes instead of host names. {example}.", {Server.STATIC: HASHED}, STRICT),
+    fix=Fix(f"Use nonces or hashes instead of host names. {NONCE_OR_HASH}", STRICT),
     references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)", "MDN: script-src"),
 )
 def csp_allowlist_bypass(policies: Policies) -> Finding:
@@ -358,8 +447,10 @@ def csp_allowlist_bypass(policies: Policies) -> Finding:
     hosts = sorted(set.intersection(*map(_bypass_hosts, lists)))
     if hosts:
         return Warn(
-            f"The policy allows scripts from {some(hosts)}.",
-            evidence=[{"host": host} for host in hosts],
+            "known-bypass",
+            "The policy allows scripts from {hosts} with a known bypass.",
+            hosts=Count(len(hosts), "host"),
+            places=[BypassHost(host) for host in hosts],
         )
     return Pass("No allowed host has a known bypass.")
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
-from website_scan.findings import LOW, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from website_scan.messages import counted, excerpt, some
+from website_scan.findings import LOW, NotApplicable
+from website_scan.messages import excerpt, some
+from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn
 from website_scan.page.evidence import Clock
+from website_scan.places import Column, Place, PlaceUrl
 from website_scan.security.evidence import CaaRecords, DnssecRecords, MailRecords, SecurityTxt
+from website_scan.values import Address, Clause, Count, Excerpt, Percent, Values, Word
 
 CATEGORY = Category("DNS and mail", weight=5)
 
@@ -27,37 +33,62 @@ CONTACT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https://\S+|tel:\S+)", re.IGNOR
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)")
 
 
-def _records(kind: str, records: tuple[str, ...]) -> list[EvidenceItem]:
-    return [{"type": kind, "record": excerpt(record, 300)} for record in records]
+@dataclass(frozen=True, slots=True)
+class DnsRecord(Place):
+    """DNS record of the domain. The fault is what all records of the type say together."""
+
+    kind: ClassVar[str] = "dns-record"
+
+    type: Annotated[str, Column("Type", "short")]
+    record: Annotated[str, Column("Record", "code")]
+
+    @classmethod
+    def of(cls, type: str, records: Sequence[str]) -> list[Self]:
+        return [cls(type, excerpt(record, 300)) for record in records]
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityTxtFile(Place):
+    """The file security.txt."""
+
+    kind: ClassVar[str] = "security-txt"
+
+    url: PlaceUrl
+    fields: Annotated[str, Column("Fields")]
 
 
 @check(
     "caa",
     name="Certificate authorities restricted (CAA)",
-    found="No CAA record",
+    outcomes={"missing": "No CAA record", "no-issue": "CAA records have no issue property"},
     why="Without an issue property in a CAA record, any certificate authority may issue certificates for the domain.",
     severity=LOW,
-    fix='Publish a record for the authority that you use: example.com. CAA 0 issue "letsencrypt.org"',
+    fix=Fix(
+        "Publish a CAA record for the authority that you use.",
+        {Language.DNS: 'example.com. CAA 0 issue "letsencrypt.org"'},
+    ),
     references=("RFC 8659",),
 )
 def caa(found: CaaRecords) -> Finding:
     if found.domain is None:
         return NOT_OWN
     if not found.records:
-        return Warn(f"{found.domain} has no CAA record.")
+        return Warn("missing", "{domain} has no CAA record.", domain=Excerpt(found.domain))
+    records = DnsRecord.of("CAA", found.records)
+    name = Excerpt(found.name)
     if not any(ISSUE.match(record) for record in found.records):
-        return Warn(
-            f"The CAA records of {found.name} have no issue property.",
-            evidence=_records("CAA", found.records),
-            title="CAA records have no issue property",
-        )
-    return Pass(f"{counted(len(found.records), 'CAA record')} at {found.name}.", _records("CAA", found.records))
+        return Warn("no-issue", "The CAA records of {name} have no issue property.", name=name, details=records)
+    return Pass("{name} has {records}.", name=name, records=Count(len(records), "CAA record"), details=records)
 
 
 @check(
     "dnssec",
     name="DNSSEC is enabled",
-    found="DNSSEC is not enabled",
+    outcomes={
+        "off": "DNSSEC is not enabled",
+        "no-keys": "DNSSEC keys are missing",
+        "no-ds": "DNSSEC has no DS record",
+    },
     why="Without valid signatures, resolvers cannot tell a forged DNS answer from a genuine one.",
     severity=LOW,
     fix="Enable DNSSEC at your DNS provider, and give its DS record to your registrar.",
@@ -66,109 +97,130 @@ def caa(found: CaaRecords) -> Finding:
 def dnssec(found: DnssecRecords) -> Finding:
     if found.domain is None:
         return NOT_OWN
+    domain = Excerpt(found.domain)
     if found.is_authenticated or (found.ds and found.dnskey):
-        return Pass(f"{found.domain} is signed.")
+        return Pass("{domain} is signed.", domain=domain)
     if found.ds:
         return Warn(
-            f"{found.domain} has a DS record at its parent, but no DNSKEY, so validating resolvers reject it.",
-            title="DNSSEC keys are missing",
+            "no-keys",
+            "{domain} has a DS record at its parent, but no DNSKEY, so validating resolvers reject its answers.",
+            domain=domain,
         )
     if found.dnskey:
         return Warn(
-            f"{found.domain} has keys, but no DS record at its parent, so resolvers do not validate its signatures.",
-            title="DNSSEC has no DS record",
+            "no-ds",
+            "{domain} has keys, but no DS record at its parent, so resolvers do not validate its signatures.",
+            domain=domain,
         )
-    return Warn(f"{found.domain} is not signed.")
+    return Warn("off", "{domain} is not signed.", domain=domain)
 
 
 @check(
     "spf",
     name="SPF restricts who may send mail",
-    found="No SPF record",
+    outcomes={
+        "missing": "No SPF record",
+        "repeated": "More than one SPF record",
+        "allows-all": "SPF allows every sender",
+        "unrestricted": "SPF does not restrict senders",
+    },
     why="Without a valid, strict record, receivers cannot tell which servers may send mail in the domain's name.",
     severity=LOW,
-    fix='Publish a TXT record: "v=spf1 include:YOUR-PROVIDER -all", or "v=spf1 -all" where the domain sends no mail.',
+    fix=Fix(
+        'Publish one TXT record that names who may send mail for the domain; `"v=spf1 -all"` if nobody may.',
+        {Language.DNS: '"v=spf1 include:YOUR-PROVIDER -all"'},
+    ),
     references=("RFC 7208",),
 )
 def spf(mail: MailRecords) -> Finding:
     if mail.domain is None:
         return NOT_OWN
-    evidence = _records("TXT", mail.spf)
+    domain, records = Excerpt(mail.domain), DnsRecord.of("TXT", mail.spf)
     if not mail.spf:
         # An MX record of a lone dot says that the domain receives no mail (RFC 7505).
         receives = any(record.split()[-1:] != ["."] for record in mail.mx)
         if receives:
-            return Fail(f"{mail.domain} has no SPF record.")
+            return Fail("missing", "{domain} has no SPF record.", domain=domain)
         return Fail(
-            f"{mail.domain}, which receives no mail, has no SPF record.",
-            fix='If the domain sends no mail either, publish the TXT record "v=spf1 -all".',
+            "missing",
+            "{domain}, which receives no mail, has no SPF record.",
+            domain=domain,
+            fix='If the domain sends no mail either, publish the TXT record `"v=spf1 -all"`.',
         )
     if len(mail.spf) > 1:
         return Fail(
-            f"{mail.domain} has {len(mail.spf)} SPF records; receivers treat that as an error and apply none.",
-            evidence=evidence,
-            title="More than one SPF record",
+            "repeated",
+            "{domain} has {records}; receivers treat that as an error and apply none.",
+            domain=domain,
+            records=Count(len(records), "SPF record"),
+            details=records,
         )
     ending = ALL.search(mail.spf[0])
     if ending is None and REDIRECT.search(mail.spf[0]):
-        return Pass("The SPF record redirects to another domain's.", evidence)
+        return Pass("The SPF record redirects to another domain's.", details=records)
     if ending is not None and ending[1] in ("", "+"):
-        return Fail(
-            "The SPF record ends with +all, which allows every sender.",
-            evidence=evidence,
-            title="SPF allows every sender",
-        )
+        return Fail("allows-all", "The SPF record ends with +all, which allows every sender.", details=records)
     if ending is None or ending[1] == "?":
-        return Warn(
-            "The SPF record does not end with -all or ~all.",
-            evidence=evidence,
-            title="SPF does not restrict senders",
-        )
-    return Pass(f"The SPF record ends with {ending[1]}all.", evidence)
+        return Warn("unrestricted", "The SPF record does not end with -all or ~all.", details=records)
+    return Pass("The SPF record ends with {ending}.", ending=Word(f"{ending[1]}all"), details=records)
 
 
 @check(
     "dmarc",
     name="DMARC policy is enforced",
-    found="No DMARC record",
+    outcomes={
+        "missing": "No DMARC record",
+        "repeated": "More than one DMARC record",
+        "invalid": "DMARC policy is invalid",
+        "monitors-only": "DMARC policy only monitors",
+        "applies-to-none": "DMARC policy applies to no mail",
+    },
     why="Without an enforced policy, receivers may deliver mail that only claims to come from the domain.",
     severity=LOW,
-    fix='Publish a TXT record at _dmarc: "v=DMARC1; p=quarantine; rua=mailto:you@example.com", later p=reject.',
+    fix=Fix(
+        "Publish one TXT record at `_dmarc`. Change to `p=reject` when the reports show that your own mail passes.",
+        {Language.DNS: '"v=DMARC1; p=quarantine; rua=mailto:you@example.com"'},
+    ),
     references=("RFC 7489",),
 )
 def dmarc(mail: MailRecords) -> Finding:
     if mail.domain is None:
         return NOT_OWN
-    evidence = _records("TXT", mail.dmarc)
-    if len(mail.dmarc) != 1:
-        what = "no DMARC record" if not mail.dmarc else f"{len(mail.dmarc)} DMARC records, of which none counts"
-        title = "More than one DMARC record" if mail.dmarc else ""
-        return Fail(f"{mail.domain} has {what}.", evidence=evidence, title=title)
+    domain, records = Excerpt(mail.domain), DnsRecord.of("TXT", mail.dmarc)
+    if not records:
+        return Fail("missing", "{domain} has no DMARC record.", domain=domain)
+    if len(records) > 1:
+        return Fail(
+            "repeated",
+            "{domain} has {records}, so receivers apply none.",
+            domain=domain,
+            records=Count(len(records), "DMARC record"),
+            details=records,
+        )
     tags = dict(_tags(mail.dmarc[0]))
     policy = tags.get("p", "")
     # Without a valid p, a record that asks for reports counts as p=none (RFC 7489, section 6.6.3).
     if policy not in ("none", "quarantine", "reject") and "mailto:" in tags.get("rua", ""):
-        return Warn(
-            "The DMARC record has no valid p, which receivers treat as p=none.",
-            evidence=evidence,
-            title="DMARC policy is invalid",
-        )
+        return Warn("invalid", "The DMARC record has no valid p, which receivers treat as p=none.", details=records)
     if policy == "none":
-        return Warn("The DMARC policy p=none only monitors.", evidence=evidence, title="DMARC policy only monitors")
+        return Warn("monitors-only", "The DMARC policy p=none only monitors.", details=records)
     if policy not in ("quarantine", "reject"):
-        return Fail(
-            "The DMARC record has no valid p, so it does not count.", evidence=evidence, title="DMARC policy is invalid"
-        )
+        return Fail("invalid", "The DMARC record has no valid p, so it does not count.", details=records)
     percent = tags.get("pct", "100")
-    if percent.isdecimal() and int(percent[:3]) == 0:
+    applied = min(int(percent[:3]), 100) if percent.isdecimal() else 100
+    if applied == 0:
         return Warn(
-            f"The DMARC policy p={policy} with pct=0 applies to no mail.",
-            evidence=evidence,
-            title="DMARC policy applies to no mail",
+            "applies-to-none",
+            "The DMARC policy p={policy} with pct=0 applies to no mail.",
+            policy=Word(policy),
+            details=records,
         )
-    if percent.isdecimal() and int(percent[:3]) < 100:
-        return Pass(f"p={policy} for {int(percent[:3])}% of forged mail.", evidence)
-    return Pass(f"p={policy} for all forged mail.", evidence)
+    return Pass(
+        "The DMARC policy p={policy} applies to {share} of forged mail.",
+        policy=Word(policy),
+        share=Percent(applied),
+        details=records,
+    )
 
 
 def _tags(record: str) -> list[tuple[str, str]]:
@@ -179,49 +231,72 @@ def _tags(record: str) -> list[tuple[str, str]]:
 @check(
     "security-txt",
     name="security.txt is published",
-    found="No security.txt",
+    outcomes={
+        "missing": "No security.txt",
+        "no-fields": "security.txt has no fields",
+        "media-type": "security.txt has the wrong media type",
+        "no-contact": "security.txt has no valid contact",
+        "no-expiry": "security.txt has no valid expiry date",
+        "expired": "security.txt has expired",
+        "invalid": "security.txt is invalid",
+    },
     why="People who find a vulnerability need a contact, to report it before others exploit it.",
     severity=LOW,
-    fix="Serve /.well-known/security.txt as text/plain with the lines Contact: mailto:security@example.com and "
-    "Expires: 2030-01-01T00:00:00Z, a time within a year.",
+    fix="Serve `/.well-known/security.txt` as `text/plain` with the lines `Contact: mailto:security@example.com` and "
+    "`Expires: 2030-01-01T00:00:00Z`, where the time is less than a year away.",
     references=("RFC 9116",),
 )
 def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
     if file.response is None:
-        return Warn("There is no /.well-known/security.txt.")
+        return Warn("missing", "There is no /.well-known/security.txt.")
     text = file.response.body.decode("utf-8", "replace")
     fields = [(found[1].lower(), found[2].strip()) for line in text.splitlines()[:500] if (found := FIELD.match(line))]
-    if not {name for name, _ in fields} & FIELDS:
+    names = {name for name, _ in fields}
+    if not names & FIELDS:
         # Hosts that answer every request with the same content, such as APIs, have no such file.
-        return Warn(
-            "/.well-known/security.txt has none of the fields of such a file.", title="security.txt has no fields"
-        )
-    faults = []
+        return Warn("no-fields", "/.well-known/security.txt has none of the fields of such a file.")
     media_type = (file.response.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
-    if media_type != "text/plain":
-        sent = f"as {excerpt(media_type, 60)}" if media_type else "without a media type"
-        faults.append(f"it is sent {sent}, not as text/plain")
-    contacts = [value for name, value in fields if name == "contact"]
-    if not contacts:
-        faults.append("Contact is missing")
-    elif not any(CONTACT.fullmatch(value) for value in contacts):
-        faults.append("no Contact is a mailto:, https: or tel: address")
-    faults += _expiry_faults([value for name, value in fields if name == "expires"], clock.now)
-    evidence = [{"url": excerpt(file.response.url), "fields": some(sorted({name for name, _ in fields}))}]
+    faults = list(_faults(media_type, fields, clock.now))
+    place = SecurityTxtFile(excerpt(file.response.url), some(sorted(names)))
     if faults:
         return Fail(
-            f"security.txt is invalid: {'; '.join(faults)}.", evidence=evidence, title="security.txt is invalid"
+            faults[0][0] if len(faults) == 1 else "invalid",
+            "{url} is invalid: {faults}.",
+            url=Address(file.response.url),
+            faults=Values([clause for _, clause in faults], "; "),
+            places=[place],
         )
-    return Pass(f"security.txt names {counted(len(contacts), 'contact')}.", evidence)
+    contacts = Count(sum(name == "contact" for name, _ in fields), "contact")
+    return Pass("security.txt names {contacts}.", contacts=contacts, details=[place])
 
 
-def _expiry_faults(values: list[str], now: datetime) -> list[str]:
-    if len(values) != 1:
-        return ["Expires is missing" if not values else "Expires is given more than once"]
-    if not MOMENT.fullmatch(values[0]):
-        return [f"Expires can't be read: “{excerpt(values[0], 60)}”"]
+def _faults(media_type: str, fields: Sequence[tuple[str, str]], now: datetime) -> Iterator[tuple[str, Clause]]:
+    """Yield the faults of security.txt, each with the outcome of a file that has no other."""
+    if not media_type:
+        yield "media-type", Clause.of("it is sent without a media type, not as text/plain")
+    elif media_type != "text/plain":
+        yield (
+            "media-type",
+            Clause.of("it is sent as {media_type}, not as text/plain", media_type=Excerpt(media_type, 60)),
+        )
+    contacts = [value for name, value in fields if name == "contact"]
+    if not contacts:
+        yield "no-contact", Clause.of("Contact is missing")
+    elif not any(CONTACT.fullmatch(value) for value in contacts):
+        yield "no-contact", Clause.of("no Contact is a mailto:, https: or tel: address")
+    expiries = [value for name, value in fields if name == "expires"]
+    if not expiries:
+        yield "no-expiry", Clause.of("Expires is missing")
+    elif len(expiries) > 1:
+        yield "no-expiry", Clause.of("Expires is given more than once")
+    elif (moment := _moment(expiries[0])) is None:
+        yield "no-expiry", Clause.of("Expires cannot be read: “{expires}”", expires=Excerpt(expiries[0], 60))
+    elif moment <= now:
+        yield "expired", Clause.of("it expired on {day}", day=Word(str(moment.date())))
+
+
+def _moment(text: str) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(values[0].upper().replace(" ", "T"))
+        return datetime.fromisoformat(text.upper().replace(" ", "T")) if MOMENT.fullmatch(text) else None
     except ValueError:
-        return [f"Expires can't be read: “{excerpt(values[0], 60)}”"]
-    return [f"it expired on {moment.date()}"] if moment <= now else []
+        return None

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
-from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from website_scan.messages import excerpt, some
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.messages import excerpt
+from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, http_equivs, metas_named
+from website_scan.places import Column, Header, Place
 from website_scan.security.csp import HEADER as CSP
 from website_scan.security.csp import Policies, is_broad_source, parse_policy
 from website_scan.security.evidence import Cors, CorsAnswer
+from website_scan.values import Clause, Code, Value, Values, Word
 
 CATEGORY = Category("HTTP headers", weight=20)
 
@@ -41,13 +46,42 @@ DEPRECATED = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class CorsRow(Place):
+    """Response to a request from a foreign origin. All of them explain the finding."""
+
+    kind: ClassVar[str] = "cors"
+
+    origin: Annotated[str, Column("Origin", "mono")]
+    access_control_allow_origin: Annotated[str | None, Column("Access-Control-Allow-Origin", "mono")]
+    access_control_allow_credentials: Annotated[str | None, Column("Access-Control-Allow-Credentials", "mono")]
+
+    @classmethod
+    def of(cls, answer: CorsAnswer) -> Self:
+        return cls(
+            answer.origin,
+            excerpt(", ".join(answer.allow_origin)) or None,
+            excerpt(", ".join(answer.allow_credentials)) or None,
+        )
+
+
 @check(
     "clickjacking",
     name="Clickjacking protection",
-    found="No clickjacking protection",
+    outcomes={
+        "missing": "No clickjacking protection",
+        "contradictory": outcome("X-Frame-Options contradicts itself", LOW),
+        "ignored": "X-Frame-Options is ignored",
+        "no-effect": "X-Frame-Options has no effect",
+        "any-site": "frame-ancestors allows any site",
+    },
     why="A site that frames the page invisibly can trick visitors into clicking what they do not see.",
     severity=HIGH,
-    fix="Send Content-Security-Policy: frame-ancestors 'self' (or 'none') and X-Frame-Options: SAMEORIGIN.",
+    fix=Fix(
+        "List the sites that may frame the page in frame-ancestors (`'none'` for no site), and send "
+        "`X-Frame-Options: SAMEORIGIN` for older browsers.",
+        {Language.HEADER: "Content-Security-Policy: frame-ancestors 'self'"},
+    ),
     references=(
         "CSP Level 3, section 6.4.2",
         "RFC 7034",
@@ -61,62 +95,58 @@ def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
     lists = [sources for policy in policies.header if (sources := policy.get("frame-ancestors")) is not None]
     if lists:
         return _judge_frame_ancestors(lists)
-    values = {
-        token.strip().lower() for token in (page.headers.get("X-Frame-Options") or "").split(",") if token.strip()
-    }
-    evidence = [{"header": "X-Frame-Options", "value": excerpt(line)} for line in page.headers.all("X-Frame-Options")]
-    shown = excerpt(page.headers.get("X-Frame-Options") or "")
+    sent = page.headers.get("X-Frame-Options") or ""
+    values = {token.strip().lower() for token in sent.split(",") if token.strip()}
+    headers = Header.of("X-Frame-Options", page.headers.all("X-Frame-Options"))
     if len(values) > 1 and values & {"deny", "sameorigin", "allowall"}:
         return Warn(
-            f"X-Frame-Options contradicts itself ({shown}), so browsers block all framing.",
-            LOW,
-            evidence,
-            title="X-Frame-Options contradicts itself",
+            "contradictory", "X-Frame-Options contradicts itself, so browsers block all framing.", places=headers
         )
     if values in ({"deny"}, {"sameorigin"}):
-        return Pass(f"X-Frame-Options: {shown}.", evidence)
+        return Pass("X-Frame-Options: {value}.", value=Code(sent), details=headers)
     if any(value.startswith("allow-from") for value in values):
         return Fail(
-            f"Browsers ignore X-Frame-Options: {shown}, so any site may frame the page.",
-            evidence=evidence,
-            title="X-Frame-Options is ignored",
+            "ignored", "Browsers ignore this value of X-Frame-Options, so any site may frame the page.", places=headers
         )
     if values:
         return Fail(
-            f"X-Frame-Options: {shown} does not stop any site from framing the page.",
-            evidence=evidence,
-            title="X-Frame-Options has no effect",
+            "no-effect", "This value of X-Frame-Options does not stop any site from framing the page.", places=headers
         )
-    elsewhere = "; in <meta> they are ignored" if _frames_in_meta(document) else ""
-    return Fail(f"The response has neither frame-ancestors nor X-Frame-Options{elsewhere}.")
+    if _frames_in_meta(document):
+        return Fail("missing", "No header sends frame-ancestors or X-Frame-Options; in <meta> they are ignored.")
+    return Fail("missing", "The response has neither frame-ancestors nor X-Frame-Options.")
 
 
 @check(
     "x-content-type-options",
     name="MIME sniffing is disabled",
-    found="MIME sniffing is not disabled",
+    outcomes={"invalid": "MIME sniffing is not disabled", "missing": "No X-Content-Type-Options header"},
     why="Without nosniff, browsers guess types, and may run an uploaded text file as a script.",
     severity=MEDIUM,
-    fix="Send X-Content-Type-Options: nosniff on every response.",
+    fix=Fix("Send `nosniff` on every response.", {Language.HEADER: "X-Content-Type-Options: nosniff"}),
     references=("Fetch, section 3.6", "CWE-693", "MDN: X-Content-Type-Options"),
 )
 def x_content_type_options(page: Page) -> Finding:
     value = page.headers.get("X-Content-Type-Options")
     if value is None:
-        return Fail("The response has no X-Content-Type-Options header.", title="No X-Content-Type-Options header")
+        return Fail("missing", "The response has no X-Content-Type-Options header.")
     if value.split(",")[0].strip(" \t").lower() == "nosniff":
         return Pass("X-Content-Type-Options: nosniff.")
-    sent = f"“{excerpt(value)}”" if value else "empty"
-    return Fail(f"X-Content-Type-Options is {sent}; its first value must be nosniff.")
+    if not value.strip():
+        return Fail("invalid", "X-Content-Type-Options is empty; its first value must be nosniff.")
+    return Fail("invalid", "X-Content-Type-Options is “{value}”; its first value must be nosniff.", value=Code(value))
 
 
 @check(
     "referrer-policy",
     name="Referrer policy",
-    found="Referrer policy is unsafe",
+    outcomes={"unsafe": "Referrer policy is unsafe", "invalid": "Referrer-Policy is invalid"},
     why="Without a strict policy, other sites learn where visitors come from; addresses may also hold tokens.",
     severity=LOW,
-    fix="Send Referrer-Policy: strict-origin-when-cross-origin (or no-referrer).",
+    fix=Fix(
+        "Send the policy that browsers use by default, or `no-referrer`.",
+        {Language.HEADER: "Referrer-Policy: strict-origin-when-cross-origin"},
+    ),
     references=("W3C Referrer Policy, sections 3 and 8.1", "CWE-200", "MDN: Referrer-Policy"),
 )
 def referrer_policy(page: Page, document: Document) -> Finding:
@@ -126,127 +156,157 @@ def referrer_policy(page: Page, document: Document) -> Finding:
     policy, source = (recognised[-1], "Referrer-Policy") if recognised else (None, "")
     if (in_meta := _meta_referrer(document)) is not None:
         policy, source = in_meta, '<meta name="referrer">'
-    default = "browsers' default, strict-origin-when-cross-origin, applies"
     if policy is None:
         if value is not None and any(tokens):
             return Warn(
-                f"“{excerpt(value)}” contains no referrer policy, so {default}.",
-                title="Referrer-Policy is invalid",
+                "invalid",
+                "Referrer-Policy is “{value}”, which browsers do not know, so their default applies: "
+                "strict-origin-when-cross-origin.",
+                value=Code(value),
             )
-        return Pass(f"No Referrer-Policy, so {default}.")
-    if policy in LEAKY_REFERRER_POLICIES:
-        leak = "over plain HTTP too, the origin" if policy.startswith("origin") else "the whole address"
-        sites = "sites," if policy.startswith("origin") else "sites"
+        return Pass("No Referrer-Policy, so browsers' default applies: strict-origin-when-cross-origin.")
+    if policy not in LEAKY_REFERRER_POLICIES:
+        return Pass("{source}: {policy}.", source=Word(source), policy=Word(policy))
+    if policy.startswith("origin"):
         return Fail(
-            f"{source} is {policy}, which sends other {sites} {leak} of the page that a visitor comes from.",
-            title=f"Referrer policy is {policy}",
+            "unsafe",
+            "{source} is {policy}, which sends the origin of the page that a visitor comes from to other sites, even "
+            "over plain HTTP.",
+            source=Word(source),
+            policy=Word(policy),
         )
-    return Pass(f"{source}: {policy}.")
+    return Fail(
+        "unsafe",
+        "{source} is {policy}, which sends the whole address of the page that a visitor comes from to other sites.",
+        source=Word(source),
+        policy=Word(policy),
+    )
 
 
 @check(
     "permissions-policy",
     name="Permissions policy",
-    found="No Permissions-Policy header",
+    outcomes={
+        "missing": "No Permissions-Policy header",
+        "empty": "Permissions-Policy is empty",
+        "invalid": "Permissions-Policy is invalid",
+    },
     why="Any script on the page may ask visitors for camera, microphone and location, and so may frames whose allow "
     "attribute names them.",
     severity=LOW,
-    fix="Turn off what the page does not use: Permissions-Policy: camera=(), microphone=(), geolocation=()",
+    fix=Fix(
+        "Turn off the features that the page does not use.",
+        {Language.HEADER: "Permissions-Policy: camera=(), microphone=(), geolocation=()"},
+    ),
     references=("W3C Permissions Policy, section 5.2", "RFC 9651, section 3.2", "MDN: Permissions-Policy"),
     html=True,
 )
 def permissions_policy(page: Page) -> Finding:
     value = page.headers.get("Permissions-Policy")
     if value is None:
-        return Warn("The response has no Permissions-Policy header.")
+        return Warn("missing", "The response has no Permissions-Policy header.")
     if not value.strip():
-        return Warn(
-            "The Permissions-Policy header is empty and restricts nothing.", title="Permissions-Policy is empty"
-        )
+        return Warn("empty", "The Permissions-Policy header is empty and restricts nothing.")
     from http_sfv.dictionary import Dictionary  # most pages have no header that needs it
 
     features = Dictionary()
     try:
         features.parse(value.encode("latin-1", "replace"))
     except ValueError:
-        old = ", but looks like the older Feature-Policy" if re.search(r"^[\w-]+ +'", value) else ""
+        if re.search(r"^[\w-]+ +'", value):
+            return Warn(
+                "invalid",
+                "Browsers ignore “{value}”: Permissions-Policy does not have the syntax of the older Feature-Policy.",
+                value=Code(value),
+            )
         return Warn(
-            f"Browsers ignore “{excerpt(value)}”: it is not a valid dictionary of features{old}.",
-            title="Permissions-Policy is invalid",
+            "invalid", "Browsers ignore “{value}”: it is not a valid dictionary of features.", value=Code(value)
         )
-    return Pass(f"Permissions-Policy sets {some(list(features))}.")
+    return Pass("Permissions-Policy sets {features}.", features=Values([Code(feature) for feature in features]))
 
 
 @check(
     "cross-origin-policies",
     name="Cross-origin policies are valid",
-    found="Cross-origin policy is invalid",
+    outcomes={"invalid": "Cross-origin policy is invalid"},
     why="Browsers ignore an invalid value, so the page is not isolated as intended.",
     severity=LOW,
-    fix="Send a valid value: Cross-Origin-Opener-Policy: same-origin · Cross-Origin-Embedder-Policy: "
-    "require-corp · Cross-Origin-Resource-Policy: same-origin",
+    fix="Send a valid value, such as `Cross-Origin-Opener-Policy: same-origin`, `Cross-Origin-Embedder-Policy: "
+    "require-corp` or `Cross-Origin-Resource-Policy: same-origin`.",
     references=("HTML, cross-origin opener policies", "Fetch, section 3.7", "MDN: Cross-Origin-Opener-Policy"),
 )
 def cross_origin_policies(page: Page) -> Finding:
-    headers = page.headers
-    seen: list[str] = []
-    wrong: list[str] = []
+    valid: list[Code] = []
+    wrong: list[Code] = []
     for name, known in (
         ("Cross-Origin-Opener-Policy", OPENER_POLICIES),
         ("Cross-Origin-Embedder-Policy", EMBEDDER_POLICIES),
+        ("Cross-Origin-Resource-Policy", RESOURCE_POLICIES),
     ):
-        value = headers.get(name)
+        value = page.headers.get(name)
         if value is not None:
-            (seen if _structured_token(value) in known else wrong).append(f"{name}: {excerpt(value)}")
-    value = headers.get("Cross-Origin-Resource-Policy")
-    if value is not None:
-        valid = value.strip(" \t") in RESOURCE_POLICIES
-        (seen if valid else wrong).append(f"Cross-Origin-Resource-Policy: {excerpt(value)}")
+            # Only Cross-Origin-Resource-Policy is not a structured field.
+            policy = value.strip(" \t") if known is RESOURCE_POLICIES else _structured_token(value)
+            (valid if policy in known else wrong).append(Code(f"{name}: {value}"))
     if wrong:
-        return Warn(f"{some(wrong)} {'is' if len(wrong) == 1 else 'are'} not valid.")
-    if seen:
-        return Pass(f"{some(seen)}.")
+        return Warn("invalid", "{policies} {policies:is|are} not valid.", policies=Values(wrong))
+    if valid:
+        return Pass("The page sends {policies}.", policies=Values(valid))
     return Pass("No cross-origin policy is sent; only pages that share memory need one.")
 
 
 @check(
     "cors-credentials",
     name="CORS refuses untrusted origins with credentials",
-    found="CORS allows untrusted origins with credentials",
+    outcomes={
+        "any-origin": "CORS allows any origin with credentials",
+        "null-origin": "CORS allows Origin: null with credentials",
+    },
     why="Any website can read what this site shows to logged-in visitors.",
     severity=CRITICAL,
-    fix="Compare Origin with a list of trusted origins, echo only those, with Vary: Origin, and never allow null.",
+    fix="Compare `Origin` with a list of trusted origins, echo only these, with `Vary: Origin`, and never `null`.",
     references=("Fetch, section 3.3.5", "CWE-942", "CWE-346", "MDN: Access-Control-Allow-Credentials"),
 )
 def cors_credentials(cors: Cors) -> Finding:
-    evidence = [_cors_evidence(each) for each in cors.answers]
-    reflected = [each for each in cors.answers if each.allow_origin == (each.origin,)]
+    details = [CorsRow.of(answer) for answer in cors.answers]
+    reflected = [answer for answer in cors.answers if answer.allow_origin == (answer.origin,)]
     for answer in reflected:
         if answer.allow_credentials == ("true",):
-            whose = "a sandboxed frame (Origin: null)" if answer.origin == "null" else "any origin"
+            if answer.origin == "null":
+                return Fail(
+                    "null-origin",
+                    "The server lets a sandboxed frame (Origin: null) read the page with the visitor's cookies: "
+                    "Access-Control-Allow-Origin: null with Access-Control-Allow-Credentials: true.",
+                    details=details,
+                )
             return Fail(
-                f"The server lets {whose} read the page with the visitor's cookies: "
-                f"Access-Control-Allow-Origin: {answer.origin} with Access-Control-Allow-Credentials: true.",
-                evidence=evidence,
-                title=f"CORS allows {'Origin: null' if answer.origin == 'null' else 'any origin'} with credentials",
+                "any-origin",
+                "The server lets any origin read the page with the visitor's cookies: Access-Control-Allow-Origin: "
+                "{origin} with Access-Control-Allow-Credentials: true.",
+                origin=Code(answer.origin),
+                details=details,
             )
     if reflected:
         return Pass(
             "The server echoes foreign origins, but without credentials, so they read only what is public.",
-            evidence,
+            details=details,
         )
-    if any("*" in each.allow_origin for each in cors.answers):
-        return Pass("Access-Control-Allow-Origin: * lets every origin read, but without credentials.", evidence)
-    return Pass("Foreign origins are not allowed.", evidence)
+    if any("*" in answer.allow_origin for answer in cors.answers):
+        return Pass("Access-Control-Allow-Origin: * lets every origin read, but without credentials.", details=details)
+    return Pass("Foreign origins are not allowed.", details=details)
 
 
 @check(
     "content-type",
     name="Content-Type header is complete",
-    found="Content-Type names no charset",
+    outcomes={
+        "no-charset": "Content-Type names no charset",
+        "missing": "No Content-Type header",
+        "invalid": "Content-Type is invalid",
+    },
     why="Browsers then look for hints or guess, and a wrong guess garbles text or runs it as a script.",
     severity=LOW,
-    fix="Send Content-Type: text/html; charset=utf-8",
+    fix=Fix("Send the media type and the charset.", {Language.HEADER: "Content-Type: text/html; charset=utf-8"}),
     references=("RFC 9110, section 8.3", "CWE-436", "MDN: Content-Type"),
 )
 def content_type(page: Page) -> Finding:
@@ -254,45 +314,49 @@ def content_type(page: Page) -> Finding:
     if value is None or not value.strip():
         if not page.response.body:
             return NotApplicable("The response has no content.")
-        return Fail("The response has no Content-Type header.", title="No Content-Type header")
+        return Fail("missing", "The response has no Content-Type header.")
     if not re.fullmatch(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", page.media_type):
-        return Fail(f"Content-Type “{excerpt(value)}” is not a media type.", title="Content-Type is invalid")
+        return Fail("invalid", "Content-Type “{value}” is not a media type.", value=Code(value))
     textual = page.media_type.startswith("text/") or page.is_html
     if textual and not re.search(r""";\s*charset\s*=\s*["']?[^\s"';]""", value, re.IGNORECASE):
-        return Warn(f"Content-Type: {excerpt(value)} names no charset.")
-    return Pass(f"Content-Type: {excerpt(value)}.")
+        return Warn("no-charset", "Content-Type: {value} names no charset.", value=Code(value))
+    return Pass("Content-Type: {value}.", value=Code(value))
 
 
 @check(
     "deprecated-headers",
     name="No deprecated headers",
-    found="Deprecated headers are sent",
+    outcomes={"several": "Deprecated headers are sent", "single": "{header} is deprecated"},
     why="Deprecated headers no longer protect anybody, and some cause vulnerabilities of their own.",
     severity=LOW,
-    fix="Remove Public-Key-Pins, Expect-CT and Feature-Policy; remove X-XSS-Protection too, or set it to 0.",
+    fix="Remove `Public-Key-Pins`, `Expect-CT` and `Feature-Policy`; remove `X-XSS-Protection` too, or set it to `0`.",
     references=("RFC 9110, section 16.3", "CWE-477", "MDN: X-XSS-Protection"),
 )
 def deprecated_headers(page: Page) -> Finding:
-    found = {name: f"{name} ({why})" for name, why in DEPRECATED.items() if name in page.headers}
+    sent: dict[str, Value] = {name: Word(f"{name} ({why})") for name, why in DEPRECATED.items() if name in page.headers}
     auditor = page.headers.get("X-XSS-Protection")
     if auditor is not None and auditor.split(";")[0].strip() != "0":
-        found["X-XSS-Protection"] = f"X-XSS-Protection: {excerpt(auditor)} (browsers have dropped its filter)"
-    if found:
-        title = f"{next(iter(found))} is deprecated" if len(found) == 1 else ""
-        return Warn(f"The response sends {some(list(found.values()))}.", title=title)
-    return Pass("No deprecated header is sent.")
+        sent["X-XSS-Protection"] = Clause.of(
+            "X-XSS-Protection: {value} (browsers have dropped its filter)", value=Code(auditor)
+        )
+    if not sent:
+        return Pass("No deprecated header is sent.")
+    headers = Values(list(sent.values()))
+    if len(sent) == 1:
+        return Warn("single", "The response sends {headers}.", headers=headers, header=Word(next(iter(sent))))
+    return Warn("several", "The response sends {headers}.", headers=headers)
 
 
 def _judge_frame_ancestors(lists: list[tuple[str, ...]]) -> Finding:
     """Judge frame-ancestors. Every policy must allow a framing site, so the strictest decides."""
-    shown = "; ".join(f"frame-ancestors {' '.join(sources)}".strip() for sources in lists)
-    evidence = [{"header": CSP, "value": excerpt(shown)}]
+    sent = "; ".join(f"frame-ancestors {' '.join(sources)}".strip() for sources in lists)
+    headers = Header.of(CSP, [sent])
     if any(not any(is_broad_source(source) for source in sources) for sources in lists):
-        return Pass(f"Content-Security-Policy: {excerpt(shown)}.", evidence)
+        return Pass("Content-Security-Policy: {value}.", value=Code(sent), details=headers)
     return Fail(
-        f"{excerpt(shown)} lets any site frame the page; browsers then ignore X-Frame-Options.",
-        evidence=evidence,
-        title="frame-ancestors allows any site",
+        "any-site",
+        "frame-ancestors lets any site frame the page, whatever X-Frame-Options says.",
+        places=headers,
     )
 
 
@@ -321,11 +385,3 @@ def _structured_token(value: str) -> str | None:
     except ValueError:
         return None
     return str(item.value) if isinstance(item.value, Token) else None
-
-
-def _cors_evidence(answer: CorsAnswer) -> EvidenceItem:
-    return {
-        "origin": answer.origin,
-        "access-control-allow-origin": excerpt(", ".join(answer.allow_origin)) or None,
-        "access-control-allow-credentials": excerpt(", ".join(answer.allow_credentials)) or None,
-    }

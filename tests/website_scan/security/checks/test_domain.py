@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.website_scan.cast import judged, verdict
+from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from tests.website_scan.security.cast import NOW, response
-from website_scan.findings import Fail
+from website_scan.findings import LOW
+from website_scan.outcomes import Fail
 from website_scan.page.evidence import Clock
 from website_scan.page.registrable_domain import own_domain
 from website_scan.security.checks import domain as checks
@@ -22,15 +23,18 @@ GOOD = "Contact: mailto:security@example.com\nExpires: 2027-01-01T00:00:00Z\n"
     [
         (('0 issue "letsencrypt.org"',), "pass"),
         (('0 issue "ca.example.net"', '128 issuewild ";"'), "pass"),
-        (('128 issuewild ";"', '0 iodef "mailto:a@example.com"'), "warn"),  # restricts wildcards only
-        (('0 issuemail ";"', '0 issuevmc ";"'), "warn"),
+        (('128 issuewild ";"', '0 iodef "mailto:a@example.com"'), "no-issue"),  # restricts wildcards only
+        (('0 issuemail ";"', '0 issuevmc ";"'), "no-issue"),
         (('0 issue ";"',), "pass"),  # no authority may issue
-        (('0 iodef "mailto:a@example.com"',), "warn"),
-        ((), "warn"),
+        (('0 iodef "mailto:a@example.com"',), "no-issue"),
+        ((), "missing"),
     ],
 )
 def test_caa(records: tuple[str, ...], expected: str) -> None:
-    assert verdict(checks.caa(CaaRecords(DOMAIN, DOMAIN, records))) == expected
+    finding = checks.caa(CaaRecords(DOMAIN, DOMAIN, records))
+    assert outcome(finding) == expected
+    assert verdict(finding) in ("pass", "warn")
+    assert rows(finding) == [{"type": "CAA", "record": record} for record in records]
 
 
 @pytest.mark.parametrize(
@@ -38,13 +42,15 @@ def test_caa(records: tuple[str, ...], expected: str) -> None:
     [
         (DnssecRecords(DOMAIN, is_authenticated=True), "pass"),
         (DnssecRecords(DOMAIN, ds=("1 13 2 AB",), dnskey=("257 3 13 AB",)), "pass"),
-        (DnssecRecords(DOMAIN, ds=("1 13 2 AB",)), "warn"),
-        (DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",)), "warn"),  # signed, but the parent does not vouch for the key
-        (DnssecRecords(DOMAIN), "warn"),
+        (DnssecRecords(DOMAIN, ds=("1 13 2 AB",)), "no-keys"),
+        (DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",)), "no-ds"),  # signed, but the parent does not vouch for the key
+        (DnssecRecords(DOMAIN), "off"),
     ],
 )
 def test_dnssec(found: DnssecRecords, expected: str) -> None:
-    assert verdict(checks.dnssec(found)) == expected
+    finding = checks.dnssec(found)
+    assert outcome(finding) == expected
+    assert verdict(finding) in ("pass", "warn")
 
 
 @pytest.mark.parametrize(
@@ -54,87 +60,104 @@ def test_dnssec(found: DnssecRecords, expected: str) -> None:
         (("v=spf1 mx ~ALL",), "pass"),
         (("v=spf1 -all",), "pass"),
         (("v=spf1 redirect=_spf.example.net",), "pass"),
-        (("v=spf1 include:_spf.example.net",), "warn"),
-        (("v=spf1 a ?all",), "warn"),
-        (("v=spf1 include:all.example.net",), "warn"),  # not the mechanism “all”
-        (("v=spf1 +all",), "fail"),
-        (("v=spf1 a all",), "fail"),
-        (("v=spf1 -all", "v=spf1 ~all"), "fail"),
-        ((), "fail"),
+        (("v=spf1 include:_spf.example.net",), "unrestricted"),
+        (("v=spf1 a ?all",), "unrestricted"),
+        (("v=spf1 include:all.example.net",), "unrestricted"),  # not the mechanism “all”
+        (("v=spf1 +all",), "allows-all"),
+        (("v=spf1 a all",), "allows-all"),
+        (("v=spf1 -all", "v=spf1 ~all"), "repeated"),
+        ((), "missing"),
     ],
 )
 def test_spf(records: tuple[str, ...], expected: str) -> None:
-    assert verdict(checks.spf(MailRecords(DOMAIN, ("10 mx.example.com.",), records))) == expected
+    finding = checks.spf(MailRecords(DOMAIN, ("10 mx.example.com.",), records))
+    assert outcome(finding) == expected
+    assert verdict(finding) == {"pass": "pass", "unrestricted": "warn"}.get(expected, "fail")
+    assert rows(finding) == [{"type": "TXT", "record": record} for record in records]
 
 
 def test_keys_without_a_ds_record_are_told_apart() -> None:
-    assert "no DS record" in judged(checks.dnssec(DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",)))).message
+    assert "no DS record" in message(checks.dnssec(DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",))))
 
 
 @pytest.mark.parametrize("mx", [(), ("0 .",)])
 def test_a_domain_without_mail_is_told_how_to_say_so(mx: tuple[str, ...]) -> None:
     finding = checks.spf(MailRecords(DOMAIN, mx))
-    assert verdict(finding) == "fail"
     assert isinstance(finding, Fail)
-    assert "receives no mail" in finding.message
-    assert '"v=spf1 -all"' in (finding.fix or "")
+    assert outcome(finding) == "missing"
+    assert "receives no mail" in message(finding)
+    assert finding.fix is not None
+    assert '`"v=spf1 -all"`' in finding.fix.text
 
 
 @pytest.mark.parametrize(
-    ("records", "expected"),
+    ("records", "kind", "expected"),
     [
-        (("v=DMARC1; p=reject; rua=mailto:a@example.com",), "pass"),
-        (("v=DMARC1;p=QUARANTINE",), "pass"),
-        (("v=DMARC1; p=quarantine; pct=10",), "pass"),
-        (("v=DMARC1; p=none; sp=reject",), "warn"),
-        (("v=DMARC1; p=reject; pct=0",), "warn"),
-        (("v=DMARC1; rua=mailto:a@example.com",), "warn"),  # counts as p=none
-        (("v=DMARC1; p=drop; rua=mailto:a@example.com",), "warn"),
-        (("v=DMARC1; p=drop",), "fail"),
-        (("v=DMARC1; p=reject", "v=DMARC1; p=none"), "fail"),
-        ((), "fail"),
+        (("v=DMARC1; p=reject; rua=mailto:a@example.com",), "pass", "pass"),
+        (("v=DMARC1;p=QUARANTINE",), "pass", "pass"),
+        (("v=DMARC1; p=quarantine; pct=10",), "pass", "pass"),
+        (("v=DMARC1; p=none; sp=reject",), "warn", "monitors-only"),
+        (("v=DMARC1; p=reject; pct=0",), "warn", "applies-to-none"),
+        (("v=DMARC1; rua=mailto:a@example.com",), "warn", "invalid"),  # counts as p=none
+        (("v=DMARC1; p=drop; rua=mailto:a@example.com",), "warn", "invalid"),
+        (("v=DMARC1; p=drop",), "fail", "invalid"),
+        (("v=DMARC1; p=reject", "v=DMARC1; p=none"), "fail", "repeated"),
+        ((), "fail", "missing"),
     ],
 )
-def test_dmarc(records: tuple[str, ...], expected: str) -> None:
-    assert verdict(checks.dmarc(MailRecords(DOMAIN, dmarc=records))) == expected
+def test_dmarc(records: tuple[str, ...], kind: str, expected: str) -> None:
+    finding = checks.dmarc(MailRecords(DOMAIN, dmarc=records))
+    assert (verdict(finding), outcome(finding)) == (kind, expected)
+    assert rows(finding) == [{"type": "TXT", "record": record} for record in records]
+
+
+@pytest.mark.parametrize(("percent", "share"), [("", "100%"), ("; pct=10", "10%"), ("; pct=250", "100%")])
+def test_dmarc_names_the_share_of_forged_mail(percent: str, share: str) -> None:
+    finding = checks.dmarc(MailRecords(DOMAIN, dmarc=(f"v=DMARC1; p=quarantine{percent}",)))
+    assert f"p=quarantine applies to {share} of forged mail" in message(finding)
 
 
 @pytest.mark.parametrize(
-    ("body", "media_type", "said"),
+    ("body", "media_type", "expected", "said"),
     [
-        (GOOD, "text/plain; charset=utf-8", None),
-        (f"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n# ours\r\n{GOOD}", "text/plain", None),
-        ("contact: https://example.com/report\nexpires: 2027-01-01t00:00:00+02:00", "TEXT/PLAIN", None),
-        ("Contact: tel:+49-30-123\nContact: nonsense\nExpires: 2027-01-01T00:00:00.5Z", "text/plain", None),
-        (GOOD, "application/octet-stream", "not as text/plain"),
-        (GOOD, "", "not as text/plain"),
-        ("Expires: 2027-01-01T00:00:00Z", "text/plain", "Contact is missing"),
-        ("Contact: security@example.com\nExpires: 2027-01-01T00:00:00Z", "text/plain", "no Contact is"),
-        ("Contact: mailto:a@example.com", "text/plain", "Expires is missing"),
-        (f"{GOOD}Expires: 2027-01-01T00:00:00Z", "text/plain", "more than once"),
-        ("Contact: mailto:a@example.com\nExpires: 2026-11-20T00:00:00Z", "text/plain", "expired on 2026-11-20"),
-        ("Contact: mailto:a@example.com\nExpires: next year", "text/plain", "can't be read"),
-        ("Contact: mailto:a@example.com\nExpires: 2027-02-30T00:00:00Z", "text/plain", "can't be read"),
-        ("Contact: mailto:a@b.c\nExpires: 0001-01-01T00:00:00+14:00", "text/plain", "expired on 0001-01-01"),
-        ("Policy: https://example.com/", "text/plain", "Contact is missing"),
+        (GOOD, "text/plain; charset=utf-8", "pass", ""),
+        (f"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n# ours\r\n{GOOD}", "text/plain", "pass", ""),
+        ("contact: https://example.com/report\nexpires: 2027-01-01t00:00:00+02:00", "TEXT/PLAIN", "pass", ""),
+        ("Contact: tel:+49-30-123\nContact: nonsense\nExpires: 2027-01-01T00:00:00.5Z", "text/plain", "pass", ""),
+        (GOOD, "application/octet-stream", "media-type", "not as text/plain"),
+        (GOOD, "", "media-type", "not as text/plain"),
+        ("Expires: 2027-01-01T00:00:00Z", "text/plain", "no-contact", "Contact is missing"),
+        ("Contact: security@example.com\nExpires: 2027-01-01T00:00:00Z", "text/plain", "no-contact", "no Contact is"),
+        ("Contact: mailto:a@example.com", "text/plain", "no-expiry", "Expires is missing"),
+        (f"{GOOD}Expires: 2027-01-01T00:00:00Z", "text/plain", "no-expiry", "more than once"),
+        ("Contact: mailto:a@b.c\nExpires: 2026-11-20T00:00:00Z", "text/plain", "expired", "expired on 2026-11-20"),
+        ("Contact: mailto:a@example.com\nExpires: next year", "text/plain", "no-expiry", "cannot be read"),
+        ("Contact: mailto:a@example.com\nExpires: 2027-02-30T00:00:00Z", "text/plain", "no-expiry", "cannot be read"),
+        ("Contact: mailto:a@b.c\nExpires: 0001-01-01T00:00:00+14:00", "text/plain", "expired", "on 0001-01-01"),
+        ("Policy: https://example.com/", "text/plain", "invalid", "Contact is missing; Expires is missing"),
     ],
 )
-def test_security_txt(body: str, media_type: str, said: str | None) -> None:
+def test_security_txt(body: str, media_type: str, expected: str, said: str) -> None:
     headers = [("Content-Type", media_type)] if media_type else []
-    file = response("https://example.com/.well-known/security.txt", *headers, body=body.encode())
-    finding = checks.security_txt(SecurityTxt(file), CLOCK)
-    assert verdict(finding) == ("pass" if said is None else "fail"), finding
-    assert (said or "") in judged(finding).message
+    url = "https://example.com/.well-known/security.txt"
+    finding = checks.security_txt(SecurityTxt(response(url, *headers, body=body.encode())), CLOCK)
+    assert outcome(finding) == expected
+    assert verdict(finding) in ("pass", "fail")
+    assert said in message(finding)
+    assert [row["url"] for row in rows(finding)] == [url]
 
 
 def test_without_security_txt_there_is_a_warning() -> None:
-    assert verdict(checks.security_txt(SecurityTxt(None), CLOCK)) == "warn"
+    finding = checks.security_txt(SecurityTxt(None), CLOCK)
+    assert (verdict(finding), outcome(finding)) == ("warn", "missing")
+    assert severity_of(checks.security_txt, finding) == LOW
 
 
 @pytest.mark.parametrize("body", ["", "ok", "Not found: /.well-known/security.txt"])
 def test_a_host_that_answers_whatever_it_is_asked_has_no_security_txt(body: str) -> None:
     file = response("https://api.example.com/", ("Content-Type", "text/plain"), body=body.encode())
-    assert verdict(checks.security_txt(SecurityTxt(file), CLOCK)) == "warn"
+    finding = checks.security_txt(SecurityTxt(file), CLOCK)
+    assert (verdict(finding), outcome(finding)) == ("warn", "no-fields")
 
 
 @given(st.text(max_size=200))

@@ -15,10 +15,9 @@ import pytest
 
 from tests.targets.name_server import Zone, failing, name_server
 from tests.targets.server import Answer, Certificate, Request, Site
-from tests.website_scan.cast import target
+from tests.website_scan.cast import message, outcome, target, verdict
 from tests.website_scan.net.loopback import NETWORKS, loopback_network
 from tests.website_scan.security.cast import NOW
-from website_scan.findings import Fail
 from website_scan.net.client import Network
 from website_scan.net.deadline import Deadline
 from website_scan.net.dns_records import SystemLookup
@@ -155,8 +154,8 @@ def test_a_file_sent_with_the_wrong_type_is_there_and_told_so() -> None:
         page, network = seen(site)
         with network:
             found = security_txt_check(security_txt(page, network), Clock(NOW))
-    assert isinstance(found, Fail)
-    assert found.message == "security.txt is invalid: it is sent as text/html, not as text/plain."
+    assert (verdict(found), outcome(found)) == ("fail", "media-type")
+    assert message(found).endswith("is invalid: it is sent as text/html, not as text/plain.")
 
 
 @pytest.mark.parametrize(
