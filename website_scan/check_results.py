@@ -5,7 +5,7 @@ from __future__ import annotations
 from website_scan.catalogue import CatalogueError, Declaration
 from website_scan.findings import LOW, Server, Severity
 from website_scan.messages import plain
-from website_scan.outcomes import CategoryFail, Fail, Fault, Outcome, Pass, Review, Warn
+from website_scan.outcomes import CategoryFail, Fail, Fault, Note, Outcome, Pass, Review, Warn
 from website_scan.places import Rows
 from website_scan.result import CheckResult, HowToFix
 from website_scan.values import Value, fields_of, filled, stored
@@ -53,6 +53,7 @@ def check_result(check: Declaration, finding: Pass | Warn | Review | Fail, serve
         details=Rows.of(finding.details),
         references=check.references,
         credit=finding.credit,
+        weighs=not isinstance(finding, Note | Review),
         needs_review=needs_review,
         covers_category=isinstance(finding, CategoryFail),
     )

@@ -151,6 +151,12 @@ class Warn(Fault):
     __slots__ = ()
 
 
+class Note(Warn):
+    """Certain, and worth knowing, but the score is as if there were no check."""
+
+    __slots__ = ()
+
+
 class Review(Fault):
     """Only a person can tell whether something is wrong: low severity, and the score is as if there were no check."""
 

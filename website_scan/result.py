@@ -52,14 +52,10 @@ class CheckResult:
     later: float = 0.0
     holds: bool = False
     credit: float | None = None  # the share it earns, 0 to 1; None: the share of its status
+    weighs: bool = True  # False: the score is as if there had been no such check
     needs_review: bool = False  # only a person can tell whether something is wrong
     covers_category: bool = False  # a fail that also counts for the checks of its category that do not apply
     included_weight: int = 0  # weight, by severity, of the checks whose fault this finding includes
-
-    @property
-    def weighs(self) -> bool:
-        """Return False if the score is as if there had been no such check."""
-        return not self.needs_review
 
 
 @dataclass(frozen=True, slots=True)

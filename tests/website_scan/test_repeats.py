@@ -164,7 +164,7 @@ def test_a_check_that_passes_or_needs_a_review_silences_no_other() -> None:
     region = result("region")
     assert kept(ACCESSIBILITY, region, result("landmark-one-main")) == ["landmark-one-main"]
     assert kept(ACCESSIBILITY, region, result("landmark-one-main", "pass")) == ["region", "landmark-one-main"]
-    review = replace(result("landmark-one-main"), needs_review=True)
+    review = replace(result("landmark-one-main"), weighs=False)
     assert kept(ACCESSIBILITY, region, review) == ["region", "landmark-one-main"]
     assert kept(ACCESSIBILITY, region) == ["region"]
 
@@ -204,7 +204,7 @@ def test_a_check_that_is_silent_itself_leads_to_the_one_that_tells() -> None:
 
 
 def test_what_needs_a_review_tells_nothing_for_another_type() -> None:
-    review = replace(result("target-size"), needs_review=True)
+    review = replace(result("target-size"), weighs=False)
     assert told_elsewhere({SEO: told([result("tap-targets")], []), ACCESSIBILITY: told([review], [])}) == {}
 
 

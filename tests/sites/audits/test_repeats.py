@@ -26,7 +26,7 @@ BOTH = {"seo": "lang-present", "accessibility": "html-has-lang"}
 def category(id: str, *, weighs: bool = True) -> tuple[CategoryResult, ...]:
     severity = HIGH if id == "html-has-lang" else LOW
     check = check_of(
-        id, id, f"{id} found", "fail", severity, severity, "No lang.", "Add lang.", points=2.0, needs_review=not weighs
+        id, id, f"{id} found", "fail", severity, severity, "No lang.", "Add lang.", points=2.0, weighs=weighs
     )
     return (CategoryResult("document", "Document", 10, (check,), 71),)
 

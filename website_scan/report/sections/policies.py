@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from website_scan.document import ExportedCheck
 from website_scan.report.sections.headers import Verdict
@@ -105,8 +106,8 @@ def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedCheck], prefix
             for name in (name for name, sources in values.items() if any(map(_is_http, sources))):
                 note("csp-insecure-source", name, _is_http)
         if "csp-syntax" in wrong:
-            words = set(wrong["csp-syntax"]["message"].lower().replace(",", " ").replace(";", " ").split())
-            for name in (name for name in values if name in words):
+            faulty = _directives_of(wrong["csp-syntax"])
+            for name in (name for name in values if name in faulty):
                 note("csp-syntax", name, _is_any)
     missing = [Directive(name, (), tuple(told), is_set=False) for name, told in verdicts.items() if name not in values]
     return (
@@ -120,3 +121,10 @@ def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedCheck], prefix
         ),
         *missing,
     )
+
+
+def _directives_of(check: ExportedCheck) -> set[str]:
+    """Return the directives that the faults of a check name."""
+    faults: Any = check["values"].get("faults", {}).get("value", ())
+    named = (fault["values"].get("directive", {}).get("value", "") for fault in faults)
+    return {str(each).lower() for each in named}

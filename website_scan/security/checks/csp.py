@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable, Server
 from website_scan.messages import excerpt
-from website_scan.outcomes import CategoryFail, Fail, Finding, Fix, Language, Pass, Review, Warn, outcome
+from website_scan.outcomes import CategoryFail, Fail, Finding, Fix, Language, Pass, Note, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live
 from website_scan.places import Column, Identity, Place, as_host
@@ -351,11 +351,11 @@ def csp_style_inline(policies: Policies) -> Finding:
     is_open = [each for each in STYLES if policies.leave_open(each, lambda values: allows_inline(values, script=False))]
     if not is_open:
         return Pass("Inline styles need a nonce or hash, or are not allowed.")
-    # For review only: if it cost weight, a policy without style-src, which allows more, would score better.
+    # Without weight: if it cost weight, a policy without style-src, which allows more, would score better.
     details = PolicyRow.of(policies.enforced)
     if policies.source_lists(*is_open):
-        return Review("allowed", "'unsafe-inline' allows all inline styles.", details=details)
-    return Review(
+        return Note("allowed", "'unsafe-inline' allows all inline styles.", details=details)
+    return Note(
         "allowed",
         "Neither {directive} nor what it falls back to is set, so all inline styles apply.",
         directive=Word(is_open[0]),

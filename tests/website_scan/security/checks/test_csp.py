@@ -10,7 +10,7 @@ import pytest
 from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from tests.website_scan.security.cast import document, page, policies
 from website_scan.findings import HIGH, LOW, MEDIUM, Severity
-from website_scan.outcomes import CategoryFail, Finding, Review
+from website_scan.outcomes import CategoryFail, Finding, Note
 from website_scan.page.evidence import Page
 from website_scan.security.checks import csp as checks
 from website_scan.security.csp import MAX_CHARACTERS, MAX_POLICIES, Policies, bypass_host, bypass_hosts, meta_policies
@@ -357,7 +357,7 @@ def test_the_policy_that_is_recommended_has_no_fault() -> None:
 def test_csp_style_inline(lines: str, expected: str) -> None:
     finding = checks.csp_style_inline(with_policies(lines))
     assert outcome(finding) == expected
-    assert isinstance(finding, Review) == (expected == "allowed")
+    assert isinstance(finding, Note) == (expected == "allowed")
 
 
 @pytest.mark.parametrize(
