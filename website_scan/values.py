@@ -16,6 +16,7 @@ from typing import ClassVar, Self, TypedDict
 
 from website_scan.messages import MAX_LENGTH, SHOWN, agreeing, clause, counted, duration, excerpt, part, size
 
+MOST = 20  # values of a list in JSON: a site chooses how many there are
 # {name}, or {name:one|many} for a word that agrees with the number of a value. Other braces stand for themselves.
 FIELD = re.compile(r"\{([a-z][a-z0-9_]*)(?::([^{}|]*)\|([^{}|]*))?\}")
 
@@ -312,7 +313,7 @@ class Values(Value):
 
     @property
     def data(self) -> list[object]:
-        return [value.data for value in self.values]
+        return [value.data for value in self.values[:MOST]]
 
     @property
     def number(self) -> float:
