@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NotRequired, TypedDict
+
 from website_scan import findings
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.images import judge_image_alternatives
@@ -26,6 +28,14 @@ TITLE_PX = (160, 600)
 # In letters of Latin width.
 DESCRIPTION_WIDTH = (80, 160)
 ENOUGH_WORDS = 50
+
+
+class MeasuredDescription(TypedDict):
+    """Values of a meta description. `width` is there if it is not the number of characters."""
+
+    characters: Value
+    width: NotRequired[Value]
+    description: Value
 
 
 @check(
@@ -103,7 +113,7 @@ def meta_description(document: Document, rendered: Rendered | None) -> Finding:
     least, most = DESCRIPTION_WIDTH
     room = width(description)
     measured = "The meta description has {characters}"
-    values: dict[str, Value] = {
+    values: MeasuredDescription = {
         "characters": Count(len(description), "character"),
         "description": Excerpt(description, 80),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, NotRequired, Self, TypedDict
 
 from selectolax.lexbor import LexborNode
 
@@ -152,6 +152,15 @@ class NofollowLink(Place):
     url: PlaceUrl
 
 
+class CheckedLinks(TypedDict):
+    """How many links were checked, why others were not, and how many answers prove nothing."""
+
+    checked: Value
+    links: Value
+    stopped: NotRequired[Value]
+    unclear: NotRequired[Value]
+
+
 @check(
     "crawlable-anchors",
     name="Links are crawlable",
@@ -234,7 +243,7 @@ def broken_links(links: LinkAnswers) -> Finding:
     judged = [each for each in answers if each.is_broken is not None]
     broken = [each for each in judged if each.is_broken]
     checked = "{checked} of {links} checked"
-    values: dict[str, Value] = {"checked": Count(len(answers)), "links": Count(links.internal + links.external, "link")}
+    values: CheckedLinks = {"checked": Count(len(answers)), "links": Count(links.internal + links.external, "link")}
     if links.stopped:
         checked += "; the others were not, because of {stopped}"
         values["stopped"] = Reason(links.stopped)
@@ -334,14 +343,14 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
             "{others} with nofollow, but only to pages that need no crawling: log-ins, filters, comments.",
             others=others,
         )
-    links = Count(followed, "internal link")
+    crawlable = Count(followed, "internal link")
     if others.value:
         return Pass(
             "{links} can be followed by crawlers; {others} with nofollow need not be followed, such as log-ins.",
-            links=links,
+            links=crawlable,
             others=others,
         )
-    return Pass("{links} can be followed by crawlers.", links=links)
+    return Pass("{links} can be followed by crawlers.", links=crawlable)
 
 
 def _uncrawlable(document: Document, node: LexborNode) -> str:
