@@ -16,8 +16,13 @@ F = TypeVar("F", bound=AnyFinding)
 
 def told(finding: Finding) -> str:
     """Return what the finding says, followed by its places as a message names them."""
-    labels = [place.label for place in finding.places] if isinstance(finding, Fault) else []
-    return f"{message(finding).removesuffix('.')}: {'; '.join(labels)}." if any(labels) else message(finding)
+    labels = [place.label for place in finding.places if place.label] if isinstance(finding, Fault) else []
+    return f"{message(finding).removesuffix('.')}: {'; '.join(labels)}." if labels else message(finding)
+
+
+def verdict_of(outcome: str, *failing: str) -> str:
+    """Return the verdict of an outcome: one of `failing` fails, another fault warns."""
+    return outcome if outcome in ("pass", "n/a") else "fail" if outcome in failing else "warn"
 
 
 def judge(check: Callable[..., F], seen: Page, *given: object) -> F:
