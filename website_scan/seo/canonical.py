@@ -2,52 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from website_scan.crawl.canonicals import is_front_page, is_root
 from website_scan.crawl.indexing import read_indexing_rules
 from website_scan.crawl.link_relations import same_escapes
-from website_scan.messages import excerpt
+from website_scan.outcomes import Fail
 from website_scan.page.evidence import Page
 from website_scan.page.markup import http_address
 from website_scan.page.registrable_domain import is_same_site
+from website_scan.places import Place
 from website_scan.seo.evidence import CanonicalAnswer
 from website_scan.seo.hreflang import Alternates
 from website_scan.urls import Url
-
-
-class TargetFault(NamedTuple):
-    """Why a canonical URL can't stand for the page: the title of the finding, and the end of a sentence."""
-
-    title: str
-    clause: str
+from website_scan.values import Address, Excerpt, Reason, Value, Word
 
 
 def target_fault(
-    page: Page, url: str, alternates: Alternates, answer: CanonicalAnswer, now: datetime
-) -> TargetFault | None:
-    """Return why the canonical `url` can't stand for this page. None if it can."""
+    page: Page, url: str, alternates: Alternates, answer: CanonicalAnswer, now: datetime, details: Sequence[Place]
+) -> Fail | None:
+    """Return why the canonical `url` cannot stand for this page. None if it can."""
     own, other = page.target.address, Url.of(url)
+    shown = Address(url)
     if is_same_site(own.host, other.host) and is_root(other) and not is_front_page(own):
-        return TargetFault("Canonical URL is the front page", "is the front page")
+        return Fail("other-page", "The canonical URL {url} is the front page.", url=shown, details=details)
     versions = alternates.by_url
     if same_escapes(own.href) in versions and (version := versions.get(same_escapes(url))) is not None:
-        return TargetFault(
-            "Canonical URL is another language version",
-            f"is another language version ({excerpt(version.code)}); each version should name itself",
+        return Fail(
+            "other-page",
+            "The canonical URL {url} is another language version ({code}); each version should name itself.",
+            url=shown,
+            code=Excerpt(version.code),
+            details=details,
         )
     if answer.page is None or answer.document is None:
-        return TargetFault("Canonical URL does not load", f"can't be loaded: {answer.error.rstrip('.')}")
+        return Fail(
+            "unreachable",
+            "The canonical URL {url} cannot be loaded ({error}).",
+            url=shown,
+            error=Reason(answer.error),
+            details=details,
+        )
     response = answer.page.response
     if 300 <= response.status < 400:
         goal = http_address(Url.parse(response.headers.get("Location") or "", response.url))
-        to = "this very page" if goal == page.target.url else excerpt(goal or "nowhere")
-        return TargetFault("Canonical URL redirects", f"redirects ({response.status}) to {to}")
+        to: Value = Word("this very page") if goal == page.target.url else Address(goal) if goal else Word("nowhere")
+        return Fail(
+            "redirects",
+            "The canonical URL {url} redirects ({status}) to {to}.",
+            url=shown,
+            status=response.status,
+            to=to,
+            details=details,
+        )
     if response.status != 200:
-        answers = f"answers with status {response.status}"
-        return TargetFault(f"Canonical URL {answers}", answers)
+        return Fail(
+            "error-status",
+            "The canonical URL {url} answers with status {status}.",
+            url=shown,
+            status=response.status,
+            details=details,
+        )
     decisive = read_indexing_rules(answer.page, answer.document, now).decisive
     if not decisive:
         return None
-    return TargetFault("Canonical URL must not be indexed", f"must not be indexed: {excerpt(decisive[0].shown)}")
+    return Fail(
+        "noindex",
+        "The canonical URL {url} must not be indexed: {rule}.",
+        url=shown,
+        rule=Excerpt(decisive[0].shown),
+        details=details,
+    )

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
-from tests.website_scan.cast import CLOCK
+from tests.website_scan.cast import CLOCK, AnyFinding, message
 from website_scan.catalogue import checks, probes
-from website_scan.findings import Finding, ScanType
+from website_scan.findings import ScanType
+from website_scan.outcomes import Fault, Finding
 from website_scan.page.evidence import Clock, Page
 
+F = TypeVar("F", bound=AnyFinding)
 
-def judge(check: Callable[..., Finding], seen: Page, *given: object) -> Finding:
+
+def told(finding: Finding) -> str:
+    """Return what the finding says, followed by its places as a message names them."""
+    labels = [place.label for place in finding.places if place.label] if isinstance(finding, Fault) else []
+    return f"{message(finding).removesuffix('.')}: {'; '.join(labels)}." if labels else message(finding)
+
+
+def verdict_of(outcome: str, *failing: str) -> str:
+    """Return the verdict of an outcome: one of `failing` fails, another fault warns."""
+    return outcome if outcome in ("pass", "n/a") else "fail" if outcome in failing else "warn"
+
+
+def judge(check: Callable[..., F], seen: Page, *given: object) -> F:
     """Return a check's finding on a page, from the given evidence and from probes that need no network."""
     evidence: dict[type, object] = {Page: seen, Clock: CLOCK} | {type(each): each for each in given}
 

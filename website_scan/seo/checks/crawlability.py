@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
 
 from website_scan.catalogue import Category, check
 from website_scan.crawl.canonicals import Canonicals
 from website_scan.crawl.indexing import IndexingRules
-from website_scan.crawl.robots import GOOGLEBOT, decide
+from website_scan.crawl.robots import GOOGLEBOT, Fault, decide
 from website_scan.crawl.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from website_scan.crawl.robots_file import RobotsFile
 from website_scan.crawl.sitemaps import HTML, MAX_BYTES, MAX_URLS, Sitemap, SitemapFile, SitemapKind, Sitemaps
-from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from website_scan.messages import clause, counted, excerpt, size, some
+from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.messages import clause, counted, cut, excerpt, size
 from website_scan.net.errors import NetError
+from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn, outcome
 from website_scan.page.evidence import Page
+from website_scan.places import Column, Identity, Place, PlaceUrl, Status, as_prose
+from website_scan.seo.places import AnsweredRobots
+from website_scan.values import Address, Bytes, Count, Reason, Share, Values
 
 CATEGORY = Category("Crawlability", weight=15)
 
+NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 NO_SITEMAP = NotApplicable("No sitemap was found.")
 
 
@@ -27,108 +34,178 @@ class SitemapsUnread(NetError):
     code = "TIMEOUT"
 
 
+@dataclass(frozen=True, slots=True)
+class InvalidLine(Place):
+    """Line of robots.txt that crawlers cannot use."""
+
+    kind: ClassVar[str] = "robots-txt-line"
+    are_counted: ClassVar[bool] = True
+
+    line: Annotated[int, Column("Line", "number")]
+    text: Annotated[str, Identity(as_prose), Column("Text")]
+    reason: Annotated[str, Column("What is wrong")]
+
+    @classmethod
+    def of(cls, fault: Fault) -> Self:
+        return cls(fault.line, excerpt(fault.text), fault.reason)
+
+    @property
+    def label(self) -> str:
+        return f"line {self.line}, “{cut(self.text, 60)}”, {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSitemap(Place):
+    """Sitemap that was requested. `fault` is a clause on why the check reports it, empty for the others."""
+
+    kind: ClassVar[str] = "sitemap"
+
+    url: PlaceUrl
+    status: Status
+    type: Annotated[str | None, Column("Type", "short")]
+    addresses: Annotated[int | None, Column("Addresses", "number")]
+    bytes: Annotated[int | None, Column("Size", "number", "bytes")]
+    error: Annotated[str | None, Column("Error")]
+    fault: str = ""
+
+    @classmethod
+    def of(cls, file: SitemapFile, fault: str = "") -> Self:
+        found = file.sitemap
+        return cls(
+            url=excerpt(file.url),
+            status=file.status,
+            type=found.kind if found else None,
+            addresses=found.count if found else None,
+            bytes=found.size_bytes if found else None,
+            error=excerpt(fault or file.error or (found.fault if found else "")) or None,
+            fault=excerpt(fault),
+        )
+
+    @property
+    def label(self) -> str:
+        return f"{cut(self.url, 80)} {self.fault}" if self.fault else ""
+
+
 @check(
     "robots-txt",
     name="robots.txt is readable or absent",
-    found="robots.txt has invalid lines",
+    outcomes={
+        "invalid-lines": outcome("robots.txt has invalid lines", LOW),
+        "redirects-away": outcome("robots.txt redirects to no file", MEDIUM),
+        "unreachable": "robots.txt cannot be reached",
+        "error-status": "robots.txt answers with status {status}",
+        "html": outcome("robots.txt is an HTML page", LOW),
+        "too-large": outcome("robots.txt is too large", MEDIUM),
+    },
     why="Crawlers may crawl what should be left alone, or nothing at all.",
     severity=HIGH,
-    fix="Answer /robots.txt with status 200 and plain text, or with 404 if nothing is blocked.",
+    fix="Answer `/robots.txt` with status 200 and plain text, or with 404 if nothing is blocked.",
     references=("RFC 9309, sections 2.2 to 2.5", "Google Search Central: robots.txt", "Lighthouse: robots-txt"),
 )
 def robots_txt(file: RobotsFile) -> Finding:
     response = file.response
     if file.redirected_away:
         return Warn(
-            f"The redirects of robots.txt lead to no file ({clause(file.error)}), so crawlers assume that "
-            "nothing is blocked.",
-            MEDIUM,
-            fix=f"Let {excerpt(file.url)} answer with the file itself.",
-            title="robots.txt redirects to no file",
+            "redirects-away",
+            "The redirects of robots.txt lead to no file ({error}), so crawlers assume that nothing is blocked.",
+            error=Reason(file.error),
+            fix="Let `{url}` answer with the file itself.",
+            url=Address(file.url),
         )
     if response is None:
         return Fail(
-            f"robots.txt can't be reached ({clause(file.error)}), so crawlers stay away from the whole site.",
-            title="robots.txt cannot be reached",
+            "unreachable",
+            "robots.txt cannot be reached ({error}), so crawlers stay away from the whole site.",
+            error=Reason(file.error),
         )
-    evidence: list[EvidenceItem] = [{"url": excerpt(response.url), "status": response.status}]
+    places = [AnsweredRobots.of(response)]
     if file.is_unreachable:
         return Fail(
-            f"robots.txt answers with status {response.status}, so crawlers stay away from the whole site.",
-            evidence=evidence,
-            title=f"robots.txt answers with status {response.status}",
+            "error-status",
+            "robots.txt answers with status {status}, so crawlers stay away from the whole site.",
+            status=response.status,
+            places=places,
         )
     if not 200 <= response.status < 300:
-        return Pass(f"There is no robots.txt (status {response.status}), so nothing is blocked.", evidence)
+        return Pass(
+            "There is no robots.txt (status {status}), so nothing is blocked.", status=response.status, details=places
+        )
     if HTML.match(response.body):
         return Warn(
+            "html",
             "An HTML page is served as robots.txt; crawlers find no rule in it.",
-            LOW,
-            evidence,
-            fix="Answer /robots.txt with status 404, or with a plain text file such as: User-agent: * (next line) "
-            "Disallow:",
-            title="robots.txt is an HTML page",
+            places=places,
+            fix="Answer `/robots.txt` with status 404, or with a plain text file whose lines are `User-agent: *` and "
+            "`Disallow:`.",
         )
-    faults = file.robots.faults
-    if faults:
-        shown = some([f"line {each.line}, “{excerpt(each.text, 60)}”, {each.reason}" for each in faults])
+    if faults := file.robots.faults:
         return Warn(
-            f"Crawlers can't use {counted(len(faults), 'line')} of robots.txt: {shown}.",
-            LOW,
-            [{"line": each.line, "text": excerpt(each.text), "reason": each.reason} for each in faults],
-            fix="Write each line as name: value, put rules after a User-agent line, start their paths with /, and "
-            "give sitemaps their full URL: Sitemap: https://HOST/sitemap.xml",
+            "invalid-lines",
+            "Crawlers cannot use {lines} of robots.txt.",
+            lines=Count(len(faults), "line"),
+            places=[InvalidLine.of(each) for each in faults],
+            fix="Write each line as `name: value`, put rules after a `User-agent` line, start their paths with `/`, "
+            "and give sitemaps their full URL: `Sitemap: https://HOST/sitemap.xml`.",
         )
     if len(response.body) > ROBOTS_MAX_BYTES:
         return Warn(
-            f"robots.txt is larger than {size(ROBOTS_MAX_BYTES)}, and crawlers may ignore the rest.",
-            MEDIUM,
-            evidence,
+            "too-large",
+            "robots.txt is larger than {limit}, and crawlers may ignore the rest.",
+            limit=Bytes(ROBOTS_MAX_BYTES),
+            places=places,
             fix="Combine rules whose paths start alike, or use noindex in the pages, until the file is within the "
             "limit.",
-            title="robots.txt is too large",
         )
     if not file.robots.groups:
-        return Pass("robots.txt can be read and blocks nothing.", evidence)
+        return Pass("robots.txt can be read and blocks nothing.", details=places)
     rules = sum(len(group.rules) for group in file.robots.groups)
-    return Pass(f"robots.txt can be read: {counted(rules, 'rule')}, and every line is valid.", evidence)
+    return Pass("robots.txt can be read: {rules}, and every line is valid.", rules=Count(rules, "rule"), details=places)
 
 
 @check(
     "sitemap-found",
     name="Sitemap is available",
-    found="No sitemap found",
+    outcomes={"missing": "No sitemap found", "unavailable": "Sitemap cannot be loaded"},
     why="Search engines may discover new and deep pages later, or not at all.",
     severity=LOW,
-    fix="Put a sitemap at /sitemap.xml and name it in robots.txt: Sitemap: https://HOST/sitemap.xml",
+    fix="Put a sitemap at `/sitemap.xml` and name it in robots.txt: `Sitemap: https://HOST/sitemap.xml`.",
     references=("sitemaps.org: protocol", "Google Search Central: sitemaps"),
 )
 def sitemap_found(sitemaps: Sitemaps) -> Finding:
     available = [each for each in sitemaps.files if each.sitemap is not None]
     unavailable = [each for each in sitemaps.files if each.sitemap is None and each.is_conclusive]
-    evidence = [_evidence(each) for each in sitemaps.files]
+    rows = [ReadSitemap.of(each, _no_answer(each) if each in unavailable else "") for each in sitemaps.files]
     if unavailable:
-        shown = some([f"{excerpt(each.url)} {_no_answer(each)}" for each in unavailable])
         return Warn(
-            f"robots.txt names {counted(len(unavailable), 'unavailable sitemap')}: {shown}.",
-            evidence=evidence,
-            fix="Correct the Sitemap lines of robots.txt, or let the sitemaps answer with status 200.",
-            title="Sitemap cannot be loaded",
+            "unavailable",
+            "robots.txt names {sitemaps}.",
+            sitemaps=Count(len(unavailable), "unavailable sitemap"),
+            places=rows,
+            fix="Correct the `Sitemap` lines of robots.txt, or let the sitemaps answer with status 200.",
         )
     if not available:
-        return Warn("robots.txt names no sitemap, and neither /sitemap.xml nor /sitemap_index.xml is one.")
-    where = "named in robots.txt" if sitemaps.named else "in the usual place"
-    return Pass(f"{some([excerpt(each.url) for each in available])}: {where}.", evidence)
+        return Warn("missing", "robots.txt names no sitemap, and neither /sitemap.xml nor /sitemap_index.xml is one.")
+    urls = Values([Address(each.url) for each in available])
+    if sitemaps.named:
+        return Pass("{urls}: named in robots.txt.", urls=urls, details=rows)
+    return Pass("{urls}: in the usual place.", urls=urls, details=rows)
 
 
 @check(
     "sitemap-valid",
     name="Sitemap is valid",
-    found="Sitemap is invalid",
+    outcomes={
+        "invalid": "Sitemap is invalid",
+        "other-host": "Sitemap lists URLs on another host",
+        "no-namespace": "Sitemap has no valid namespace",
+        "page-missing": outcome("Sitemap does not list the page", LOW),
+    },
     why="A sitemap helps search engines only with pages that have a readable entry in it.",
     severity=MEDIUM,
-    fix="Write UTF-8 XML in the sitemaps.org format, with at most 50,000 URLs and 52 MB per file, and absolute URLs: "
-    "<url><loc>https://HOST/PATH</loc></url>",
+    fix=Fix(
+        "Write UTF-8 XML in the sitemaps.org format, with at most 50,000 URLs and 52 MB per file, and absolute URLs.",
+        {Language.FILE: "<url><loc>https://HOST/PATH</loc></url>"},
+    ),
     references=("sitemaps.org: protocol", "Google Search Central: build and submit a sitemap"),
 )
 def sitemap_valid(
@@ -139,39 +216,49 @@ def sitemap_valid(
         return NO_SITEMAP
     # sitemap-index reports children that can't be read.
     read = top + [each for each in sitemaps.children if each.sitemap is not None and not each.sitemap.fault]
-    evidence = [_evidence(each) for each in read]
-    if faults := _faults(read, _fault):
-        return Fail(f"{some(faults)}.", evidence=evidence)
-    if flaws := _faults(read, _minor_fault):
+    if (faulty := _faulty(rows := _rows(read, _fault))).value:
+        return Fail("invalid", "{sitemaps} {sitemaps:is|are} invalid.", sitemaps=faulty, places=rows)
+    if (faulty := _faulty(rows := _rows(read, _minor_fault))).value:
+        is_foreign = any(each.sitemap is not None and each.sitemap.foreign_count for each in read)
         return Warn(
-            f"{some(flaws)}.",
-            evidence=evidence,
-            fix="List only URLs of the sitemap's own host, in <urlset xmlns=\"http://www.sitemaps.org/schemas/"
-            'sitemap/0.9">.',
-            title=_minor_title(read),
+            "other-host" if is_foreign else "no-namespace",
+            "{sitemaps} {sitemaps:does|do} not follow the protocol.",
+            sitemaps=faulty,
+            places=rows,
+            fix=Fix(
+                "List only URLs of the sitemap's own host, and name the namespace of the protocol.",
+                {Language.FILE: f'<urlset xmlns="{NAMESPACE}">'},
+            ),
         )
     names_page = any(each.sitemap is not None and each.sitemap.names_page for each in read)
     count = sum(each.sitemap.count for each in read if each.sitemap and each.sitemap.kind is not SitemapKind.INDEX)
+    urls = Count(count, "URL")
     if not names_page and sitemaps.is_complete and _belongs_in(page, indexing, canonicals, robots):
-        listed = f"list {counted(count, 'URL')}, but not the page" if count else "list no URL, so not the page either"
+        own = Address(page.target.url)
+        fix = "Add to the sitemap: `<url><loc>{page}</loc></url>`."
+        if not count:
+            return Warn(
+                "page-missing", "The sitemaps list no URL, so not {page} either.", page=own, places=rows, fix=fix
+            )
         return Warn(
-            f"The sitemaps {listed}: {excerpt(page.target.url)}.",
-            LOW,
-            evidence,
-            fix=f"Add to the sitemap: <url><loc>{excerpt(page.target.url)}</loc></url>",
-            title="Sitemap does not list the page",
+            "page-missing", "The sitemaps list {urls}, but not {page}.", urls=urls, page=own, places=rows, fix=fix
         )
     listed = ", the page among them" if names_page else ""
-    return Pass(f"{counted(len(read), 'sitemap')} with {counted(count, 'URL')} can be read{listed}.", evidence)
+    return Pass(
+        f"{{sitemaps}} with {{urls}} can be read{listed}.",
+        sitemaps=Count(len(read), "sitemap"),
+        urls=urls,
+        details=rows,
+    )
 
 
 @check(
     "sitemap-index",
     name="Sitemaps in the index are readable",
-    found="Sitemap index names unreadable sitemaps",
+    outcomes={"unreadable": "Sitemap index names unreadable sitemaps", "empty": "Sitemap index is empty"},
     why="Search engines do not find the sitemaps that the index should lead them to.",
     severity=MEDIUM,
-    fix="Let every <loc> of the index lead to a sitemap that answers with status 200 and is not an index itself.",
+    fix="Let every `<loc>` of the index lead to a sitemap that answers with status 200 and is not an index itself.",
     references=("sitemaps.org: using sitemap index files", "Google Search Central: large sitemaps"),
 )
 def sitemap_index(sitemaps: Sitemaps) -> Finding:
@@ -182,22 +269,38 @@ def sitemap_index(sitemaps: Sitemaps) -> Finding:
     if not sitemaps.children:
         if total or any(each.fault for each in indexes):
             return NotApplicable("The index names no sitemap that could be loaded.")
-        return Warn("The sitemap index names no sitemap.", title="Sitemap index is empty")
+        return Warn(
+            "empty",
+            "The sitemap index names no sitemap.",
+            fix="Name the sitemaps in the index: `<sitemap><loc>https://HOST/PATH</loc></sitemap>`.",
+        )
     conclusive = [each for each in sitemaps.children if each.is_conclusive]
     if not conclusive:
         raise SitemapsUnread(f"None of the index's sitemaps could be checked. {sitemaps.children[0].error}")
-    evidence = [_evidence(each) for each in conclusive]
-    faults = [f"{excerpt(each.url)} {fault}" for each in conclusive if (fault := _child_fault(each))]
-    checked = f"{len(conclusive)} of {counted(total, 'sitemap')} checked"
-    if faults:
-        return Fail(f"Crawlers can't read all sitemaps of the index ({checked}): {some(faults)}.", evidence=evidence)
-    return Pass(f"The sitemaps of the index can be read ({checked}).", evidence)
+    rows = [ReadSitemap.of(each, _child_fault(each)) for each in conclusive]
+    checked, sitemaps_named = Count(len(conclusive)), Count(total, "sitemap")
+    if any(each.fault for each in rows):
+        return Fail(
+            "unreadable",
+            "Crawlers cannot read all sitemaps of the index ({checked} of {sitemaps} checked).",
+            checked=checked,
+            sitemaps=sitemaps_named,
+            places=rows,
+        )
+    return Pass(
+        "The sitemaps of the index can be read ({checked} of {sitemaps} checked).",
+        checked=checked,
+        sitemaps=sitemaps_named,
+        details=rows,
+    )
 
 
-def _faults(files: Sequence[SitemapFile], judge: Callable[[Sitemap], str]) -> list[str]:
-    """Return the faults of the sitemaps that have one, each after the sitemap's URL."""
-    found = ((each.url, judge(each.sitemap)) for each in files if each.sitemap is not None)
-    return [f"{excerpt(url)} {fault}" for url, fault in found if fault]
+def _faulty(rows: Sequence[ReadSitemap]) -> Share:
+    return Share(sum(bool(each.fault) for each in rows), len(rows), "sitemap")
+
+
+def _rows(files: Sequence[SitemapFile], judge: Callable[[Sitemap], str]) -> list[ReadSitemap]:
+    return [ReadSitemap.of(each, judge(each.sitemap) if each.sitemap else "") for each in files]
 
 
 def _fault(sitemap: Sitemap) -> str:
@@ -209,25 +312,23 @@ def _fault(sitemap: Sitemap) -> str:
     if sitemap.count > MAX_URLS:
         return f"has more than the limit of {MAX_URLS:,} URLs"
     if sitemap.relative_count:
-        shown = some([f"“{excerpt(each, 80)}”" for each in sitemap.relative])
-        return f"has {counted(sitemap.relative_count, 'URL')} without scheme and host, or invalid ({shown})"
+        urls = counted(sitemap.relative_count, "URL")
+        return f"has {urls} without a valid scheme and host ({_first(sitemap.relative)})"
     return ""
 
 
 def _minor_fault(sitemap: Sitemap) -> str:
     if sitemap.foreign_count:
-        shown = some([excerpt(each, 80) for each in sitemap.foreign])
-        return f"has {counted(sitemap.foreign_count, 'URL')} on another host ({shown})"
+        return f"has {counted(sitemap.foreign_count, 'URL')} on another host ({_first(sitemap.foreign)})"
     if not sitemap.has_known_namespace:
-        named = f"names {excerpt(sitemap.namespace, 80)} as" if sitemap.namespace else "does not name"
-        return f"{named} its namespace, which must be http://www.sitemaps.org/schemas/sitemap/0.9"
+        named = f"names {excerpt(sitemap.namespace, 60)} as" if sitemap.namespace else "does not name"
+        return f"{named} its namespace, which must be {NAMESPACE}"
     return ""
 
 
-def _minor_title(files: Sequence[SitemapFile]) -> str:
-    if any(each.sitemap is not None and each.sitemap.foreign_count for each in files):
-        return "Sitemap lists URLs on another host"
-    return "Sitemap has no valid namespace"
+def _first(addresses: Sequence[str]) -> str:
+    more = ", …" if len(addresses) > 1 else ""
+    return f"“{excerpt(addresses[0], 60)}”{more}"
 
 
 def _child_fault(file: SitemapFile) -> str:
@@ -249,15 +350,3 @@ def _belongs_in(page: Page, indexing: IndexingRules, canonicals: Canonicals, rob
     if robots is not None and not decide(robots.robots, GOOGLEBOT, page.target.path).allowed:
         return False
     return not canonicals.links or canonicals.url == page.target.url
-
-
-def _evidence(file: SitemapFile) -> EvidenceItem:
-    found = file.sitemap
-    return {
-        "url": excerpt(file.url),
-        "status": file.status,
-        "kind": found.kind if found else None,
-        "addresses": found.count if found else None,
-        "bytes": found.size_bytes if found else None,
-        "error": excerpt(file.error or (found.fault if found else "")) or None,
-    }

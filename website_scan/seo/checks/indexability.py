@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.browser.evidence import Rendered
@@ -12,18 +14,24 @@ from website_scan.crawl.indexing import SEARCH_ENGINES, IndexingRule, IndexingRu
 from website_scan.crawl.link_relations import RelatedLink
 from website_scan.crawl.robots import GOOGLEBOT, Decision, blocked_engines, decide
 from website_scan.crawl.robots_file import RobotsFile
-from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from website_scan.messages import clause, excerpt, some
+from website_scan.elements import element
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.messages import excerpt
+from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn, outcome
 from website_scan.page.evidence import Clock, Document, Page
 from website_scan.page.meta import refresh
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.page.soft_404 import resembles
+from website_scan.places import Column, Identity, Place, Status, as_written
 from website_scan.seo.canonical import target_fault
 from website_scan.seo.evidence import CanonicalAnswer, MissingPathAnswer
 from website_scan.seo.hreflang import Alternates
 from website_scan.seo.metadata import ROBOTS, MetadataOutsideHead, metadata_kinds
+from website_scan.seo.places import AnsweredRobots
 from website_scan.seo.visible_text import read_missing_page_words
 from website_scan.urls import Url
+from website_scan.values import Address, Count, Excerpt, Reason, Values, Word
+from website_scan.written_urls import WrittenUrl
 
 CATEGORY = Category("Indexability", weight=30, error_pages=False)
 
@@ -32,12 +40,143 @@ MANY_REDIRECTS = 5
 BING_NAMES = frozenset({"bingbot", "msnbot"})
 
 NO_CANONICAL = NotApplicable("The page names no canonical URL.")
+CANONICAL = {Language.HTML: '<link rel="canonical" href="https://HOST/PATH">'}
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorStatus(Place):
+    """Status with which the page answered."""
+
+    kind: ClassVar[str] = "status"
+
+    response_status: Annotated[int, Identity(as_written), Column("HTTP status", "number")]
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPath(Place):
+    """Path that cannot exist, with the status of its response."""
+
+    kind: ClassVar[str] = "missing-path"
+
+    asked: Annotated[str, Column("Requested address", "address")]
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsRule(Place):
+    """Indexing rule of a page, with the header or element that has it."""
+
+    kind: ClassVar[str] = "robots-rule"
+
+    source: Annotated[str, Identity(as_written), Column("Found in")]
+    agent: Annotated[str, Column("Crawler", "mono")]
+    rule: Annotated[str, Identity(as_written), Column("Rule", "mono")]
+    value: Annotated[str, Column("Value", "mono")]
+
+    @classmethod
+    def of(cls, rule: IndexingRule) -> Self:
+        return cls(rule.source, rule.agent, rule.name, excerpt(rule.text))
+
+    @property
+    def label(self) -> str:
+        """Return no text, because the sentences name the rules that decide."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlerRule(Place):
+    """Decision of robots.txt on a crawler, with the line that decides for the group `agent`."""
+
+    kind: ClassVar[str] = "crawler"
+
+    crawler: Annotated[str, Identity(as_written), Column("Crawler", "mono")]
+    allowed: Annotated[bool, Column("Allowed", "short")]
+    robots_txt: Annotated[str, Column("robots.txt", "address")]
+    line: Annotated[int | None, Column("Line", "number")]
+    rule: Annotated[str | None, Column("Rule", "mono")]
+    quoted: str
+
+    @classmethod
+    def of(cls, crawler: str, decision: Decision, file: RobotsFile) -> Self:
+        rule = decision.rule
+        return cls(
+            crawler=crawler,
+            allowed=decision.allowed,
+            robots_txt=excerpt(file.url),
+            line=rule.line if rule else None,
+            rule=excerpt(rule.text) if rule else None,
+            quoted=decision.quoted,
+        )
+
+    @property
+    def label(self) -> str:
+        return self.quoted
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalLink(Place):
+    """Canonical link of the page. `url` is None if it is not an http or https URL."""
+
+    kind: ClassVar[str] = "canonical-link"
+
+    source: Annotated[str, Identity(as_written), Column("Found in")]
+    reference: Annotated[str, Column("Address as written", "address")]
+    url: Annotated[str | None, Column("Address", "address")]
+
+    @classmethod
+    def of(cls, link: RelatedLink) -> Self:
+        return cls(link.source, excerpt(link.reference), excerpt(link.url) if link.url else None)
+
+    @property
+    def label(self) -> str:
+        """Return no text, because the sentences name the links that are at fault."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalTarget(Place):
+    """The page and its canonical URL."""
+
+    kind: ClassVar[str] = "canonical-target"
+
+    page: Annotated[str, Column("Page", "address")]
+    canonical: Annotated[str, Column("Canonical URL", "address")]
+
+
+@dataclass(frozen=True, slots=True)
+class RedirectHop(Place):
+    """Step on the way to the page; the whole chain explains the finding."""
+
+    kind: ClassVar[str] = "redirect"
+
+    hop: Annotated[int, Column("Step", "number")]
+    url: Annotated[str, Column("Address", "address")]
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class MisplacedMetadata(Place):
+    """Metadata element in the body, by its kind."""
+
+    kind: ClassVar[str] = "metadata"
+    are_counted: ClassVar[bool] = True
+
+    element: Annotated[str, Column("Type of element", "mono")]
+    snippet: Annotated[str, Column("Element", "code")]
+
+    @property
+    def label(self) -> str:
+        """Return the kind of element. Empty for robots rules, which count in the body, too."""
+        return "" if self.element == ROBOTS else self.element
+
+    def normal(self, page: WrittenUrl) -> str:
+        return element("", self.snippet, page)
 
 
 @check(
     "http-status",
     name="Page returns a successful HTTP status",
-    found="Page answers with an error",
+    outcomes={"error": "Page answers with an error", "empty": outcome("Page is empty", HIGH)},
     why="Search engines do not index a page that answers with an error or with nothing.",
     severity=CRITICAL,
     fix="Let the URL answer with status 200, or with a 301 redirect to the URL that replaces it.",
@@ -46,30 +185,31 @@ NO_CANONICAL = NotApplicable("The page names no canonical URL.")
 )
 def http_status(page: Page) -> Finding:
     response = page.response
-    answers = f"The page answers with status {excerpt(f'{response.status} {response.reason}'.strip())}"
+    status = Excerpt(f"{response.status} {response.reason}".strip())
     if response.status >= 300:
         leads = "" if response.status >= 400 else " and leads to no other page"
         slows = ", which makes crawlers slow down" if response.status >= 500 else ""
         return Fail(
-            f"{answers}{leads}{slows}.",
-            evidence=[{"response_status": response.status}],
-            title=f"Page answers with status {response.status}",
+            "error",
+            f"The page answers with status {{status}}{leads}{slows}.",
+            status=status,
+            places=[ErrorStatus(response.status)],
         )
     if not response.body.strip():
-        return Warn(f"{answers} and has no content.", HIGH, title="Page is empty")
-    return Pass(f"{answers}.")
+        return Warn("empty", "The page answers with status {status} and has no content.", status=status)
+    return Pass("The page answers with status {status}.", status=status)
 
 
 @check(
     "soft-404",
     name="Successful answer is no error page",
-    found="Error page with a successful status",
+    outcomes={"error-page": outcome("Error page with a successful status", HIGH, MEDIUM)},
     why="Search engines drop such a page, but waste crawling on it until then.",
     judged="Words alone only warn, as there are articles about error pages: a fail needs the same answer for a path "
     "that cannot exist.",
     severity=HIGH,
-    fix="Answer with status 404 or 410 if there is no such page, as in Express: res.status(404).render('404'); or "
-    "with a 301 redirect to the page that replaces it.",
+    fix="Answer with status 404 or 410 if there is no such page, as in Express: `res.status(404).render('404')`. If "
+    "another page replaces it, answer with a 301 redirect.",
     references=("Google Search Central: soft 404 errors", "RFC 9110, section 15.5.5"),
     html=True,
     content=True,
@@ -81,14 +221,19 @@ def soft_404(
     status = page.response.status
     if missing.response is not None and resembles(page.response, page.target.path, missing.response, missing.path):
         return Fail(
-            f"The page says that it does not exist, but answers with status {status}, as does "
-            f"{excerpt(missing.path)}, a path that cannot exist.",
-            evidence=[{"asked": excerpt(missing.path), "status": missing.response.status}],
+            "error-page",
+            "The page says that it does not exist, but answers with status {status}, as does {path}, a path that "
+            "cannot exist.",
+            status=status,
+            path=Address(missing.path),
+            details=[MissingPath(excerpt(missing.path), missing.response.status)],
         )
     if served.agree or (rendered is not None and read_missing_page_words(AccessibleDocument(rendered.document)).agree):
         return Warn(
-            f"The page says that it does not exist, but answers with status {status}.",
-            MEDIUM,
+            "error-page",
+            "The page says that it does not exist, but answers with status {status}.",
+            severity=MEDIUM,
+            status=status,
         )
     return Pass("The page does not look like an error page.")
 
@@ -96,171 +241,201 @@ def soft_404(
 @check(
     "is-indexable",
     name="Indexing is allowed",
-    found="Page asks not to be indexed",
+    outcomes={
+        "excluded": "Page asks not to be indexed",
+        "excluded-from-some": outcome("Page asks some search engines not to index it", MEDIUM, LOW),
+        "missing-commas": outcome("Commas are missing between robots rules", HIGH),
+        "unreadable-date": outcome("Robots rule has an unreadable date", LOW),
+    },
     why="A page that search engines may not index is missing from their results.",
     severity=CRITICAL,
-    fix="Remove noindex, none and past unavailable_after dates from the robots meta elements and from the "
+    fix="Remove `noindex`, `none` and past `unavailable_after` dates from the robots meta elements and from the "
     "X-Robots-Tag header.",
     references=("Google Search Central: robots meta tag and X-Robots-Tag",),
 )
 def is_indexable(indexing: IndexingRules) -> Finding:
     rules, excluding = indexing.rules, indexing.excluding
-    evidence = [_rule_evidence(each) for each in excluding or rules]
+    rows = [RobotsRule.of(each) for each in excluding or rules]
     if indexing.decisive:
         allows_too = any(each.name in ("index", "all") for each in rules)
         more = "; the index rule beside it does not override that" if allows_too else ""
-        return Fail(f"The page asks not to be indexed: {_shown(indexing.decisive)}{more}.", evidence=evidence)
+        return Fail(
+            "excluded",
+            f"The page asks not to be indexed: {{rules}}{more}.",
+            rules=_shown(indexing.decisive),
+            places=rows,
+        )
     if excluding and not any(each.agent in SEARCH_ENGINES for each in excluding):
         return Pass(
-            f"Search engines may index the page; other crawlers are asked not to: {_shown(excluding)}.", evidence
+            "Search engines may index the page; other crawlers are asked not to: {rules}.",
+            rules=_shown(excluding),
+            details=rows,
         )
     if excluding:
-        severity = MEDIUM if any(each.agent in BING_NAMES for each in excluding) else LOW
         return Warn(
-            f"The page asks some search engines not to index it: {_shown(excluding)}.",
-            severity,
-            evidence,
-            title="Page asks some search engines not to index it",
+            "excluded-from-some",
+            "The page asks some search engines not to index it: {rules}.",
+            severity=MEDIUM if any(each.agent in BING_NAMES for each in excluding) else LOW,
+            rules=_shown(excluding),
+            places=rows,
         )
     if indexing.ambiguous:
         return Warn(
-            f"Commas are missing between rules, so noindex may or may not be obeyed: {_shown(indexing.ambiguous)}.",
-            HIGH,
-            evidence,
-            fix='Separate the rules with commas, for example content="noindex, nofollow", or remove noindex.',
-            title="Commas are missing between robots rules",
+            "missing-commas",
+            "Commas are missing between rules, so noindex may or may not be obeyed: {rules}.",
+            rules=_shown(indexing.ambiguous),
+            places=rows,
+            fix='Separate the rules with commas, as in `content="noindex, nofollow"`, or remove `noindex`.',
         )
     if indexing.unreadable_dates:
         return Warn(
-            f"Search engines ignore a date that they cannot read: {_shown(indexing.unreadable_dates)}.",
-            LOW,
-            evidence,
-            fix="Write the date as in unavailable_after: 2030-12-31T23:59:00Z",
-            title="Robots rule has an unreadable date",
+            "unreadable-date",
+            "Search engines ignore a date that they cannot read: {rules}.",
+            rules=_shown(indexing.unreadable_dates),
+            places=rows,
+            fix="Write the date as in `unavailable_after: 2030-12-31T23:59:00Z`.",
         )
     if rules:
-        return Pass(f"The page may be indexed; its rules are {_shown(rules)}.", evidence)
+        return Pass("The page may be indexed; its rules are {rules}.", rules=_shown(rules), details=rows)
     return Pass("Neither a robots meta element nor X-Robots-Tag keeps the page out of search engines.")
 
 
 @check(
     "robots-blocked",
     name="Crawling is not blocked by robots.txt",
-    found="robots.txt blocks the page",
+    outcomes={
+        "blocked": "robots.txt blocks the page",
+        "other-engines": outcome("robots.txt blocks {engines}", MEDIUM, LOW),
+        "redirect": outcome("robots.txt blocks a redirect to the page", LOW),
+        "unknown": outcome("robots.txt cannot be read", HIGH),
+    },
     why="Search engines that may not read the page cannot tell what it is about.",
     severity=CRITICAL,
-    fix="Remove the quoted line from robots.txt, or add a longer Allow line for the page to its group.",
+    fix="Remove the quoted line from robots.txt, or add a longer `Allow` line for the page to its group.",
     references=("RFC 9309, section 2.2", "Google Search Central: robots.txt"),
     error_pages=True,
 )
 def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Finding:
     if file.is_unreachable:
-        why = file.error or f"it answers with status {file.response.status if file.response else ''}"
+        fix = "Let `{url}` answer with status 200, or with 404 if nothing is blocked."
+        if file.response is None:
+            return Warn(
+                "unknown",
+                "What robots.txt blocks is unknown ({error}), and crawlers stay away until it can be read.",
+                error=Reason(file.error),
+                url=Address(file.url),
+                fix=fix,
+            )
         return Warn(
-            f"What robots.txt blocks is unknown ({clause(why)}), and crawlers stay away until it can be read.",
-            HIGH,
-            [{"url": excerpt(file.response.url), "status": file.response.status}] if file.response else (),
-            fix=f"Let {excerpt(file.url)} answer with status 200, or with 404 if nothing is blocked.",
-            title="robots.txt cannot be read",
+            "unknown",
+            "What robots.txt blocks is unknown (it answers with status {status}), and crawlers stay away until it can "
+            "be read.",
+            status=file.response.status,
+            url=Address(file.url),
+            places=[AnsweredRobots.of(file.response)],
+            fix=fix,
         )
     path = page.target.path
     decision = decide(file.robots, GOOGLEBOT, path)
-    evidence = [_decision_evidence("Googlebot", decision, file)]
+    deciding = [CrawlerRule.of("Googlebot", decision, file)]
     if not decision.allowed:
-        unseen = ""
-        if indexing.excluding:
-            unseen = " Its noindex can't be seen for that reason, so its URL may still be listed."
-        return Fail(f"robots.txt blocks the page for Googlebot: {decision.quoted}.{unseen}", evidence=evidence)
+        unseen = ", so its noindex cannot be seen and its URL may still be listed" if indexing.excluding else ""
+        return Fail("blocked", f"robots.txt blocks the page for Googlebot{unseen}.", places=deciding)
     if blocked := blocked_engines(file.robots, path):
-        rules: dict[str, list[str]] = {}
-        for name, each in blocked.items():
-            rules.setdefault(each.quoted, []).append(name)
-        shown = "; ".join(f"{', '.join(names)} by {quoted}" for quoted, names in rules.items())
         return Warn(
-            f"robots.txt allows Googlebot, but blocks {shown}.",
-            MEDIUM if "Bingbot" in blocked else LOW,
-            [_decision_evidence(name, each, file) for name, each in blocked.items()],
-            title=f"robots.txt blocks {next(iter(blocked))}"
-            if len(blocked) == 1
-            else "robots.txt blocks some crawlers",
+            "other-engines",
+            "robots.txt allows Googlebot, but blocks {engines}.",
+            severity=MEDIUM if "Bingbot" in blocked else LOW,
+            engines=Values([Word(name) for name in blocked]),
+            places=[CrawlerRule.of(name, each, file) for name, each in blocked.items()],
         )
     for hop in page.hops[:-1]:
         target = page.target.join(hop.url)
         if target.origin == page.target.origin and not (on_way := decide(file.robots, GOOGLEBOT, target.path)).allowed:
             return Warn(
-                f"robots.txt allows the page, but blocks {excerpt(hop.url)}, which redirects to it: {on_way.quoted}.",
-                LOW,
-                [_decision_evidence("Googlebot", on_way, file)],
-                title="robots.txt blocks a redirect to the page",
+                "redirect",
+                "robots.txt allows the page, but blocks {url}, which redirects to it.",
+                url=Address(hop.url),
+                places=[CrawlerRule.of("Googlebot", on_way, file)],
             )
-    if file.response is None or not 200 <= file.response.status < 300:
-        status = f" (status {file.response.status})" if file.response else ""
-        return Pass(f"There is no robots.txt{status}, so nothing is blocked.")
+    if file.response is None:
+        return Pass("There is no robots.txt, so nothing is blocked.")
+    if not 200 <= file.response.status < 300:
+        return Pass("There is no robots.txt (status {status}), so nothing is blocked.", status=file.response.status)
     if decision.rule is None:
-        return Pass("No line of robots.txt applies to the page.", evidence)
-    return Pass(f"robots.txt allows Googlebot: {decision.quoted}.", evidence)
+        return Pass("No line of robots.txt applies to the page.", details=deciding)
+    return Pass("robots.txt allows Googlebot: {line}.", line=Excerpt(decision.quoted), details=deciding)
 
 
 @check(
     "canonical-valid",
     name="Canonical URL is valid",
-    found="Canonical URL is invalid",
+    outcomes={
+        "invalid": "Canonical URL is invalid",
+        "empty": "Canonical link is empty",
+        "contradictory": "Canonical URLs contradict each other",
+        "ignored": outcome("Canonical link is ignored", LOW),
+    },
     why="Search engines then ignore the canonical link and choose a URL themselves.",
     severity=HIGH,
-    fix='Name one URL, once, in the head: <link rel="canonical" href="https://HOST/PATH">',
+    fix=Fix("Name one URL, once, in the head.", CANONICAL),
     references=("RFC 6596, section 3", "RFC 8288", "Google Search Central: canonical URLs"),
 )
 def canonical_valid(canonicals: Canonicals) -> Finding:
     found = canonicals.links
     if not found:
         return NO_CANONICAL
-    evidence = [_canonical_evidence(each) for each in found]
+    links = [CanonicalLink.of(each) for each in found]
     if any(not each.reference.strip() for each in found):
-        return Fail("A canonical link is empty.", evidence=evidence, title="Canonical link is empty")
-    bad = [each for each in found if each.url is None]
-    if bad:
-        shown = some([f"“{excerpt(each.reference)}”" for each in bad])
-        return Fail(f"A canonical link is not an http or https URL: {shown}.", evidence=evidence)
+        return Fail("empty", "A canonical link is empty.", places=links)
+    if bad := [each for each in found if each.url is None]:
+        return Fail(
+            "invalid",
+            "A canonical link is not an http or https URL: {references}.",
+            references=_references(bad),
+            places=links,
+        )
     counting = [each for each in found if not qualifier(each)]
     urls = sorted({each.url or "" for each in counting})
     if len(urls) > 1:
         where = " in Link headers and in the head" if len({each.source for each in counting}) > 1 else ""
         return Fail(
-            f"{len(urls)} canonical URLs{where} contradict each other: {some([excerpt(url) for url in urls])}.",
-            evidence=evidence,
-            title="Canonical URLs contradict each other",
+            "contradictory",
+            f"{{count}} canonical URLs{where} contradict each other: {{urls}}.",
+            count=len(urls),
+            urls=Values([Address(url) for url in urls]),
+            places=links,
         )
     if not counting:
-        attribute = qualifier(found[0])
         return Warn(
-            f"The canonical link has {attribute}, which belongs to rel=alternate.",
-            LOW,
-            evidence,
-            fix=f"Remove {attribute} from the canonical link.",
-            title="Canonical link is ignored",
+            "ignored",
+            "The canonical link has {attribute}, which belongs to rel=alternate.",
+            attribute=Word(qualifier(found[0])),
+            places=links,
+            fix="Remove `{attribute}` from the canonical link.",
         )
-    return Pass(f"The canonical URL is {excerpt(urls[0])}.", evidence)
+    return Pass("The canonical URL is {url}.", url=Address(urls[0]), details=links)
 
 
 @check(
     "canonical-absolute",
     name="Canonical URL is absolute",
-    found="Canonical URL is relative",
+    outcomes={"relative": "Canonical URL is relative"},
     why="A relative URL means another page if the same HTML is served on another host.",
     severity=LOW,
-    fix='Write the URL with scheme and host: <link rel="canonical" href="https://HOST/PATH">',
+    fix=Fix("Write the URL with scheme and host.", CANONICAL),
     references=("Google Search Central: canonical URLs",),
 )
 def canonical_absolute(canonicals: Canonicals) -> Finding:
     found = [each for each in canonicals.links if each.url is not None]
     if not found:
         return NO_CANONICAL
-    relative = [each for each in found if not each.is_absolute]
-    if relative:
-        shown = some([f"“{excerpt(each.reference)}”" for each in relative])
+    if relative := [each for each in found if not each.is_absolute]:
         return Warn(
-            f"The canonical URL is relative: {shown}.",
-            evidence=[_canonical_evidence(each) for each in relative],
+            "relative",
+            "The canonical URL is relative: {references}.",
+            references=_references(relative),
+            places=[CanonicalLink.of(each) for each in relative],
         )
     return Pass("The canonical URL has scheme and host.")
 
@@ -268,7 +443,15 @@ def canonical_absolute(canonicals: Canonicals) -> Finding:
 @check(
     "canonical-target",
     name="Canonical URL is suitable",
-    found="Canonical URL cannot stand for the page",
+    outcomes={
+        "other-page": "Canonical URL cannot stand for the page",
+        "unreachable": "Canonical URL does not load",
+        "redirects": "Canonical URL redirects",
+        "error-status": "Canonical URL answers with status {status}",
+        "noindex": "Canonical URL must not be indexed",
+        "other-site": outcome("Canonical URL is on another site", MEDIUM),
+        "plain-http": outcome("Canonical URL is plain HTTP", MEDIUM),
+    },
     why="Search engines may index another URL of the page, or split its ranking between several.",
     severity=HIGH,
     fix="Name a URL that answers with status 200, may be indexed and shows this page's content.",
@@ -286,35 +469,39 @@ def canonical_target(
         return NO_CANONICAL
     if url is None:
         return NotApplicable("No single canonical URL is named.")
-    shown = excerpt(url)
-    evidence: list[EvidenceItem] = [{"page": excerpt(page.target.url), "canonical": shown}]
+    shown = Address(url)
+    details = [CanonicalTarget(excerpt(page.target.url), excerpt(url))]
     if url == page.target.url:
-        return Pass(f"The page names itself as canonical: {shown}.", evidence)
-    if (fault := target_fault(page, url, alternates, answer, clock.now)) is not None:
-        return Fail(f"The canonical URL {shown} {fault.clause}.", evidence=evidence, title=fault.title)
+        return Pass("The page names itself as canonical: {url}.", url=shown, details=details)
+    if (fault := target_fault(page, url, alternates, answer, clock.now, details)) is not None:
+        return fault
     other = Url.of(url)
     if not is_same_site(page.target.host, other.host):
         return Warn(
-            f"The canonical URL {shown} is on another site.",
-            MEDIUM,
-            evidence,
+            "other-site",
+            "The canonical URL {url} is on another site.",
+            url=shown,
+            details=details,
             fix="If the content is yours, name this page's own URL; if it is a copy, leave it as it is.",
-            title="Canonical URL is on another site",
         )
     if page.target.is_https and other.scheme == "http":
         return Warn(
-            f"The canonical URL {shown} is plain HTTP, while the page came over HTTPS.",
-            MEDIUM,
-            evidence,
-            title="Canonical URL is plain HTTP",
+            "plain-http",
+            "The canonical URL {url} is plain HTTP, while the page came over HTTPS.",
+            url=shown,
+            details=details,
         )
-    return Pass(f"The canonical URL {shown} answers with status 200 and may be indexed.", evidence)
+    return Pass("The canonical URL {url} answers with status 200 and may be indexed.", url=shown, details=details)
 
 
 @check(
     "redirect-chain",
     name="At most one permanent redirect",
-    found="Redirects form a chain",
+    outcomes={
+        "chain": "Redirects form a chain",
+        "refresh": "Page redirects by a refresh",
+        "temporary": "Redirect is temporary",
+    },
     why="Crawlers give up on long chains, and may keep the old URL unless the redirect is permanent.",
     severity=MEDIUM,
     fix="Redirect straight to the final URL, in one step, with status 301 or 308.",
@@ -323,63 +510,76 @@ def canonical_target(
 )
 def redirect_chain(page: Page, document: Document) -> Finding:
     redirects = page.hops[:-1]
-    evidence: list[EvidenceItem] = [
-        {"hop": number, "url": excerpt(hop.url), "status": hop.status} for number, hop in enumerate(page.hops, 1)
-    ]
-    final = excerpt(page.target.url)
+    chain = [RedirectHop(number, excerpt(hop.url), hop.status) for number, hop in enumerate(page.hops, 1)]
+    count, final = Count(len(redirects), "redirect"), Address(page.target.url)
     if len(redirects) > MANY_REDIRECTS:
-        return Fail(f"{len(redirects)} redirects in a row lead to {final}.", evidence=evidence)
+        return Fail("chain", "{redirects} in a row lead to {url}.", redirects=count, url=final, details=chain)
     onward = refresh(page, document)
     if onward is not None and onward.url is not None:
         return Warn(
-            f"A refresh sends visitors on to {excerpt(onward.url)}.",
-            evidence=evidence,
-            fix=f"Answer with a 301 or 308 redirect instead of the refresh: Location: {excerpt(onward.url)}",
-            title="Page redirects by a refresh",
+            "refresh",
+            "A refresh sends visitors on to {url}.",
+            url=Address(onward.url),
+            details=chain,
+            fix="Answer with a 301 or 308 redirect instead of the refresh: `Location: {url}`.",
         )
     temporary = [hop for hop in redirects if hop.status not in PERMANENT]
-    kind = f"; temporary: {some([f'{hop.status} at {excerpt(hop.url)}' for hop in temporary])}" if temporary else ""
     # Browsers store HSTS for the requested host only if it is upgraded first, before it redirects elsewhere.
     is_upgraded = bool(redirects) and _is_upgrade(redirects[0].url, page.hops[1].url)
     if len(redirects) - is_upgraded > 1:
-        return Warn(f"{len(redirects)} redirects in a row lead to {final}{kind}.", evidence=evidence)
+        if temporary:
+            return Warn(
+                "chain",
+                "{redirects} in a row lead to {url}. {temporary:This one is|These are} temporary: {temporary}.",
+                redirects=count,
+                url=final,
+                temporary=Values([Address(hop.url) for hop in temporary]),
+                details=chain,
+            )
+        return Warn("chain", "{redirects} in a row lead to {url}.", redirects=count, url=final, details=chain)
     if temporary:
         return Warn(
-            f"A temporary redirect ({temporary[0].status}) leads to {final}.",
-            evidence=evidence,
-            title="Redirect is temporary",
+            "temporary",
+            "A temporary redirect ({status}) leads to {url}.",
+            status=temporary[0].status,
+            url=final,
+            details=chain,
         )
     if len(redirects) > 1:
-        return Pass(f"The upgrade to https and one more permanent redirect lead to {final}.", evidence)
+        return Pass("The upgrade to https and one more permanent redirect lead to {url}.", url=final, details=chain)
     if redirects:
-        return Pass(f"One permanent redirect leads to {final}.", evidence)
+        return Pass("One permanent redirect leads to {url}.", url=final, details=chain)
     return Pass("The page answers without a redirect.")
 
 
 @check(
     "head-integrity",
     name="Metadata is inside the head",
-    found="Metadata outside the head",
+    outcomes={
+        "metadata": "Metadata outside the head",
+        "robots-rules": outcome("Robots rules outside the head", LOW),
+    },
     why="Search engines may ignore what they do not find in the head.",
     severity=HIGH,
-    fix="Move visible content out of the head: only title, meta, link, base, style, script, noscript and template "
-    "belong there, and anything else ends it.",
+    fix="Move visible content out of the head. Only `title`, `meta`, `link`, `base`, `style`, `script`, `noscript` and "
+    "`template` belong there; anything else ends it.",
     references=("HTML, the head element", "Google Search Central: valid page metadata"),
     html=True,
 )
 def head_integrity(document: Document, outside: MetadataOutsideHead) -> Finding:
-    found = outside.elements
+    found = [MisplacedMetadata(each.kind, excerpt(each.snippet)) for each in outside.elements]
     if not found:
         kinds = metadata_kinds(document)
-        return Pass(f"In the head: {', '.join(kinds)}.") if kinds else NotApplicable("The page has no such metadata.")
-    evidence: list[EvidenceItem] = [{"element": each.kind, "snippet": excerpt(each.snippet)} for each in found]
-    cause = f", after {excerpt(outside.head_end, 60)}" if outside.head_end else ""
-    ignored = list(dict.fromkeys(each.kind for each in found if each.kind != ROBOTS))
-    if not ignored:
-        return Warn(
-            f"The robots meta element is in the body{cause}.", LOW, evidence, title="Robots rules outside the head"
-        )
-    return Fail(f"Metadata in the body instead of the head: {some(ignored)}{cause}.", evidence=evidence)
+        if not kinds:
+            return NotApplicable("The page has no such metadata.")
+        return Pass("In the head: {kinds}.", kinds=Values([Word(kind) for kind in kinds]))
+    name, seen = "metadata", "Metadata is in the body instead of the head"
+    if all(each.element == ROBOTS for each in found):
+        name, seen = "robots-rules", "The robots meta element is in the body"
+    kind = Warn if name == "robots-rules" else Fail
+    if outside.head_end:
+        return kind(name, f"{seen}, after {{cause}}.", cause=Excerpt(outside.head_end, 60), places=found)
+    return kind(name, f"{seen}.", places=found)
 
 
 def _is_upgrade(before: str, after: str) -> bool:
@@ -390,27 +590,9 @@ def _is_upgrade(before: str, after: str) -> bool:
     )
 
 
-def _shown(rules: Sequence[IndexingRule]) -> str:
-    return some([excerpt(each.shown) for each in rules])
+def _shown(rules: Iterable[IndexingRule]) -> Values:
+    return Values([Excerpt(each.shown) for each in rules])
 
 
-def _rule_evidence(rule: IndexingRule) -> EvidenceItem:
-    return {"source": rule.source, "agent": rule.agent, "rule": rule.name, "value": excerpt(rule.text)}
-
-
-def _canonical_evidence(canonical: RelatedLink) -> EvidenceItem:
-    return {
-        "source": canonical.source,
-        "reference": excerpt(canonical.reference),
-        "url": excerpt(canonical.url) if canonical.url else None,
-    }
-
-
-def _decision_evidence(crawler: str, decision: Decision, file: RobotsFile) -> EvidenceItem:
-    return {
-        "crawler": crawler,
-        "allowed": decision.allowed,
-        "robots_txt": excerpt(file.url),
-        "line": decision.rule.line if decision.rule else None,
-        "rule": excerpt(decision.rule.text) if decision.rule else None,
-    }
+def _references(links: Iterable[RelatedLink]) -> Values:
+    return Values([Address(each.reference) for each in links])

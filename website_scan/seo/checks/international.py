@@ -2,29 +2,76 @@
 
 from __future__ import annotations
 
-from website_scan.accessibility.wording import Wording
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
 from website_scan.catalogue import Category, check
 from website_scan.crawl.canonicals import Canonicals
-from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from website_scan.messages import clause, counted, excerpt, some
+from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.messages import clause, cut, excerpt
+from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn
+from website_scan.places import Column, Identity, Place, PlaceUrl, as_written
 from website_scan.seo.evidence import AlternateAnswers
 from website_scan.seo.hreflang import Alternates, code_fault, read_alternates
+from website_scan.values import Count, Share
 
 CATEGORY = Category("International", weight=5)
 
-UNCONFIRMED = Wording("language version|versions checked", "cannot be confirmed")
 NONE = NotApplicable("The page names no other language versions.")
 GOOGLE = "Google Search Central: localized versions of your pages"
+OWN_LINK = {Language.HTML: '<link rel="alternate" hreflang="en" href="https://example.com/this-page">'}
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidCode(Place):
+    """Code that search engines do not understand. An empty one names no place."""
+
+    kind: ClassVar[str] = "hreflang-code"
+
+    hreflang: Annotated[str, Identity(as_written), Column("hreflang", "mono")]
+    reason: Annotated[str, Column("What is wrong")]
+
+    @property
+    def label(self) -> str:
+        return f"“{cut(self.hreflang, 40)}” {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeEntry(Place):
+    """Language version without an absolute URL. One with an empty code names no place."""
+
+    kind: ClassVar[str] = "hreflang-entry"
+
+    hreflang: Annotated[str, Identity(as_written), Column("hreflang", "mono")]
+    href: Annotated[str, Column("Link", "address")]
+
+    @property
+    def label(self) -> str:
+        return cut(self.href, 80) or "(empty)"
+
+
+@dataclass(frozen=True, slots=True)
+class UnconfirmedVersion(Place):
+    """Language version that does not link back."""
+
+    kind: ClassVar[str] = "language-version"
+
+    url: PlaceUrl
+    fault: Annotated[str, Column("What is wrong")]
+
+    @property
+    def label(self) -> str:
+        return f"{cut(self.url, 80)} {self.fault}"
 
 
 @check(
     "hreflang-code",
     name="hreflang codes are valid",
-    found="hreflang codes are invalid",
+    outcomes={"invalid": "hreflang codes are invalid"},
     why="Search engines ignore such an entry, and may show people the page in the wrong language.",
     severity=MEDIUM,
-    fix='Use a language code, with a country code if it matters: hreflang="en", hreflang="en-GB", '
-    'hreflang="x-default".',
+    fix='Use a language code, with a country code if it matters: `hreflang="en"`, `hreflang="en-GB"`, '
+    '`hreflang="x-default"`.',
     references=(GOOGLE, "RFC 5646", "ISO 3166-1"),
 )
 def hreflang_code(alternates: Alternates) -> Finding:
@@ -32,46 +79,54 @@ def hreflang_code(alternates: Alternates) -> Finding:
         return NONE
     faults = {each.code: fault for each in alternates.links if (fault := code_fault(each.code)) is not None}
     if faults:
-        shown = some([f"“{excerpt(code, 40)}” {fault}" for code, fault in faults.items()])
+        invalid = [InvalidCode(excerpt(code, 60), fault) for code, fault in faults.items()]
         return Fail(
-            f"{counted(len(faults), 'hreflang code')} {'is' if len(faults) == 1 else 'are'} invalid: {shown}.",
-            evidence=[{"hreflang": excerpt(code, 60)} for code in faults],
+            "invalid",
+            "{codes} {codes:is|are} invalid.",
+            codes=Count(len(invalid), "hreflang code"),
+            places=[each for each in invalid if each.hreflang],
+            details=[each for each in invalid if not each.hreflang],
         )
-    return Pass(f"The codes of {counted(len(alternates.links), 'language version')} are valid.")
+    return Pass("The {versions:code|codes} of {versions} {versions:is|are} valid.", versions=_versions(alternates))
 
 
 @check(
     "hreflang-absolute",
     name="hreflang URLs are absolute",
-    found="hreflang URLs are not absolute",
+    outcomes={"relative": "hreflang URLs are not absolute"},
     why="Search engines ignore such an entry.",
     severity=MEDIUM,
-    fix='Write the full URL: <link rel="alternate" hreflang="de" href="https://example.com/de/">',
+    fix=Fix(
+        "Write the full URL.", {Language.HTML: '<link rel="alternate" hreflang="de" href="https://example.com/de/">'}
+    ),
     references=(GOOGLE,),
 )
 def hreflang_absolute(alternates: Alternates) -> Finding:
     if not alternates.links:
         return NONE
-    relative = [each for each in alternates.links if not each.link.is_absolute or each.url is None]
+    relative = [
+        RelativeEntry(excerpt(each.code, 60), excerpt(each.link.reference))
+        for each in alternates.links
+        if not each.link.is_absolute or each.url is None
+    ]
     if relative:
-        evidence: list[EvidenceItem] = [
-            {"hreflang": excerpt(each.code, 60), "href": excerpt(each.link.reference)} for each in relative
-        ]
-        shown = some([excerpt(each.link.reference, 80) or "(empty)" for each in relative])
         return Fail(
-            f"{counted(len(relative), 'hreflang entry has', 'hreflang entries have')} no absolute URL: {shown}.",
-            evidence=evidence,
+            "relative",
+            "{entries} {entries:has|have} no absolute URL.",
+            entries=Count(len(relative), "hreflang entry", "hreflang entries"),
+            places=[each for each in relative if each.hreflang],
+            details=[each for each in relative if not each.hreflang],
         )
-    return Pass(f"The URLs of {counted(len(alternates.links), 'language version')} are absolute.")
+    return Pass("The {versions:URL|URLs} of {versions} {versions:is|are} absolute.", versions=_versions(alternates))
 
 
 @check(
     "hreflang-self",
     name="hreflang includes the page itself",
-    found="hreflang does not include the page itself",
+    outcomes={"missing": "hreflang does not include the page itself"},
     why="Search engines may ignore a set that lacks the page itself.",
     severity=MEDIUM,
-    fix='Add the page itself to the set: <link rel="alternate" hreflang="en" href="https://example.com/this-page">',
+    fix=Fix("Add the page itself to the set.", OWN_LINK),
     references=(GOOGLE,),
 )
 def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Finding:
@@ -79,17 +134,19 @@ def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Finding:
         return NONE
     if canonicals.own_urls & {each.url for each in alternates.links}:
         return Pass("The page is among its language versions.")
-    return Warn("The page is not among the language versions that it names.")
+    return Warn("missing", "The page is not among the language versions that it names.")
 
 
 @check(
     "hreflang-x-default",
     name="hreflang has an x-default",
-    found="hreflang has no x-default",
+    outcomes={"missing": "hreflang has no x-default"},
     why="Search engines may show any of the versions to people whose language is not in the set.",
     severity=LOW,
-    fix="Add a version for visitors whose language you do not offer: "
-    '<link rel="alternate" hreflang="x-default" href="https://…">',
+    fix=Fix(
+        "Add a version for visitors whose language you do not offer.",
+        {Language.HTML: '<link rel="alternate" hreflang="x-default" href="https://…">'},
+    ),
     references=(GOOGLE,),
 )
 def hreflang_x_default(alternates: Alternates) -> Finding:
@@ -97,17 +154,16 @@ def hreflang_x_default(alternates: Alternates) -> Finding:
         return NONE
     if any(each.is_default for each in alternates.links):
         return Pass("An x-default names the version for all other languages.")
-    return Warn("No x-default names the version for visitors whose language is not among the others.")
+    return Warn("missing", "No x-default names the version for visitors whose language is not among the others.")
 
 
 @check(
     "hreflang-return",
     name="Language versions link back",
-    found="Language versions do not link back",
+    outcomes={"unconfirmed": "Language versions do not link back"},
     why="Search engines ignore a link that is not returned, as any page could claim to be a version.",
     severity=HIGH,
-    fix="Put the same set of links on every version, this page among them: "
-    '<link rel="alternate" hreflang="en" href="https://example.com/this-page">',
+    fix=Fix("Put the same set of links on every version, this page among them.", OWN_LINK),
     references=(GOOGLE,),
 )
 def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: AlternateAnswers) -> Finding:
@@ -118,29 +174,36 @@ def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: Alt
     own = canonicals.own_urls
     # A page for all other languages may redirect visitors by their language, as Google's own example does.
     named = {each.url for each in alternates.links if not each.is_default}
-    faults: list[tuple[str, str]] = []
+    unconfirmed: list[UnconfirmedVersion] = []
     judged = 0
     for each in answers.answers:
         status = each.page.response.status if each.page is not None else None
         if status is not None and (_proves_nothing(status) or (300 <= status < 400 and each.url not in named)):
             continue
         judged += 1
-        url = each.url or ""
         if each.page is None or each.document is None:
-            faults.append((url, f"does not load ({clause(each.error)})"))
+            fault = f"does not load ({clause(each.error)})"
         elif status != 200:
-            faults.append((url, f"answers with status {status}"))
+            fault = f"answers with status {status}"
         elif not own & {version.url for version in read_alternates(each.page, each.document).links}:
-            faults.append((url, "does not link back"))
+            fault = "does not link back"
+        else:
+            continue
+        unconfirmed.append(UnconfirmedVersion(excerpt(each.url or ""), fault))
     if not judged:
         return NotApplicable("The responses of the other language versions could not be judged.")
-    if faults:
-        shown = some([f"{excerpt(url, 80)} {fault}" for url, fault in faults])
+    if unconfirmed:
         return Fail(
-            f"{UNCONFIRMED.clause(len(faults), judged)}: {shown}.",
-            evidence=[{"url": excerpt(url), "fault": fault} for url, fault in faults],
+            "unconfirmed",
+            "{versions} cannot be confirmed.",
+            versions=Share(len(unconfirmed), judged, "language version"),
+            places=unconfirmed,
         )
-    return Pass(f"{counted(judged, 'language version links', 'language versions link')} back.")
+    return Pass("{versions} {versions:links|link} back.", versions=Count(judged, "language version"))
+
+
+def _versions(alternates: Alternates) -> Count:
+    return Count(len(alternates.links), "language version")
 
 
 def _proves_nothing(status: int) -> bool:

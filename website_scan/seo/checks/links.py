@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, NotRequired, Self, TypedDict
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import accessible_name
-from website_scan.accessibility.wording import Wording
+from website_scan.addresses import normal_address
 from website_scan.catalogue import Category, check
 from website_scan.crawl.indexing import IndexingRules
 from website_scan.crawl.links import (
@@ -21,20 +22,22 @@ from website_scan.crawl.links import (
     local_addresses,
     reference_of,
 )
-from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from website_scan.messages import clause, counted, excerpt, some
+from website_scan.elements import element
+from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.messages import cut, excerpt
+from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live, resolve, select
+from website_scan.places import Column, ElementType, Identity, Place, PlaceUrl, Status, as_prose, as_written
 from website_scan.seo.evidence import LinkAnswer, LinkAnswers
 from website_scan.seo.link_texts import is_generic
+from website_scan.values import Code, Count, Excerpt, Reason, Share, Value
+from website_scan.written_urls import WrittenUrl
 
 # Crawlers do not follow an error page's links.
 CATEGORY = Category("Links", weight=10, html=True, error_pages=False)
 
-UNCRAWLABLE = Wording("link|links", "cannot be followed by crawlers")
-GENERIC = Wording("link|links to other pages", "has|have a generic text")
-NOFOLLOW = Wording("internal link|links", "has|have rel=nofollow")
-
+UNCRAWLABLE = "{links} cannot be followed by crawlers"
 NO_OUTSIDE_NAMES = (
     "external links could not be checked, because the scanner's name servers know no name of another site"
 )
@@ -69,13 +72,102 @@ PRIVATE = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class UncrawlableLink(Place):
+    """Link that crawlers cannot follow. One without text names no place."""
+
+    kind: ClassVar[str] = "uncrawlable-link"
+    are_counted: ClassVar[bool] = True
+
+    text: Annotated[str, Column("Text")]
+    markup: Annotated[str, Column("Markup", "code")]
+    reason: Annotated[str, Column("What is wrong")]
+
+    @property
+    def label(self) -> str:
+        return f"{self.markup} “{cut(self.text, 40)}” {self.reason}"
+
+    def normal(self, page: WrittenUrl) -> str:
+        return element("", self.markup, page, text=self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class GenericLink(Place):
+    """Link whose text says nothing about the linked page."""
+
+    kind: ClassVar[str] = "generic-link"
+    are_counted: ClassVar[bool] = True
+
+    text: Annotated[str, Identity(as_prose), Column("Text")]
+    url: Annotated[str, Column("Address", "address")]
+
+    @property
+    def label(self) -> str:
+        return f"“{cut(self.text, 40)}” to {cut(self.url, 80)}"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenLink(Place):
+    """Link that ends at an error. `error` says why no response came."""
+
+    kind: ClassVar[str] = "broken-link"
+
+    url: PlaceUrl
+    internal: Annotated[bool, Column("Same site", "short")]
+    status: Status
+    error: Annotated[str | None, Column("Error")]
+
+    @classmethod
+    def of(cls, answer: LinkAnswer) -> Self:
+        return cls(excerpt(answer.url), answer.is_internal, answer.status, excerpt(answer.error) or None)
+
+    @property
+    def label(self) -> str:
+        shown = str(self.status) if self.status is not None else (self.error or "").rstrip(".")
+        return f"{cut(self.url, 100)} ({shown})"
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateReference(Place):
+    """Reference to a local or private address."""
+
+    kind: ClassVar[str] = "private-reference"
+    are_counted: ClassVar[bool] = True
+
+    element: ElementType
+    attribute: Annotated[str, Identity(as_written), Column("Attribute", "mono")]
+    value: Annotated[str, Identity(normal_address), Column("Value", "mono")]
+
+    @property
+    def label(self) -> str:
+        return f'<{self.element} {self.attribute}="{cut(self.value, 80)}">'
+
+
+@dataclass(frozen=True, slots=True)
+class NofollowLink(Place):
+    """Internal link with rel=nofollow."""
+
+    kind: ClassVar[str] = "nofollow-link"
+
+    url: PlaceUrl
+
+
+class CheckedLinks(TypedDict):
+    """How many links were checked, why others were not, and how many answers prove nothing."""
+
+    checked: Value
+    links: Value
+    stopped: NotRequired[Value]
+    unclear: NotRequired[Value]
+
+
 @check(
     "crawlable-anchors",
     name="Links are crawlable",
-    found="Links are not crawlable",
+    outcomes={"uncrawlable": "Links are not crawlable"},
     why="Crawlers follow only href, so they do not find the pages behind these links.",
     severity=MEDIUM,
-    fix='Link with a URL: <a href="/PATH">; use <button type="button"> for controls that only run a script.',
+    fix='Link with a URL: `<a href="/PATH">`. Use `<button type="button">` for controls that only run a script.',
     references=("Google Search Central: crawlable links", "Lighthouse: crawlable-anchors"),
     content=True,
     absence=True,
@@ -84,53 +176,62 @@ def crawlable_anchors(document: Document) -> Finding:
     anchors = list(itertools.islice(live(document, "a"), MAX_LINKS))
     if not anchors:
         return NotApplicable("The page has no links.")
-    faulty = [(node, why) for node in anchors if (why := _uncrawlable(document, node))]
-    if not faulty:
-        return Pass(f"Crawlers can follow the page's links; {counted(len(anchors), 'a element')} checked.")
-    shown = some([f"{_tag(node)} “{excerpt(node.text().strip(), 40)}” {why}" for node, why in faulty])
-    return Fail(
-        f"{UNCRAWLABLE.clause(len(faulty), len(anchors))}: {shown}.",
-        evidence=[
-            {"text": excerpt(node.text().strip(), 80), "markup": _tag(node), "reason": why} for node, why in faulty
-        ],
-    )
+    uncrawlable = [
+        UncrawlableLink(excerpt(node.text().strip(), 80), _tag(node), why)
+        for node in anchors
+        if (why := _uncrawlable(document, node))
+    ]
+    if not uncrawlable:
+        return Pass("Crawlers can follow the page's links ({links} checked).", links=Count(len(anchors), "link"))
+    links = Share(len(uncrawlable), len(anchors), "link")
+    details = [each for each in uncrawlable if not each.text]
+    if places := [each for each in uncrawlable if each.text]:
+        return Fail("uncrawlable", f"{UNCRAWLABLE}.", links=links, places=places, details=details)
+    first = Code(details[0].markup)
+    return Fail("uncrawlable", f"{UNCRAWLABLE}, such as {{first}}.", links=links, first=first, details=details)
 
 
 @check(
     "link-text",
     name="Links have descriptive text",
-    found="Links without descriptive text",
+    outcomes={"generic": "Links without descriptive text"},
     why="A text such as “click here” tells search engines and readers nothing about the linked page.",
     severity=LOW,
-    fix='Say in the link what it leads to: <a href="/PATH">Prices for 2027</a>, not “read more”.',
+    fix=Fix(
+        "Say in the link what it leads to, instead of “read more”.",
+        {Language.HTML: '<a href="/PATH">Prices for 2027</a>'},
+    ),
     references=("Google Search Central: link best practices", "Lighthouse: link-text", "WCAG 2.4.4 (A)"),
     content=True,
 )
 def link_text(links: PageLinks, document: AccessibleDocument) -> Finding:
     judged = 0
-    generic: list[tuple[str, str]] = []
+    generic: list[GenericLink] = []
     for link in links.links:
         if "nofollow" in link.relations or document.visibility.is_hidden_from_at(link.node):
             continue
         judged += 1
         name = accessible_name(document, link.node)
         if is_generic(name, link.node):
-            generic.append((name, link.url))
+            generic.append(GenericLink(excerpt(name), excerpt(link.url)))
     if not judged:
         return NotApplicable("The page links to no other page.")
     if not generic:
-        return Pass(f"{counted(judged, 'link')} to other pages checked, none with a generic text such as “read more”.")
-    shown = some([f"“{excerpt(name, 40)}” to {excerpt(url, 80)}" for name, url in generic])
+        return Pass(
+            "{links} to other pages checked, none with a generic text such as “read more”.", links=Count(judged, "link")
+        )
     return Warn(
-        f"{GENERIC.clause(len(generic), judged)}: {shown}.",
-        evidence=[{"text": excerpt(name), "url": excerpt(url)} for name, url in generic],
+        "generic",
+        "{links} {links:has|have} a generic text.",
+        links=Share(len(generic), judged, "link to another page", "links to other pages"),
+        places=generic,
     )
 
 
 @check(
     "broken-links",
     name="No broken links found",
-    found="Broken links",
+    outcomes={"internal": "Broken links", "external": "Broken external links"},
     why="Visitors and crawlers who follow a broken link end at an error.",
     severity=MEDIUM,
     fix="Correct or remove the links, or redirect the old URLs with status 301 to those that replace them.",
@@ -141,44 +242,43 @@ def broken_links(links: LinkAnswers) -> Finding:
     answers = links.answers
     judged = [each for each in answers if each.is_broken is not None]
     broken = [each for each in judged if each.is_broken]
-    checked = f"{len(answers)} of {counted(links.internal + links.external, 'link')} checked"
+    checked = "{checked} of {links} checked"
+    values: CheckedLinks = {"checked": Count(len(answers)), "links": Count(links.internal + links.external, "link")}
     if links.stopped:
-        checked += f"; the others were not, because of {clause(links.stopped)}"
+        checked += "; the others were not, because of {stopped}"
+        values["stopped"] = Reason(links.stopped)
     if not links.knows_outside_names:
         checked += f"; {NO_OUTSIDE_NAMES}"
-    evidence = [_answer_evidence(each) for each in broken]
-    internal = [each for each in broken if each.is_internal]
-    external = [each for each in broken if not each.is_internal]
-    if internal:
-        others = f" Broken external links: {_shown(external)}." if external else ""
-        return Fail(
-            f"{counted(len(internal), 'internal link')} {'is' if len(internal) == 1 else 'are'} broken "
-            f"({checked}): {_shown(internal)}.{others}",
-            evidence=evidence,
-        )
-    if external:
-        return Warn(
-            f"{counted(len(external), 'external link')} {'is' if len(external) == 1 else 'are'} broken "
-            f"({checked}): {_shown(external)}.",
-            evidence=evidence,
-        )
+    internal = Count(sum(each.is_internal for each in broken), "internal link")
+    external = Count(len(broken) - internal.value, "external link")
+    places = [BrokenLink.of(each) for each in broken]
+    if internal.value and external.value:
+        seen = f"{{internal}} and {{external}} are broken ({checked})."
+        return Fail("internal", seen, internal=internal, external=external, places=places, **values)
+    if internal.value:
+        seen = f"{{internal}} {{internal:is|are}} broken ({checked})."
+        return Fail("internal", seen, internal=internal, places=places, **values)
+    if external.value:
+        seen = f"{{external}} {{external:is|are}} broken ({checked})."
+        return Warn("external", seen, external=external, places=places, **values)
     if not judged:
         why = "" if links.knows_outside_names else f" In addition, {NO_OUTSIDE_NAMES}."
         return NotApplicable(
             f"No response shows whether a link is broken.{why}" if answers else "The page has no link to check."
         )
-    unclear = len(answers) - len(judged)
-    more = f"; {unclear} without a clear answer, such as a refusal or a timeout" if unclear else ""
-    return Pass(f"No broken link was found ({checked}{more}).")
+    if unclear := len(answers) - len(judged):
+        checked += "; {unclear} without a clear answer, such as a refusal or a timeout"
+        values["unclear"] = Count(unclear)
+    return Pass(f"No broken link was found ({checked}).", **values)
 
 
 @check(
     "localhost-links",
     name="No links to local or private addresses",
-    found="Links to private addresses",
+    outcomes={"private": "Links to private addresses"},
     why="Such a link works only on the developer's machine or network.",
     severity=HIGH,
-    fix="Write the URL without scheme and host, as in /PATH, or use the site's public host.",
+    fix="Write the URL without scheme and host, as in `/PATH`, or use the site's public host.",
     references=("RFC 6761", "RFC 1918", "RFC 6762"),
     error_pages=True,
 )
@@ -188,22 +288,21 @@ def localhost_links(page: Page, document: Document) -> Finding:
     found = list(local_addresses(document))
     if not found:
         return Pass("No link and no resource has a local or private address.")
-    shown = some([f'<{each.tag} {each.attribute}="{excerpt(each.reference, 80)}">' for each in found])
     return Fail(
-        f"{counted(len(found), 'reference leads', 'references lead')} to local or private hosts or files: {shown}.",
-        evidence=[
-            {"element": each.tag, "attribute": each.attribute, "value": excerpt(each.reference)} for each in found
-        ],
+        "private",
+        "{references} {references:leads|lead} to local or private hosts or files.",
+        references=Count(len(found), "reference"),
+        places=[PrivateReference(each.tag, each.attribute, excerpt(each.reference)) for each in found],
     )
 
 
 @check(
     "internal-nofollow",
     name="Internal links can be followed",
-    found="nofollow applies to internal links",
+    outcomes={"links": "nofollow applies to internal links", "page": "nofollow applies to the whole page"},
     why="Crawlers may not find the pages behind these links.",
     severity=LOW,
-    fix="Remove nofollow from internal links; keep crawlers away with robots.txt or noindex instead.",
+    fix="Remove `nofollow` from internal links; keep crawlers away with robots.txt or noindex instead.",
     references=("Google Search Central: qualify outbound links",),
     content=True,
 )
@@ -214,9 +313,11 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
     for rule in indexing.rules:
         if rule.is_for_google and rule.name in ("nofollow", "none"):
             return Warn(
-                f"The rule {excerpt(rule.shown)} applies to {counted(len(own), 'internal link')}.",
-                fix="Remove nofollow from the robots meta element or the X-Robots-Tag header.",
-                title="nofollow applies to the whole page",
+                "page",
+                "The rule {rule} applies to {links}.",
+                rule=Excerpt(rule.shown),
+                links=Count(len(own), "internal link"),
+                fix="Remove `nofollow` from the robots meta element or the X-Robots-Tag header.",
             )
     # Links in comments and paid links are marked correctly. Filters and forms need not be crawled.
     held = [
@@ -229,17 +330,27 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
         and not PRIVATE.search(link.url.partition("//")[2].partition("/")[2])
     ]
     if held:
-        urls = list(dict.fromkeys(held))
         return Warn(
-            f"{NOFOLLOW.clause(len(held), len(own))}: {some([excerpt(url, 80) for url in urls])}.",
-            evidence=[{"url": excerpt(url)} for url in urls],
+            "links",
+            "{links} {links:has|have} rel=nofollow.",
+            links=Share(len(held), len(own), "internal link"),
+            places=[NofollowLink(excerpt(url)) for url in dict.fromkeys(held)],
         )
     followed = sum("nofollow" not in link.relations for link in own)
-    others = counted(len(own) - followed, "internal link")
+    others = Count(len(own) - followed, "internal link")
     if not followed:
-        return Pass(f"{others} with nofollow, but only to pages that need no crawling: log-ins, filters, comments.")
-    left = f"; {others} with nofollow need not be followed, such as log-ins" if followed < len(own) else ""
-    return Pass(f"{counted(followed, 'internal link')} can be followed by crawlers{left}.")
+        return Pass(
+            "{others} with nofollow, but only to pages that need no crawling: log-ins, filters, comments.",
+            others=others,
+        )
+    crawlable = Count(followed, "internal link")
+    if others.value:
+        return Pass(
+            "{links} can be followed by crawlers; {others} with nofollow need not be followed, such as log-ins.",
+            links=crawlable,
+            others=others,
+        )
+    return Pass("{links} can be followed by crawlers.", links=crawlable)
 
 
 def _uncrawlable(document: Document, node: LexborNode) -> str:
@@ -285,20 +396,3 @@ def _tag(node: LexborNode) -> str:
         if value is not None:
             return f'<a {name}="{excerpt(value, 60)}">'
     return "<a>"
-
-
-def _shown(answers: Sequence[LinkAnswer]) -> str:
-    return some([f"{excerpt(each.url, 100)} ({_outcome(each)})" for each in answers])
-
-
-def _outcome(answer: LinkAnswer) -> str:
-    return str(answer.status) if answer.status is not None else excerpt(answer.error).rstrip(".")
-
-
-def _answer_evidence(answer: LinkAnswer) -> EvidenceItem:
-    return {
-        "url": excerpt(answer.url),
-        "internal": answer.is_internal,
-        "status": answer.status,
-        "error": excerpt(answer.error) or None,
-    }

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.browser.evidence import Rendered
 from website_scan.catalogue import Category, check
 from website_scan.crawl.canonicals import Canonicals, read_canonicals
 from website_scan.crawl.indexing import EVERYBODY, IndexingRules, read_indexing_rules
 from website_scan.crawl.robots import GOOGLEBOT
-from website_scan.findings import HIGH, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
-from website_scan.messages import excerpt
+from website_scan.findings import HIGH, MEDIUM, NotApplicable
+from website_scan.messages import cut, excerpt
+from website_scan.outcomes import Fail, Finding, Pass, Warn
 from website_scan.page.evidence import Clock, Document, Page
 from website_scan.page.markup import attribute, live
+from website_scan.places import Column, Identity, Place, as_written
 from website_scan.seo.metadata import titles
 from website_scan.seo.visible_text import read_visible_text
+from website_scan.values import Share
 
 CATEGORY = Category("Rendering", weight=5, html=True)
 
@@ -24,14 +30,29 @@ LEAST_SHARE = 0.5
 LABELS = {"title": "title", "canonical": "canonical URL", "robots": "robots rules"}
 
 
+@dataclass(frozen=True, slots=True)
+class ChangedMetadata(Place):
+    """Metadata that differs before and after scripts have run; empty where there is none."""
+
+    kind: ClassVar[str] = "metadata"
+
+    name: Annotated[str, Identity(as_written), Column("Name")]
+    raw: Annotated[str, Column("In the HTML as sent")]
+    rendered: Annotated[str, Column("After scripts have run")]
+
+    @property
+    def label(self) -> str:
+        return f"the {LABELS[self.name]} from {_quoted(self.raw)} to {_quoted(self.rendered)}"
+
+
 @check(
     "rendered-metadata",
     name="Scripts leave metadata unchanged",
-    found="Scripts change metadata",
+    outcomes={"changed": "Scripts change metadata"},
     why="Which version counts depends on whether the search engine runs scripts.",
     severity=MEDIUM,
-    fix='Send <title>, <link rel="canonical"> and <meta name="robots"> in the HTML itself as the script would set '
-    "them, and do not change them by script.",
+    fix='Send `<title>`, `<link rel="canonical">` and `<meta name="robots">` in the HTML itself as the scripts would '
+    "set them, and do not change them by script.",
     references=(JAVASCRIPT_SEO,),
 )
 def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, rendered: Rendered) -> Finding:
@@ -40,29 +61,23 @@ def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, re
         "canonical": (canonicals.url or "", read_canonicals(page, rendered.document).url or ""),
         "robots": (_robots(document), _robots(rendered.document)),
     }
-    changed = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    changed = [
+        ChangedMetadata(name, excerpt(before), excerpt(after))
+        for name, (before, after) in pairs.items()
+        if before != after
+    ]
     if changed:
-        shown = "; ".join(
-            f"the {LABELS[name]} from {_quoted(before)} to {_quoted(after)}"
-            for name, (before, after) in changed.items()
-        )
-        return Warn(
-            f"Scripts change {shown}.",
-            evidence=[
-                {"name": name, "raw": excerpt(before), "rendered": excerpt(after)}
-                for name, (before, after) in changed.items()
-            ],
-        )
+        return Warn("changed", "Scripts change metadata.", places=changed)
     return Pass("Scripts leave title, canonical URL and robots rules as they are.")
 
 
 @check(
     "raw-noindex",
     name="HTML has no noindex that scripts remove",
-    found="HTML has a noindex that scripts remove",
+    outcomes={"removed": "HTML has a noindex that scripts remove"},
     why="Google may not render a page whose HTML has noindex, so the script may never run.",
     severity=HIGH,
-    fix='Remove <meta name="robots" content="noindex"> from the HTML itself.',
+    fix='Remove `<meta name="robots" content="noindex">` from the HTML itself.',
     references=(JAVASCRIPT_SEO,),
 )
 def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: Clock) -> Finding:
@@ -70,13 +85,13 @@ def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: 
         return Pass("The HTML itself has no noindex.")
     if read_indexing_rules(page, rendered.document, clock.now).decisive:
         return Pass("The page has noindex with and without scripts.")
-    return Fail("The HTML has noindex, and only a script removes it.")
+    return Fail("removed", "The HTML has noindex, and only a script removes it.")
 
 
 @check(
     "rendered-content",
     name="Text is largely in the HTML itself",
-    found="Text depends largely on scripts",
+    outcomes={"added-by-scripts": "Text depends largely on scripts"},
     why="Search engines may index text that scripts add late, or not at all.",
     severity=MEDIUM,
     fix="Render the main text on the server, or prerender the page.",
@@ -87,9 +102,12 @@ def rendered_content(document: AccessibleDocument, rendered: Rendered) -> Findin
     after = read_visible_text(AccessibleDocument(rendered.document)).words
     if after < FEW_WORDS:
         return NotApplicable(f"The rendered page has {after} words, too few to compare.")
+    words = Share(before, after, "word")
     if before < after * LEAST_SHARE:
-        return Warn(f"Only {before:,} of {after:,} words are in the HTML itself; scripts add the rest.")
-    return Pass(f"{before:,} of {after:,} words are in the HTML itself.")
+        return Warn(
+            "added-by-scripts", "Only {words} {words:is|are} in the HTML itself; scripts add the rest.", words=words
+        )
+    return Pass("{words} {words:is|are} in the HTML itself.", words=words)
 
 
 def _robots(document: Document) -> str:
@@ -104,4 +122,4 @@ def _robots(document: Document) -> str:
 
 
 def _quoted(value: str) -> str:
-    return f"“{excerpt(value, 80)}”" if value else "nothing"
+    return f"“{cut(value, 50)}”" if value else "nothing"

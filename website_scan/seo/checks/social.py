@@ -5,13 +5,16 @@ from __future__ import annotations
 from website_scan.catalogue import Category, check
 from website_scan.crawl.canonicals import Canonicals
 from website_scan.crawl.link_relations import is_absolute, same_escapes
-from website_scan.findings import LOW, EvidenceItem, Finding, NotApplicable, Pass, Warn
-from website_scan.messages import clause, excerpt
+from website_scan.findings import LOW, NotApplicable
+from website_scan.messages import excerpt
+from website_scan.outcomes import Finding, Fix, Language, Pass, Warn
 from website_scan.page.evidence import Page
 from website_scan.page.markup import http_address
+from website_scan.places import Resource
 from website_scan.seo.evidence import SocialImage
 from website_scan.seo.metadata import SocialMetadata
 from website_scan.urls import Url
+from website_scan.values import Address, Excerpt, Reason
 
 # Nobody shares an error page.
 CATEGORY = Category("Social cards", weight=3, html=True, error_pages=False)
@@ -22,60 +25,63 @@ OPEN_GRAPH = "The Open Graph protocol"
 @check(
     "og-title",
     name="Open Graph title is set",
-    found="Open Graph title is missing",
+    outcomes={"missing": "Open Graph title is missing"},
     why="A shared link shows a title that the social network chooses.",
     severity=LOW,
-    fix='Add to the head: <meta property="og:title" content="…">',
+    fix=Fix("Add a title for shared links to the head.", {Language.HTML: '<meta property="og:title" content="…">'}),
     references=(OPEN_GRAPH,),
 )
 def og_title(social: SocialMetadata) -> Finding:
     if not social.title:
         return _missing(social, "The page has no og:title.")
-    return Pass(f"og:title is “{excerpt(social.title, 80)}”.")
+    return Pass("og:title is “{title}”.", title=Excerpt(social.title, 80))
 
 
 @check(
     "og-image",
     name="Open Graph image loads",
-    found="Open Graph image is missing",
+    outcomes={
+        "missing": "Open Graph image is missing",
+        "relative": "Open Graph image has no absolute URL",
+        "unavailable": "Open Graph image does not load",
+    },
     why="A shared link is shown without a picture of your choice.",
     severity=LOW,
-    fix='Add to the head: <meta property="og:image" content="https://…"> with the absolute URL of an image that loads.',
+    fix=Fix(
+        "Add an image for shared links to the head, with an absolute URL that loads.",
+        {Language.HTML: '<meta property="og:image" content="https://…">'},
+    ),
     references=(OPEN_GRAPH,),
 )
 def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
     if not social.image:
         return _missing(social, "The page has no og:image.")
-    shown = excerpt(social.image, 120)
-    evidence: list[EvidenceItem] = [{"url": shown}]
+    url = Address(social.image, 120)
+    places = [Resource(excerpt(social.image, 120))]
     if not is_absolute(social.image):
-        return Warn(
-            f"og:image is not an absolute URL: {shown}.",
-            evidence=evidence,
-            title="Open Graph image has no absolute URL",
-        )
+        return Warn("relative", "og:image is not an absolute URL: {url}.", url=url, places=places)
     if image.status is None:
         return Warn(
-            f"og:image does not load ({clause(image.error)}): {shown}.",
-            evidence=evidence,
-            title="Open Graph image does not load",
+            "unavailable", "og:image does not load ({error}): {url}.", error=Reason(image.error), url=url, places=places
         )
     if image.status != 200:
         return Warn(
-            f"og:image answers with status {image.status}: {shown}.",
-            evidence=evidence,
-            title="Open Graph image does not load",
+            "unavailable",
+            "og:image answers with status {status}: {url}.",
+            status=image.status,
+            url=url,
+            places=places,
         )
-    return Pass(f"og:image loads: {shown}.")
+    return Pass("og:image loads: {url}.", url=url)
 
 
 @check(
     "og-url",
     name="Open Graph URL is consistent",
-    found="Open Graph URL is not canonical",
+    outcomes={"not-canonical": "Open Graph URL is not canonical", "invalid": "Open Graph URL is invalid"},
     why="Social networks may count shares of the page under another URL.",
     severity=LOW,
-    fix='Give og:url the canonical URL: <meta property="og:url" content="https://…">',
+    fix=Fix("Give og:url the canonical URL.", {Language.HTML: '<meta property="og:url" content="https://…">'}),
     references=(OPEN_GRAPH,),
 )
 def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Finding:
@@ -83,29 +89,35 @@ def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Findin
         return NotApplicable("The page has no og:url, so networks take the URL that is shared.")
     url = http_address(Url.parse(social.url, page.target.url))
     if url is None:
-        return Warn(
-            f"og:url is not an http or https URL: {excerpt(social.url, 120)}.", title="Open Graph URL is invalid"
-        )
+        return Warn("invalid", "og:url is not an http or https URL: {url}.", url=Address(social.url, 120))
     expected = canonicals.url
     if expected is not None and same_escapes(url) != same_escapes(expected):
-        return Warn(f"og:url is {excerpt(url, 120)}, but the canonical URL is {excerpt(expected, 120)}.")
-    return Pass(f"og:url is {excerpt(url, 120)}.")
+        return Warn(
+            "not-canonical",
+            "og:url is {url}, but the canonical URL is {canonical}.",
+            url=Address(url, 120),
+            canonical=Address(expected, 120),
+        )
+    return Pass("og:url is {url}.", url=Address(url, 120))
 
 
 @check(
     "twitter-card",
     name="Twitter card is set",
-    found="Twitter card is missing",
+    outcomes={"missing": "Twitter card is missing"},
     why="X may show a shared link without a preview.",
     severity=LOW,
-    fix='Add to the head: <meta name="twitter:card" content="summary_large_image">',
+    fix=Fix(
+        "Add the type of Twitter card to the head.",
+        {Language.HTML: '<meta name="twitter:card" content="summary_large_image">'},
+    ),
     references=("X developer platform: cards (archived)",),
 )
 def twitter_card(social: SocialMetadata) -> Finding:
     if not social.card:
         return _missing(social, "The page has no twitter:card.")
-    return Pass(f"twitter:card is “{excerpt(social.card, 40)}”.")
+    return Pass("twitter:card is “{card}”.", card=Excerpt(social.card, 40))
 
 
-def _missing(social: SocialMetadata, message: str) -> Finding:
-    return NotApplicable(social.needless) if social.needless else Warn(message)
+def _missing(social: SocialMetadata, summary: str) -> Finding:
+    return NotApplicable(social.needless) if social.needless else Warn("missing", summary)

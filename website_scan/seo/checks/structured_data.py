@@ -2,48 +2,81 @@
 
 from __future__ import annotations
 
-from website_scan.accessibility.wording import Wording
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
 from website_scan.catalogue import Category, check
-from website_scan.findings import HIGH, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
-from website_scan.messages import counted, excerpt, some
+from website_scan.findings import HIGH, MEDIUM, NotApplicable
+from website_scan.messages import excerpt
+from website_scan.outcomes import Fail, Finding, Pass, Warn
+from website_scan.places import Column, Identity, Place, as_prose, as_written
 from website_scan.seo.rich_results import has_rich_type, missing_properties
 from website_scan.seo.structured_data import JsonLd, unknown_properties, unknown_types
+from website_scan.values import Count, Share
 
 CATEGORY = Category("Structured data", weight=5, html=True)
 
 MAX_NAMES = 1000
-UNPARSED = Wording("JSON-LD block|blocks", "cannot be parsed")
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenBlock(Place):
+    """Block of JSON-LD that cannot be parsed, by its number, with the line and column of the fault."""
+
+    kind: ClassVar[str] = "json-ld-block"
+
+    fault: Annotated[str, Identity(as_prose), Column("What is wrong")]
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownName(Place):
+    """Type or property that schema.org does not have."""
+
+    kind: ClassVar[str] = "schema-org-name"
+
+    name: Annotated[str, Identity(as_written), Column("Name")]
+
+
+@dataclass(frozen=True, slots=True)
+class MissingProperty(Place):
+    """Property that a rich result requires: "Product lacks name"."""
+
+    kind: ClassVar[str] = "missing-property"
+
+    missing: Annotated[str, Identity(as_written), Column("Missing")]
 
 
 @check(
     "jsonld-syntax",
     name="JSON-LD syntax is valid",
-    found="JSON-LD syntax is invalid",
+    outcomes={"invalid": "JSON-LD syntax is invalid"},
     why="One syntax error makes search engines ignore the whole block.",
     severity=HIGH,
-    fix="Use strict JSON: double quotes, no comments, no trailing commas, and \\n for line breaks in strings.",
+    fix="Use strict JSON: double quotes, no comments, no trailing commas, and `\\n` for line breaks in strings.",
     references=("RFC 8259", "JSON-LD 1.1, section 7"),
 )
 def jsonld_syntax(json_ld: JsonLd) -> Finding:
     found = json_ld.blocks
     if not found:
         return NotApplicable("The page has no JSON-LD.")
-    faults = [f"block {number}: {block.fault}" for number, block in enumerate(found, 1) if block.fault]
-    if faults:
+    broken = [BrokenBlock(f"block {number}: {block.fault}") for number, block in enumerate(found, 1) if block.fault]
+    if broken:
         return Fail(
-            f"{UNPARSED.clause(len(faults), len(found))}: {some(faults)}.",
-            evidence=[{"fault": fault} for fault in faults],
+            "invalid",
+            "{blocks} cannot be parsed.",
+            blocks=Share(len(broken), len(found), "JSON-LD block"),
+            places=broken,
         )
-    return Pass(f"{counted(len(found), 'JSON-LD block is', 'JSON-LD blocks are')} valid JSON.")
+    return Pass("{blocks} {blocks:is|are} valid JSON.", blocks=Count(len(found), "JSON-LD block"))
 
 
 @check(
     "jsonld-vocabulary",
     name="JSON-LD uses the schema.org vocabulary",
-    found="JSON-LD uses terms unknown to schema.org",
+    outcomes={"unknown": "JSON-LD uses terms unknown to schema.org"},
     why="Search engines ignore names that schema.org does not have.",
     severity=MEDIUM,
-    fix='Spell names as schema.org does; they are case-sensitive: {"@type": "Product", "name": "…"}.',
+    fix='Spell names as schema.org does; they are case-sensitive: `{"@type": "Product", "name": "…"}`.',
     references=("schema.org",),
 )
 def jsonld_vocabulary(json_ld: JsonLd) -> Finding:
@@ -54,32 +87,36 @@ def jsonld_vocabulary(json_ld: JsonLd) -> Finding:
         *(f"the type {name}" for name in dict.fromkeys(unknown_types(found))),
         *(f"the property {name}" for name in dict.fromkeys(unknown_properties(found))),
     )
-    unknown = [excerpt(name, 100) for name in names[:MAX_NAMES]]
+    unknown = [UnknownName(excerpt(name, 100)) for name in names[:MAX_NAMES]]
     if unknown:
         return Warn(
-            f"{counted(len(unknown), 'name is', 'names are')} not in the schema.org vocabulary: {some(unknown)}.",
-            evidence=[{"name": name} for name in unknown],
+            "unknown",
+            "{names} {names:is|are} not in the schema.org vocabulary.",
+            names=Count(len(unknown), "name"),
+            places=unknown,
         )
-    return Pass(f"{counted(len(found.nodes), 'node uses', 'nodes use')} the schema.org vocabulary.")
+    return Pass("{nodes} {nodes:uses|use} the schema.org vocabulary.", nodes=Count(len(found.nodes), "node"))
 
 
 @check(
     "rich-result-required",
     name="Rich results have all required properties",
-    found="Rich results lack required properties",
+    outcomes={"incomplete": "Rich results lack required properties"},
     why="Without all required properties, the page gets no rich result.",
     severity=MEDIUM,
-    fix='Add the named properties to the JSON-LD, such as "name": "…" or "offers": {"@type": "Offer", "price": "9.90", '
-    '"priceCurrency": "EUR"}, or leave the type out.',
+    fix='Add the missing properties to the JSON-LD, such as `"name": "…"` or `"offers": {"@type": "Offer", '
+    '"price": "9.90", "priceCurrency": "EUR"}`, or leave the type out.',
     references=("Google Search Central: structured data",),
 )
 def rich_result_required(json_ld: JsonLd) -> Finding:
     if not has_rich_type(json_ld.graph):
         return NotApplicable("The page has no structured data of a type that becomes a rich result.")
-    gaps = [f"{excerpt(kind, 40)} lacks {name}" for kind, name in missing_properties(json_ld.graph)]
+    gaps = [MissingProperty(f"{excerpt(kind, 40)} lacks {name}") for kind, name in missing_properties(json_ld.graph)]
     if gaps:
         return Warn(
-            f"{some(gaps, '; ')}.",
-            evidence=[{"missing": gap} for gap in gaps],
+            "incomplete",
+            "The structured data lacks {properties} that rich results require.",
+            properties=Count(len(gaps), "property", "properties"),
+            places=gaps,
         )
     return Pass("All properties that rich results require are present.")

@@ -6,9 +6,11 @@ import re
 import urllib.parse
 
 from website_scan.catalogue import Category, check
-from website_scan.findings import LOW, Finding, Pass, Warn
-from website_scan.messages import MASK, excerpt
+from website_scan.findings import LOW
+from website_scan.messages import MASK
+from website_scan.outcomes import Finding, Pass, Warn
 from website_scan.page.evidence import Page
+from website_scan.values import Address, Values, Word
 
 CATEGORY = Category("URL hygiene", weight=2)
 
@@ -29,10 +31,10 @@ PLUS = re.compile(r"\w\+\w")
 @check(
     "url-hygiene",
     name="URL is easy to read and share",
-    found="URL is hard to read",
+    outcomes={"hard-to-read": "URL is hard to read"},
     why="People find such an address hard to read, type and share.",
     severity=LOW,
-    fix="Use short lower-case words with hyphens between them, such as https://example.com/red-shoes, and redirect "
+    fix="Use short lower-case words with hyphens between them, such as `https://example.com/red-shoes`, and redirect "
     "the old URL with a 301.",
     references=("Google Search Central: URL structure",),
 )
@@ -57,5 +59,10 @@ def url_hygiene(page: Page) -> Finding:
     if length > MAX_CHARACTERS:
         faults.append(f"{length} characters (more than {MAX_CHARACTERS})")
     if faults:
-        return Warn(f"The URL has {' and '.join(faults)}: {excerpt(without_session)}.")
+        return Warn(
+            "hard-to-read",
+            "The URL has {faults}: {url}.",
+            faults=Values([Word(fault) for fault in faults], " and "),
+            url=Address(without_session),
+        )
     return Pass("The URL is short and easy to read.")

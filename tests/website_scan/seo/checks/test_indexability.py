@@ -2,14 +2,27 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import URL, document, head, message, page, response, verdict
-from tests.website_scan.seo.cast import judge
+from tests.website_scan.cast import (
+    URL,
+    document,
+    head,
+    message,
+    outcome,
+    page,
+    response,
+    rows,
+    severity_of,
+    title_of,
+    verdict,
+)
+from tests.website_scan.seo.cast import judge, told, verdict_of
 from website_scan.crawl.robots import Robots, parse_robots
 from website_scan.crawl.robots_file import RobotsFile
-from website_scan.findings import Fail, Severity, Warn
-from website_scan.fingerprints import fingerprints
+from website_scan.findings import Severity
+from website_scan.outcomes import Fail
 from website_scan.seo.checks import indexability as checks
 from website_scan.seo.evidence import CanonicalAnswer
+from website_scan.written_urls import split_url
 
 TAG = "X-Robots-Tag"
 ROBOTS_URL = "https://site.example.com/robots.txt"
@@ -17,10 +30,19 @@ ROBOTS_URL = "https://site.example.com/robots.txt"
 
 @pytest.mark.parametrize(
     ("status", "expected"),
-    [(200, "pass"), (203, "pass"), (204, "warn"), (304, "fail"), (404, "fail"), (410, "fail"), (503, "fail")],
+    [(200, "pass"), (203, "pass"), (204, "empty"), (304, "error"), (404, "error"), (410, "error"), (503, "error")],
 )
 def test_http_status(status: int, expected: str) -> None:
-    assert verdict(checks.http_status(page("" if status == 204 else "<p>Text", status=status))) == expected
+    finding = checks.http_status(page("" if status == 204 else "<p>Text", status=status))
+    assert outcome(finding) == expected
+    assert verdict(finding) == verdict_of(expected, "error")
+
+
+def test_the_status_of_a_page_is_named() -> None:
+    said = message(checks.http_status(page("<p>Text", status=503)))
+    assert said == "The page answers with status 503, which makes crawlers slow down."
+    said = message(checks.http_status(page("<p>Text", status=304)))
+    assert said == "The page answers with status 304 and leads to no other page."
 
 
 @pytest.mark.parametrize(
@@ -29,49 +51,50 @@ def test_http_status(status: int, expected: str) -> None:
         ("", [], "pass"),
         ("<meta name=robots content='index, follow'>", [], "pass"),
         ("<meta name=robots content=nofollow>", [], "pass"),
-        ("<meta name=robots content=noindex>", [], "fail"),
-        ("<META NAME=' Robots ' CONTENT='NoIndex'>", [], "fail"),
-        ("<meta name=robots content='none'>", [], "fail"),
-        ("<meta name=googlebot content='noindex'>", [], "fail"),
-        ("<meta name=robots content=noindex><meta name=googlebot content=index>", [], "fail"),
-        ("<meta name=robots content='index, noindex'>", [], "fail"),
-        ("<meta name=bingbot content='noindex'>", [], "warn"),
-        ("<meta name=googlebot-news content='noindex'>", [], "warn"),
+        ("<meta name=robots content=noindex>", [], "excluded"),
+        ("<META NAME=' Robots ' CONTENT='NoIndex'>", [], "excluded"),
+        ("<meta name=robots content='none'>", [], "excluded"),
+        ("<meta name=googlebot content='noindex'>", [], "excluded"),
+        ("<meta name=robots content=noindex><meta name=googlebot content=index>", [], "excluded"),
+        ("<meta name=robots content='index, noindex'>", [], "excluded"),
+        ("<meta name=bingbot content='noindex'>", [], "excluded-from-some"),
+        ("<meta name=googlebot-news content='noindex'>", [], "excluded-from-some"),
         ("<meta name=description content='noindex explained'>", [], "pass"),
         ("<meta name=generator content='noindex'>", [], "pass"),
         ("<meta property=robots content=noindex>", [], "pass"),
-        ("<meta name=robots content='noindex nofollow'>", [], "warn"),
+        ("<meta name=robots content='noindex nofollow'>", [], "missing-commas"),
         ("<meta name=robots content='max-snippet:-1, max-image-preview:none'>", [], "pass"),
-        ("<meta name=robots content='unavailable_after: 2020-01-01'>", [], "fail"),
+        ("<meta name=robots content='unavailable_after: 2020-01-01'>", [], "excluded"),
         ("<meta name=robots content='unavailable_after: 2040-01-01'>", [], "pass"),
-        ("<meta name=robots content='unavailable_after: soon'>", [], "warn"),
+        ("<meta name=robots content='unavailable_after: soon'>", [], "unreadable-date"),
         ("<!-- <meta name=robots content=noindex> -->", [], "pass"),
         ("<template><meta name=robots content=noindex></template>", [], "pass"),
         ("<script>'<meta name=robots content=noindex>'</script>", [], "pass"),
-        ("", [(TAG, "noindex")], "fail"),
-        ("", [(TAG.lower(), "NOINDEX, nofollow")], "fail"),
-        ("", [(TAG, "nofollow"), (TAG, "noindex")], "fail"),
-        ("", [(TAG, "googlebot: noindex")], "fail"),
-        ("", [(TAG, "bingbot: noindex")], "warn"),
-        ("", [(TAG, "bingbot: noindex, nofollow"), (TAG, "googlebot: nofollow")], "warn"),
-        ("", [(TAG, "bingbot: nofollow, googlebot: noindex")], "fail"),
+        ("", [(TAG, "noindex")], "excluded"),
+        ("", [(TAG.lower(), "NOINDEX, nofollow")], "excluded"),
+        ("", [(TAG, "nofollow"), (TAG, "noindex")], "excluded"),
+        ("", [(TAG, "googlebot: noindex")], "excluded"),
+        ("", [(TAG, "bingbot: noindex")], "excluded-from-some"),
+        ("", [(TAG, "bingbot: noindex, nofollow"), (TAG, "googlebot: nofollow")], "excluded-from-some"),
+        ("", [(TAG, "bingbot: nofollow, googlebot: noindex")], "excluded"),
         ("", [(TAG, "GPTBot: noindex")], "pass"),  # not a search engine
         ("", [(TAG, "otherbot: noindex, nofollow")], "pass"),
-        ("", [(TAG, "otherbot: noindex"), (TAG, "seznambot: noindex")], "warn"),
+        ("", [(TAG, "otherbot: noindex"), (TAG, "seznambot: noindex")], "excluded-from-some"),
         ("", [(TAG, "max-snippet: 0, max-image-preview: none")], "pass"),
-        ("", [(TAG, "max-image-preview: none"), (TAG, "noindex")], "fail"),
-        ("", [(TAG, "unavailable_after: 25 Jun 2010 15:00:00 PST")], "fail"),
-        ("", [(TAG, "unavailable_after: Friday, 25-Jun-10 15:00:00 UTC")], "fail"),
-        ("", [(TAG, "unavailable_after: Fri, 25 Jun 2010 15:00:00 GMT, nofollow")], "fail"),
-        ("", [(TAG, "googlebot: unavailable_after: 25 Jun 2010 15:00:00 GMT")], "fail"),
-        ("", [(TAG, "bingbot: unavailable_after: 25 Jun 2010 15:00:00 GMT")], "warn"),
+        ("", [(TAG, "max-image-preview: none"), (TAG, "noindex")], "excluded"),
+        ("", [(TAG, "unavailable_after: 25 Jun 2010 15:00:00 PST")], "excluded"),
+        ("", [(TAG, "unavailable_after: Friday, 25-Jun-10 15:00:00 UTC")], "excluded"),
+        ("", [(TAG, "unavailable_after: Fri, 25 Jun 2010 15:00:00 GMT, nofollow")], "excluded"),
+        ("", [(TAG, "googlebot: unavailable_after: 25 Jun 2010 15:00:00 GMT")], "excluded"),
+        ("", [(TAG, "bingbot: unavailable_after: 25 Jun 2010 15:00:00 GMT")], "excluded-from-some"),
         ("", [(TAG, "unavailable_after: 31 Dec 2040 23:59:59 GMT")], "pass"),
-        ("<meta name=robots content=index>", [(TAG, "noindex")], "fail"),
+        ("<meta name=robots content=index>", [(TAG, "noindex")], "excluded"),
     ],
 )
 def test_is_indexable(markup: str, headers: list[tuple[str, str]], expected: str) -> None:
-    seen = page(head(markup), *headers)
-    assert verdict(judge(checks.is_indexable, seen)) == expected
+    finding = judge(checks.is_indexable, page(head(markup), *headers))
+    assert outcome(finding) == expected
+    assert verdict(finding) == verdict_of(expected, "excluded")
 
 
 def test_a_robots_meta_in_the_body_counts() -> None:
@@ -90,12 +113,27 @@ def test_the_message_says_where_noindex_stands() -> None:
     assert said == 'The page asks not to be indexed: noindex in <meta name="googlebot">.'
 
 
+def test_an_index_rule_beside_noindex_is_named() -> None:
+    said = message(judge(checks.is_indexable, page(head("<meta name=robots content='index, noindex'>"))))
+    assert said.endswith('noindex in <meta name="robots">; the index rule beside it does not override that.')
+
+
+@pytest.mark.parametrize(
+    ("content", "severity"), [("noindex nofollow", Severity.HIGH), ("unavailable_after: soon", Severity.LOW)]
+)
+def test_a_rule_that_may_be_ignored_matters_less(content: str, severity: Severity) -> None:
+    finding = judge(checks.is_indexable, page(head(f"<meta name=robots content='{content}, nosnippet'>")))
+    assert severity_of(checks.is_indexable, finding) is severity
+    assert "nosnippet" not in message(finding)
+    assert [row["rule"] for row in rows(finding)] == [content.partition(":")[0], "nosnippet"]
+
+
 def test_blocking_bing_weighs_more_than_blocking_an_smaller_engine() -> None:
     for agent, severity in (("bingbot", Severity.MEDIUM), ("seznambot", Severity.LOW)):
         seen = page(head(""), (TAG, f"{agent}: noindex"))
         finding = judge(checks.is_indexable, seen)
-        assert isinstance(finding, Warn)
-        assert finding.severity is severity
+        assert verdict(finding) == "warn"
+        assert severity_of(checks.is_indexable, finding) is severity
 
 
 def robots_file(text: str, status: int = 200) -> RobotsFile:
@@ -110,33 +148,68 @@ def robots_file(text: str, status: int = 200) -> RobotsFile:
         ("", "pass"),
         ("User-agent: *\nDisallow:", "pass"),
         ("User-agent: *\nDisallow: /admin", "pass"),
-        ("User-agent: *\nDisallow: /", "fail"),
-        ("User-agent: *\nDisallow: /shop", "fail"),
+        ("User-agent: *\nDisallow: /", "blocked"),
+        ("User-agent: *\nDisallow: /shop", "blocked"),
         ("User-agent: *\nDisallow: /shop\nAllow: /shop/shoes", "pass"),
         ("User-agent: *\nDisallow: /*?", "pass"),
-        ("User-agent: googlebot\nDisallow: /", "fail"),
-        ("User-agent: *\nDisallow: /\nUser-agent: googlebot\nDisallow:", "warn"),
-        ("User-agent: bingbot\nDisallow: /", "warn"),
+        ("User-agent: googlebot\nDisallow: /", "blocked"),
+        ("User-agent: *\nDisallow: /\nUser-agent: googlebot\nDisallow:", "other-engines"),
+        ("User-agent: bingbot\nDisallow: /", "other-engines"),
         ("User-agent: GPTBot\nDisallow: /", "pass"),  # not a search engine
         ("User-agent: AhrefsBot\nUser-agent: SemrushBot\nDisallow: /", "pass"),
         ("<!doctype html><title>Not found</title>", "pass"),
     ],
 )
 def test_robots_blocked(text: str, expected: str) -> None:
-    seen = page()
-    assert verdict(judge(checks.robots_blocked, seen, robots_file(text))) == expected
+    finding = judge(checks.robots_blocked, page(), robots_file(text))
+    assert outcome(finding) == expected
+    assert verdict(finding) == verdict_of(expected, "blocked")
+
+
+@pytest.mark.parametrize(
+    ("text", "severity", "title"),
+    [
+        ("User-agent: bingbot\nDisallow: /", Severity.MEDIUM, "robots.txt blocks Bingbot"),
+        ("User-agent: yandexbot\nDisallow: /", Severity.LOW, "robots.txt blocks YandexBot"),
+        (
+            "User-agent: *\nDisallow: /\nUser-agent: googlebot\nDisallow:",
+            Severity.MEDIUM,
+            "robots.txt blocks Bingbot, DuckDuckBot, YandexBot, Baiduspider",
+        ),
+    ],
+)
+def test_blocked_search_engines_are_named(text: str, severity: Severity, title: str) -> None:
+    finding = judge(checks.robots_blocked, page(), robots_file(text))
+    assert severity_of(checks.robots_blocked, finding) is severity
+    assert title_of(checks.robots_blocked, finding) == title
+
+
+def test_the_line_that_blocks_a_search_engine_is_quoted() -> None:
+    finding = judge(checks.robots_blocked, page(), robots_file("User-agent: bingbot\nDisallow: /shop"))
+    assert rows(finding) == [
+        {
+            "crawler": "Bingbot",
+            "allowed": False,
+            "robots_txt": ROBOTS_URL,
+            "line": 2,
+            "rule": "Disallow: /shop",
+        }
+    ]
+    assert told(finding) == (
+        "robots.txt allows Googlebot, but blocks Bingbot: “Disallow: /shop” (line 2, for bingbot)."
+    )
 
 
 def test_the_deciding_line_is_quoted() -> None:
     seen = page()
     finding = judge(checks.robots_blocked, seen, robots_file("User-agent: *\nDisallow: /shop"))
-    assert "“Disallow: /shop” (line 2, for all crawlers)" in message(finding)
+    assert "“Disallow: /shop” (line 2, for all crawlers)" in told(finding)
 
 
 def test_a_noindex_behind_a_block_is_said_to_be_unseen() -> None:
     seen = page(head("<meta name=robots content=noindex>"))
     finding = judge(checks.robots_blocked, seen, robots_file("User-agent: *\nDisallow: /"))
-    assert "can't be seen" in message(finding)
+    assert "its noindex cannot be seen" in message(finding)
 
 
 def test_the_query_is_part_of_the_path() -> None:
@@ -148,7 +221,8 @@ def test_the_query_is_part_of_the_path() -> None:
 def test_a_blocked_way_to_the_page_is_a_warning() -> None:
     seen = page(via=(("https://site.example.com/go/7", 301),))
     finding = judge(checks.robots_blocked, seen, robots_file("User-agent: *\nDisallow: /go/"))
-    assert verdict(finding) == "warn"
+    assert (verdict(finding), outcome(finding)) == ("warn", "redirect")
+    assert "“Disallow: /go/” (line 2, for all crawlers)" in told(finding)
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
@@ -170,7 +244,8 @@ def test_a_robots_txt_with_a_client_error_restricts_nothing(status: int) -> None
 def test_where_robots_txt_cannot_be_had_the_answer_is_not_known(file: RobotsFile) -> None:
     seen = page()
     finding = judge(checks.robots_blocked, seen, file)
-    assert verdict(finding) == "warn"
+    assert (verdict(finding), outcome(finding)) == ("warn", "unknown")
+    assert severity_of(checks.robots_blocked, finding) is Severity.HIGH
     assert "unknown" in message(finding)
 
 
@@ -189,18 +264,18 @@ LINK = "<link rel=canonical href='{}'>"
         ("", [], "n/a", "n/a"),
         (LINK.format(URL), [], "pass", "pass"),
         (LINK.format("HTTPS://site.example.com/shop/shoes"), [], "pass", "pass"),
-        (LINK.format("/shop/shoes"), [], "pass", "warn"),
-        (LINK.format("//site.example.com/shop/shoes"), [], "pass", "warn"),
-        (LINK.format("shoes"), [], "pass", "warn"),
-        (LINK.format(""), [], "fail", "n/a"),
-        (LINK.format("https://"), [], "fail", "n/a"),
-        (LINK.format("https://exa mple.com/"), [], "fail", "n/a"),
-        (LINK.format("javascript:void(0)"), [], "fail", "n/a"),
+        (LINK.format("/shop/shoes"), [], "pass", "relative"),
+        (LINK.format("//site.example.com/shop/shoes"), [], "pass", "relative"),
+        (LINK.format("shoes"), [], "pass", "relative"),
+        (LINK.format(""), [], "empty", "n/a"),
+        (LINK.format("https://"), [], "invalid", "n/a"),
+        (LINK.format("https://exa mple.com/"), [], "invalid", "n/a"),
+        (LINK.format("javascript:void(0)"), [], "invalid", "n/a"),
         (LINK.format(URL) + LINK.format(URL), [], "pass", "pass"),
-        (LINK.format(URL) + LINK.format("/shop/shoes#top"), [], "pass", "warn"),  # the same address
-        (LINK.format(URL) + LINK.format("/shop"), [], "fail", "warn"),
+        (LINK.format(URL) + LINK.format("/shop/shoes#top"), [], "pass", "relative"),  # the same address
+        (LINK.format(URL) + LINK.format("/shop"), [], "contradictory", "relative"),
         (LINK.format(URL), [("Link", f"<{URL}>; rel=canonical")], "pass", "pass"),
-        (LINK.format(URL), [("Link", '<https://b.example.com/>; rel="canonical"')], "fail", "pass"),
+        (LINK.format(URL), [("Link", '<https://b.example.com/>; rel="canonical"')], "contradictory", "pass"),
         ("", [("Link", f"<{URL}>; rel=canonical")], "pass", "pass"),
         (
             "",
@@ -215,16 +290,38 @@ LINK = "<link rel=canonical href='{}'>"
             "pass",
         ),
         ("", [("Link", f"<{URL}>; rel=canonical; anchor='#x'")], "n/a", "n/a"),
-        ("<link rel='alternate canonical' hreflang=de href=/de>", [], "warn", "warn"),
-        ("<link rel=CANONICAL href=/x media=print>" + LINK.format(URL), [], "pass", "warn"),
-        ("<base href=https://site.example.com/shop/>" + LINK.format("shoes"), [], "pass", "warn"),
+        ("<link rel='alternate canonical' hreflang=de href=/de>", [], "ignored", "relative"),
+        ("<link rel=CANONICAL href=/x media=print>" + LINK.format(URL), [], "pass", "relative"),
+        ("<base href=https://site.example.com/shop/>" + LINK.format("shoes"), [], "pass", "relative"),
         ("<link rel=canonicals href=/x>", [], "n/a", "n/a"),
     ],
 )
 def test_canonical_links(markup: str, headers: list[tuple[str, str]], valid: str, absolute: str) -> None:
     seen = page(head(markup), *headers)
-    assert verdict(judge(checks.canonical_valid, seen)) == valid
-    assert verdict(judge(checks.canonical_absolute, seen)) == absolute
+    finding = judge(checks.canonical_valid, seen)
+    assert outcome(finding) == valid
+    assert verdict(finding) == verdict_of(valid, "empty", "invalid", "contradictory")
+    finding = judge(checks.canonical_absolute, seen)
+    assert outcome(finding) == absolute
+    assert verdict(finding) == verdict_of(absolute)
+
+
+@pytest.mark.parametrize(
+    ("markup", "said"),
+    [
+        (LINK.format("mailto:a@b.example"), "A canonical link is not an http or https URL: mailto:a@b.example."),
+        (
+            LINK.format(URL) + LINK.format("/shop"),
+            f"2 canonical URLs contradict each other: https://site.example.com/shop, {URL}.",
+        ),
+        (
+            "<link rel='alternate canonical' hreflang=de href=/de>",
+            "The canonical link has hreflang, which belongs to rel=alternate.",
+        ),
+    ],
+)
+def test_the_fault_of_a_canonical_link_is_named(markup: str, said: str) -> None:
+    assert told(judge(checks.canonical_valid, page(head(markup)))) == said
 
 
 def answer(url: str, status: int = 200, html: str = "<p>Text", *headers: tuple[str, str]) -> CanonicalAnswer:
@@ -242,25 +339,26 @@ OTHER = "https://site.example.com/shop/boots"
         (URL, None, "pass"),
         (URL + "#top", None, "pass"),
         (OTHER, answer(OTHER), "pass"),
-        (OTHER, answer(OTHER, 404), "fail"),
-        (OTHER, answer(OTHER, 500), "fail"),
-        (OTHER, answer(OTHER, 301, "", ("Location", "/shop/shoes")), "fail"),
-        (OTHER, answer(OTHER, 302, ""), "fail"),
-        (OTHER, answer(OTHER, 200, head("<meta name=robots content=noindex>")), "fail"),
-        (OTHER, answer(OTHER, 200, "<p>Text", (TAG, "noindex")), "fail"),
+        (OTHER, answer(OTHER, 404), "error-status"),
+        (OTHER, answer(OTHER, 500), "error-status"),
+        (OTHER, answer(OTHER, 301, "", ("Location", "/shop/shoes")), "redirects"),
+        (OTHER, answer(OTHER, 302, ""), "redirects"),
+        (OTHER, answer(OTHER, 200, head("<meta name=robots content=noindex>")), "noindex"),
+        (OTHER, answer(OTHER, 200, "<p>Text", (TAG, "noindex")), "noindex"),
         (OTHER, answer(OTHER, 200, "<p>Text", (TAG, "bingbot: noindex")), "pass"),
-        (OTHER, CanonicalAnswer(OTHER, error="site.example.com refuses connections."), "fail"),
-        ("https://site.example.com/", answer("https://site.example.com/"), "fail"),
-        ("https://www.site.example.com/", answer("https://www.site.example.com/"), "fail"),
+        (OTHER, CanonicalAnswer(OTHER, error="site.example.com refuses connections."), "unreachable"),
+        ("https://site.example.com/", answer("https://site.example.com/"), "other-page"),
+        ("https://www.site.example.com/", answer("https://www.site.example.com/"), "other-page"),
         ("https://m.site.example.com/shop/shoes", answer("https://m.site.example.com/shop/shoes"), "pass"),
-        ("https://shoes.example.org/", answer("https://shoes.example.org/"), "warn"),
-        ("http://site.example.com/shop/shoes", answer("http://site.example.com/shop/shoes"), "warn"),
+        ("https://shoes.example.org/", answer("https://shoes.example.org/"), "other-site"),
+        ("http://site.example.com/shop/shoes", answer("http://site.example.com/shop/shoes"), "plain-http"),
     ],
 )
 def test_canonical_target(canonical: str | None, answered: CanonicalAnswer | None, expected: str) -> None:
     seen = page(head(LINK.format(canonical) if canonical else ""))
     finding = judge(checks.canonical_target, seen, answered or CanonicalAnswer())
-    assert verdict(finding) == expected
+    assert outcome(finding) == expected
+    assert verdict(finding) == ("warn" if expected in ("other-site", "plain-http") else verdict_of(expected, expected))
 
 
 @pytest.mark.parametrize("own", ["/index.html", "/?utm_source=letter", "/index.php?lang=en", "/default.aspx"])
@@ -273,7 +371,7 @@ def test_the_front_page_under_another_name_may_point_to_the_root(own: str) -> No
 @pytest.mark.parametrize(
     ("own", "expected"),
     [
-        ("https://site.example.com/de/", "fail"),
+        ("https://site.example.com/de/", "other-page"),
         ("https://site.example.com/en/", "pass"),
         ("https://site.example.com/en/?ref=letter", "pass"),  # a variant of the English page
     ],
@@ -284,16 +382,32 @@ def test_a_language_version_may_not_name_another_one(own: str, expected: str) ->
         LINK.format(english) + "<link rel=alternate hreflang=de href=/de/><link rel=alternate hreflang=en href=/en/>"
     )
     seen = page(head(markup), url=own)
-    assert verdict(judge(checks.canonical_target, seen, answer(english))) == expected
+    finding = judge(checks.canonical_target, seen, answer(english))
+    assert outcome(finding) == expected
+    assert verdict(finding) == verdict_of(expected, "other-page")
 
 
 def test_a_canonical_that_redirects_back_is_said_to_do_so() -> None:
     seen = page(head(LINK.format(OTHER)))
     moved = answer(OTHER, 301, "", ("Location", "/shop/shoes"))
     finding = judge(checks.canonical_target, seen, moved)
-    assert isinstance(finding, Fail)
-    assert finding.title == "Canonical URL redirects"
-    assert "redirects (301) to this very page" in finding.message
+    assert (verdict(finding), outcome(finding)) == ("fail", "redirects")
+    assert "redirects (301) to this very page" in message(finding)
+
+
+@pytest.mark.parametrize(
+    ("location", "said"), [("/shop/new", "to https://site.example.com/shop/new"), ("mailto:a@b.example", "to nowhere")]
+)
+def test_the_goal_of_a_canonical_that_redirects_is_named(location: str, said: str) -> None:
+    moved = answer(OTHER, 302, "", ("Location", location))
+    finding = judge(checks.canonical_target, page(head(LINK.format(OTHER))), moved)
+    assert message(finding) == f"The canonical URL {OTHER} redirects (302) {said}."
+
+
+def test_the_title_names_the_status_of_the_canonical_url() -> None:
+    finding = judge(checks.canonical_target, page(head(LINK.format(OTHER))), answer(OTHER, 404))
+    assert title_of(checks.canonical_target, finding) == "Canonical URL answers with status 404"
+    assert rows(finding) == [{"page": URL, "canonical": OTHER}]
 
 
 def test_contradicting_canonicals_have_no_target() -> None:
@@ -304,7 +418,7 @@ def test_contradicting_canonicals_have_no_target() -> None:
 def test_a_canonical_in_the_body_is_told_once() -> None:
     seen = page(head("", f"<p>Text{LINK.format(URL)}"))
     assert verdict(judge(checks.canonical_target, seen, CanonicalAnswer())) == "n/a"
-    assert "canonical link" in message(judge(checks.head_integrity, seen))
+    assert "canonical link" in told(judge(checks.head_integrity, seen))
 
 
 BARE, WWW = "http://site.example.com/", "https://www.site.example.com/"
@@ -316,34 +430,49 @@ BARE, WWW = "http://site.example.com/", "https://www.site.example.com/"
         ((), "pass"),
         (((BARE, 301),), "pass"),
         (((BARE, 308),), "pass"),
-        (((BARE, 302),), "warn"),
-        (((BARE, 307),), "warn"),
-        (((BARE, 301), (WWW, 301)), "warn"),
+        (((BARE, 302),), "temporary"),
+        (((BARE, 307),), "temporary"),
+        (((BARE, 301), (WWW, 301)), "chain"),
         (((URL.replace("https", "http"), 301),), "pass"),
         # A host's upgrade to https, then the redirect to the host that the site prefers.
         (((URL.replace("https", "http"), 301), (URL, 301)), "pass"),
-        (((URL.replace("https", "http"), 301), (URL, 302)), "warn"),
-        (((URL.replace("https", "http"), 302), (URL, 301)), "warn"),
-        (((URL.replace("https", "http"), 301), (URL, 301), (WWW, 301)), "warn"),
-        (((URL, 301), (WWW, 301)), "warn"),
-        (((URL.replace("https", "http"), 301), (BARE, 301)), "warn"),
-        (((BARE, 301),) * 5, "warn"),
-        (((BARE, 301),) * 6, "fail"),
+        (((URL.replace("https", "http"), 301), (URL, 302)), "temporary"),
+        (((URL.replace("https", "http"), 302), (URL, 301)), "temporary"),
+        (((URL.replace("https", "http"), 301), (URL, 301), (WWW, 301)), "chain"),
+        (((URL, 301), (WWW, 301)), "chain"),
+        (((URL.replace("https", "http"), 301), (BARE, 301)), "chain"),
+        (((BARE, 301),) * 5, "chain"),
+        (((BARE, 301),) * 6, "chain"),
     ],
 )
 def test_redirect_chain(via: tuple[tuple[str, int], ...], expected: str) -> None:
-    seen = page(via=via)
-    assert verdict(judge(checks.redirect_chain, seen)) == expected
+    finding = judge(checks.redirect_chain, page(via=via))
+    assert outcome(finding) == expected
+    assert verdict(finding) == verdict_of(expected, "chain" if len(via) > 5 else "")
+
+
+@pytest.mark.parametrize(
+    ("statuses", "said"),
+    [
+        ((301, 301), f"2 redirects in a row lead to {URL}."),
+        ((301, 302), f"2 redirects in a row lead to {URL}. This one is temporary: {WWW}."),
+        ((302, 302), f"2 redirects in a row lead to {URL}. These are temporary: {BARE}, {WWW}."),
+    ],
+)
+def test_temporary_redirects_of_a_chain_are_named(statuses: tuple[int, int], said: str) -> None:
+    finding = judge(checks.redirect_chain, page(via=((BARE, statuses[0]), (WWW, statuses[1]))))
+    assert told(finding) == said
+    assert [row["status"] for row in rows(finding)] == [*statuses, 200]
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("0; url=/home", "warn"),
-        ("5;URL='https://www.example.org/'", "warn"),
-        ("0, /home", "warn"),
-        ("0 /home", "warn"),
-        (" 0 ;  url = /home ", "warn"),
+        ("0; url=/home", "refresh"),
+        ("5;URL='https://www.example.org/'", "refresh"),
+        ("0, /home", "refresh"),
+        ("0 /home", "refresh"),
+        (" 0 ;  url = /home ", "refresh"),
         ("300", "pass"),  # reloads itself
         ("300; url=/shop/shoes", "pass"),
         ("300; url=#latest", "pass"),
@@ -354,12 +483,14 @@ def test_redirect_chain(via: tuple[tuple[str, int], ...], expected: str) -> None
 )
 def test_a_refresh_to_another_page_is_a_redirect(content: str, expected: str) -> None:
     seen = page(head(f'<meta http-equiv=Refresh content="{content}">'))
-    assert verdict(judge(checks.redirect_chain, seen)) == expected
+    finding = judge(checks.redirect_chain, seen)
+    assert outcome(finding) == expected
+    assert verdict(finding) == verdict_of(expected)
 
 
 def test_the_refresh_header_is_a_redirect_too() -> None:
     seen = page(head(""), ("Refresh", "0; url=/home"))
-    assert verdict(judge(checks.redirect_chain, seen)) == "warn"
+    assert outcome(judge(checks.redirect_chain, seen)) == "refresh"
 
 
 @pytest.mark.parametrize(
@@ -373,19 +504,30 @@ def test_the_refresh_header_is_a_redirect_too() -> None:
         (head("", "<svg><title>A shoe</title></svg>"), "pass"),
         (head("", "<meta itemprop=price content=1><link itemprop=url href=/a>"), "pass"),
         (head("", "<link rel=stylesheet href=/late.css>"), "pass"),
-        (head("<img src=pixel>" + LINK.format(URL)), "fail"),
-        (head("<div id=consent></div><link rel=alternate hreflang=de href=/de>"), "fail"),
-        ("<head><iframe src=/gtm></iframe><title>T</title></head><body>", "fail"),
-        ("<head>Hello<title>T</title></head><body>", "fail"),
-        (head("", f"<p>Text{LINK.format(URL)}"), "fail"),
-        (head("<img src=pixel><meta name=robots content=all>"), "warn"),
+        (head("<img src=pixel>" + LINK.format(URL)), "metadata"),
+        (head("<div id=consent></div><link rel=alternate hreflang=de href=/de>"), "metadata"),
+        ("<head><iframe src=/gtm></iframe><title>T</title></head><body>", "metadata"),
+        ("<head>Hello<title>T</title></head><body>", "metadata"),
+        (head("", f"<p>Text{LINK.format(URL)}"), "metadata"),
+        (head("<img src=pixel><meta name=robots content=all>"), "robots-rules"),
         (head("", "<a hreflang=de href=/de>Deutsch</a>"), "pass"),
         (head("", "<svg><foreignObject><title>x</title></foreignObject></svg>"), "pass"),
     ],
 )
 def test_head_integrity(html: str, expected: str) -> None:
-    seen = page(html)
-    assert verdict(judge(checks.head_integrity, seen)) == expected
+    finding = judge(checks.head_integrity, page(html))
+    assert outcome(finding) == expected
+    assert verdict(finding) == verdict_of(expected, "metadata")
+
+
+def test_robots_rules_in_the_body_are_not_said_to_be_ignored() -> None:
+    seen = page(head("<img src=pixel><meta name=robots content=all>" + LINK.format(URL)))
+    finding = judge(checks.head_integrity, seen)
+    assert told(finding) == "Metadata is in the body instead of the head, after <img>: canonical link."
+    assert [row["element"] for row in rows(finding)] == ["robots meta", "canonical link"]
+    finding = judge(checks.head_integrity, page(head("<img src=pixel><meta name=robots content=all>")))
+    assert told(finding) == "The robots meta element is in the body, after <img>."
+    assert severity_of(checks.head_integrity, finding) is Severity.LOW
 
 
 @pytest.mark.parametrize(
@@ -416,16 +558,16 @@ def test_what_has_no_head_is_not_told_to_put_a_canonical_link_there(media_type: 
 def test_what_a_site_sends_is_masked_and_cut() -> None:
     seen = page(head(LINK.format("/a?token=3f2a9c77" + "x" * 500)))
     finding = judge(checks.canonical_absolute, seen)
-    assert isinstance(finding, Warn | Fail)
-    assert "3f2a9c77" not in f"{finding.message}{finding.evidence}"
-    assert len(finding.message) < 400
+    assert verdict(finding) == "warn"
+    assert "3f2a9c77" not in f"{message(finding)}{rows(finding)}"
+    assert len(message(finding)) < 400
 
 
 def test_different_error_statuses_are_different_findings() -> None:
     def places(status: int) -> set[str]:
         finding = checks.http_status(page("<p>Text", status=status))
         assert isinstance(finding, Fail)
-        return set(fingerprints("http-status", finding.evidence, "https://example.com/"))
+        return {place.normal(split_url("https://example.com/")) for place in finding.places}
 
     assert places(404) == places(404)
     assert not places(404) & places(500)

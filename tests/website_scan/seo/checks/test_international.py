@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import URL, document, head, message, page, verdict
-from tests.website_scan.seo.cast import judge
+from tests.website_scan.cast import URL, document, head, message, outcome, page, rows, verdict
+from tests.website_scan.seo.cast import judge, told
 from website_scan.page.evidence import Page
 from website_scan.seo.checks import international as checks
 from website_scan.seo.evidence import AlternateAnswers, PageAnswer
@@ -66,8 +66,10 @@ def test_codes_that_search_engines_know(code: str) -> None:
 def test_codes_that_nobody_knows(code: str, said: str) -> None:
     seen = one(code)
     finding = judge(checks.hreflang_code, seen)
-    assert verdict(finding) == "fail"
-    assert said in message(finding)
+    assert (verdict(finding), outcome(finding)) == ("fail", "invalid")
+    (row,) = rows(finding)
+    assert row["hreflang"] == code
+    assert said in str(row["reason"])
 
 
 @pytest.mark.parametrize(
@@ -75,15 +77,15 @@ def test_codes_that_nobody_knows(code: str, said: str) -> None:
     [
         (GERMAN, "pass"),
         ("HTTPS://site.example.com/de", "pass"),
-        ("/de/", "fail"),
-        ("//site.example.com/de/", "fail"),
-        ("", "fail"),
-        ("https://[broken", "fail"),
+        ("/de/", "relative"),
+        ("//site.example.com/de/", "relative"),
+        ("", "relative"),
+        ("https://[broken", "relative"),
     ],
 )
 def test_hreflang_absolute(href: str, expected: str) -> None:
     seen = one("de", href)
-    assert verdict(judge(checks.hreflang_absolute, seen)) == expected
+    assert outcome(judge(checks.hreflang_absolute, seen)) == expected
 
 
 @pytest.mark.parametrize(
@@ -98,12 +100,12 @@ def test_hreflang_absolute(href: str, expected: str) -> None:
             '<link rel=canonical href="/%e6%97%a5"><link rel=alternate hreflang=ja href="https://site.example.com/%E6%97%A5">',
             "pass",
         ),
-        (f'<link rel=alternate hreflang=de href="{GERMAN}">', "warn"),
+        (f'<link rel=alternate hreflang=de href="{GERMAN}">', "missing"),
     ],
 )
 def test_hreflang_self(markup: str, expected: str) -> None:
     seen = page(head(markup))
-    assert verdict(judge(checks.hreflang_self, seen)) == expected
+    assert outcome(judge(checks.hreflang_self, seen)) == expected
 
 
 def test_versions_in_link_headers_count() -> None:
@@ -116,12 +118,15 @@ def test_versions_in_link_headers_count() -> None:
 
 def test_a_link_header_that_leads_nowhere_is_no_address() -> None:
     seen = page(head(""), ("Link", "<https://[broken>; rel=alternate; hreflang=de"))
-    assert verdict(judge(checks.hreflang_absolute, seen)) == "fail"
+    finding = judge(checks.hreflang_absolute, seen)
+    assert verdict(finding) == "fail"
+    assert told(finding) == "1 hreflang entry has no absolute URL: https://[broken."
 
 
 def test_without_x_default_there_is_a_warning() -> None:
     seen = page(head(SET))
-    assert verdict(judge(checks.hreflang_x_default, seen)) == "warn"
+    finding = judge(checks.hreflang_x_default, seen)
+    assert (verdict(finding), outcome(finding)) == ("warn", "missing")
 
 
 def answering(html: str = "", status: int = 200) -> AlternateAnswers:
@@ -144,8 +149,9 @@ def answering(html: str = "", status: int = 200) -> AlternateAnswers:
 def test_hreflang_return(answers: AlternateAnswers, said: str | None) -> None:
     seen = page(head(SET))
     finding = judge(checks.hreflang_return, seen, answers)
-    assert verdict(finding) == ("pass" if said is None else "fail"), message(finding)
-    assert (said or "") in message(finding)
+    assert outcome(finding) == ("pass" if said is None else "unconfirmed"), message(finding)
+    assert verdict(finding) == ("pass" if said is None else "fail")
+    assert (said or "") in told(finding)
 
 
 @pytest.mark.parametrize("status", [401, 403, 503])
@@ -154,18 +160,25 @@ def test_a_version_that_shuts_scanners_out_is_not_judged(status: int) -> None:
     assert verdict(judge(checks.hreflang_return, seen, answering("", status))) == "n/a"
 
 
-@pytest.mark.parametrize(("codes", "expected"), [(["x-default"], "n/a"), (["x-default", "de"], "fail")])
+@pytest.mark.parametrize(("codes", "expected"), [(["x-default"], "n/a"), (["x-default", "de"], "unconfirmed")])
 def test_a_page_for_all_other_languages_may_redirect(codes: list[str], expected: str) -> None:
     links = "".join(f'<link rel=alternate hreflang={code} href="{GERMAN}">' for code in codes)
     seen = page(head(links))
-    assert verdict(judge(checks.hreflang_return, seen, answering("", 302))) == expected
+    assert outcome(judge(checks.hreflang_return, seen, answering("", 302))) == expected
 
 
 def test_the_message_reads_as_a_sentence() -> None:
     seen = one("en-UK")
-    assert message(judge(checks.hreflang_code, seen)) == (
+    assert told(judge(checks.hreflang_code, seen)) == (
         "1 hreflang code is invalid: “en-UK” ends with UK, which is not a country; the United Kingdom is GB."
     )
+
+
+def test_an_entry_without_a_code_names_no_place() -> None:
+    seen = page(head('<link rel=alternate hreflang="" href=/de/><link rel=alternate hreflang=fr href=/fr/>'))
+    finding = judge(checks.hreflang_absolute, seen)
+    assert told(finding) == "2 hreflang entries have no absolute URL: /fr/."
+    assert [row["href"] for row in rows(finding)] == ["/de/", "/fr/"]
 
 
 def test_a_set_of_the_page_alone_has_nobody_to_link_back() -> None:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import body, head, message, page, verdict
-from tests.website_scan.seo.cast import judge
-from website_scan.findings import Finding
+from tests.website_scan.cast import body, head, message, outcome, page, rows, verdict
+from tests.website_scan.seo.cast import judge, told
+from website_scan.outcomes import Finding
 from website_scan.seo.checks import links as checks
 from website_scan.seo.evidence import LinkAnswer, LinkAnswers
 
@@ -44,46 +44,58 @@ def anchors(markup: str) -> Finding:
         ("<a href='javascript:void window.history.go(-1)'>Back</a>", "pass"),
         ("<a href='javascript:(function(){alert(1)})()'>Drag me to your bookmarks</a>", "pass"),
         ("<a href='javascript:(() => 1)()'>Drag me to your bookmarks</a>", "pass"),
-        ("<a onclick='go(\"/a\")'>a</a>", "fail"),
-        ("<a id=x onclick='location=\"/a\"'>a</a>", "fail"),
-        ("<a routerLink=/shop>a</a>", "fail"),
-        ("<a data-href=/shop>a</a>", "fail"),
+        ("<a onclick='go(\"/a\")'>a</a>", "uncrawlable"),
+        ("<a id=x onclick='location=\"/a\"'>a</a>", "uncrawlable"),
+        ("<a routerLink=/shop>a</a>", "uncrawlable"),
+        ("<a data-href=/shop>a</a>", "uncrawlable"),
         ("<a href=''>a</a>", "pass"),
         ("<a href>a</a>", "pass"),
-        ("<a href='javascript:void(0)'>a</a>", "fail"),
-        ("<a href='JavaScript:;' id=x>a</a>", "fail"),
-        ("<a href='java&#10;script:go(1)'>a</a>", "fail"),
-        ("<a href='javascript:location.href=\"/a\"'>a</a>", "fail"),
+        ("<a href='javascript:void(0)'>a</a>", "uncrawlable"),
+        ("<a href='JavaScript:;' id=x>a</a>", "uncrawlable"),
+        ("<a href='java&#10;script:go(1)'>a</a>", "uncrawlable"),
+        ("<a href='javascript:location.href=\"/a\"'>a</a>", "uncrawlable"),
         # Placeholders and pages in numbers have a page behind them; menus, signs and icons have none.
-        ("<a href='javascript:void(0);' class=page-link>2</a>", "fail"),
-        ("<a href='javascript:;'>About Us</a>", "fail"),
-        ("<a href='javascript:;'><img src=a.png alt='About Us'></a>", "fail"),
-        ("<a href='javascript:;' aria-label='About Us'><i></i></a>", "fail"),
-        ("<a href='javascript:void(0)' onclick='openPage(\"prices\")'>Prices</a>", "fail"),
-        ("<a href='javascript:void(0)' onclick='location=\"/prices\"'>Prices</a>", "fail"),
-        ("<a href='javascript:openPage(7)' data-toggle=tab>Prices</a>", "fail"),
+        ("<a href='javascript:void(0);' class=page-link>2</a>", "uncrawlable"),
+        ("<a href='javascript:;'>About Us</a>", "uncrawlable"),
+        ("<a href='javascript:;'><img src=a.png alt='About Us'></a>", "uncrawlable"),
+        ("<a href='javascript:;' aria-label='About Us'><i></i></a>", "uncrawlable"),
+        ("<a href='javascript:void(0)' onclick='openPage(\"prices\")'>Prices</a>", "uncrawlable"),
+        ("<a href='javascript:void(0)' onclick='location=\"/prices\"'>Prices</a>", "uncrawlable"),
+        ("<a href='javascript:openPage(7)' data-toggle=tab>Prices</a>", "uncrawlable"),
         ("<a href='javascript:void(0)' data-toggle=dropdown>Components</a>", "pass"),
         ("<a href='javascript:;' aria-expanded=false>Messages</a>", "pass"),
         ("<a href='javascript:void(0)' onclick='toggle_div(\"submenu\")'>Menu</a>", "pass"),
         ("<a href='javascript:void(0)' onclick='scrollToDownload()'>Download</a>", "pass"),
         ("<a href='javascript:void(0)' title='collapse all docs'>[<span>&#x2212;</span>]</a>", "pass"),
         ("<a href='javascript:void(0)' class=icon><i class='fe fe-heart'></i></a>", "pass"),
-        ("<a href='file:///C:/a.html'>a</a>", "fail"),
-        ("<a href='http://'>a</a>", "fail"),
-        ("<a href='https://[broken'>a</a>", "fail"),
-        ("<a href='http://a b/'>a</a>", "fail"),
-        ("<svg><a xlink:href='javascript:x()'><text>a</text></a></svg>", "fail"),
+        ("<a href='file:///C:/a.html'>a</a>", "uncrawlable"),
+        ("<a href='http://'>a</a>", "uncrawlable"),
+        ("<a href='https://[broken'>a</a>", "uncrawlable"),
+        ("<a href='http://a b/'>a</a>", "uncrawlable"),
+        ("<svg><a xlink:href='javascript:x()'><text>a</text></a></svg>", "uncrawlable"),
         ("<a href=/a>a</a><a href=''>b</a>", "pass"),
     ],
 )
 def test_crawlable_anchors(markup: str, expected: str) -> None:
-    assert verdict(anchors(markup)) == expected
+    finding = anchors(markup)
+    assert outcome(finding) == expected
+    assert verdict(finding) == ("fail" if expected == "uncrawlable" else expected)
 
 
 def test_the_message_shows_the_links_that_cannot_be_followed() -> None:
-    said = message(anchors("<a href=/a>a</a><a href='javascript:go(7)'>Our prices</a>"))
+    said = told(anchors("<a href=/a>a</a><a href='javascript:go(7)'>Our prices</a>"))
     assert "1 of 2 links" in said
     assert '<a href="javascript:go(7)"> “Our prices” runs a script' in said
+
+
+def test_a_link_without_text_is_shown_too() -> None:
+    finding = anchors("<a href=/a>a</a><a href='javascript:go(7)' aria-label=Prices></a>")
+    assert told(finding) == '1 of 2 links cannot be followed by crawlers, such as <a href="javascript:go(7)">.'
+    (row,) = rows(finding)
+    assert row["reason"] == "runs a script instead of naming a URL"
+    finding = anchors("<a href='javascript:go(7)' aria-label=Prices></a><a href='javascript:go(8)'>Prices</a>")
+    assert '<a href="javascript:go(8)"> “Prices” runs a script' in told(finding)
+    assert len(rows(finding)) == 2
 
 
 def text(markup: str, lang: str = "en") -> Finding:
@@ -95,16 +107,16 @@ def text(markup: str, lang: str = "en") -> Finding:
     ("markup", "lang", "expected"),
     [
         ("<a href=/a>Our prices</a>", "en", "pass"),
-        ("<a href=/a>Read more</a>", "en", "warn"),
-        ("<a href=/a> READ\n more … »</a>", "en", "warn"),
-        ("<a href=/a>[click <b>here</b>]</a>", "en", "warn"),
+        ("<a href=/a>Read more</a>", "en", "generic"),
+        ("<a href=/a> READ\n more … »</a>", "en", "generic"),
+        ("<a href=/a>[click <b>here</b>]</a>", "en", "generic"),
         ("<a href=/a>Read more about shoes</a>", "en", "pass"),
         ("<a href=/a aria-label='Read more about shoes'>Read more</a>", "en", "pass"),
         ("<a href=/a aria-labelledby=t>Read more</a><h2 id=t>Shoes</h2>", "en", "pass"),
         ("<a href=/a>Read more<span class=sr-only> about shoes</span></a>", "en", "pass"),
-        ("<a href=/a aria-label='more'>Our prices</a>", "en", "warn"),
+        ("<a href=/a aria-label='more'>Our prices</a>", "en", "generic"),
         ("<a href=/a><img src=a.png alt='Shoes'></a>", "en", "pass"),
-        ("<a href=/a><img src=a.png alt='Click here'></a>", "en", "warn"),
+        ("<a href=/a><img src=a.png alt='Click here'></a>", "en", "generic"),
         ("<a href=/a>Read more<img src=a.png alt='of shoes'></a>", "en", "pass"),
         ("<a href=/a><img src=a.png></a>", "en", "pass"),  # no name: an accessibility check reports it
         ("<a href=/a>Go</a>", "en", "pass"),  # Go is a programming language
@@ -115,38 +127,40 @@ def text(markup: str, lang: str = "en") -> Finding:
         ("<a href=#more>More</a>", "en", "n/a"),
         ("<a href='javascript:more()'>More</a>", "en", "n/a"),
         ("<a href='mailto:a@b.example'>here</a>", "en", "n/a"),
-        ("<a href=/a>hier</a>", "de", "warn"),
-        ("<a href=/a>Hier</a>", "de-AT", "warn"),
-        ("<a href=/a>Mehr erfahren</a>", "de", "warn"),
-        ("<a href=/a>Mehr erfahren</a>", "en", "warn"),  # the declared language is often a default
-        ("<a href=/a lang=de>Hier</a>", "en", "warn"),
+        ("<a href=/a>hier</a>", "de", "generic"),
+        ("<a href=/a>Hier</a>", "de-AT", "generic"),
+        ("<a href=/a>Mehr erfahren</a>", "de", "generic"),
+        ("<a href=/a>Mehr erfahren</a>", "en", "generic"),  # the declared language is often a default
+        ("<a href=/a lang=de>Hier</a>", "en", "generic"),
         ("<a href=/a>Hier</a>", "en", "pass"),
-        ("<div lang=sv><a href=/a>Mer</a></div>", "en", "warn"),
+        ("<div lang=sv><a href=/a>Mer</a></div>", "en", "generic"),
         ("<a href=/a>Mer</a>", "fr", "pass"),  # French for the sea
-        ("<a href=/a>En savoir plus</a>", "fr", "warn"),
-        ("<a href=/a>Plus d\u2019infos</a>", "fr", "warn"),
+        ("<a href=/a>En savoir plus</a>", "fr", "generic"),
+        ("<a href=/a>Plus d\u2019infos</a>", "fr", "generic"),
         ("<a href=/a>La Suite</a>", "fr", "pass"),  # La Suite is a hotel
-        ("<a href=/a>aquí</a>", "es", "warn"),
-        ("<a href=/a>Leggi tutto</a>", "it", "warn"),
-        ("<a href=/a>Saiba mais</a>", "pt-BR", "warn"),
-        ("<a href=/a>Lees meer</a>", "nl", "warn"),
-        ("<a href=/a>Czytaj więcej</a>", "pl", "warn"),
-        ("<a href=/a>Läs mer</a>", "sv", "warn"),
-        ("<a href=/a>Læs mere</a>", "da", "warn"),
-        ("<a href=/a>her</a>", "nb", "warn"),
-        ("<a href=/a>こちら</a>", "ja", "warn"),
-        ("<a href=/a>詳しくはこちら</a>", "xx", "warn"),
-        ("<a href=/a>подробнее</a>", "ru", "warn"),
-        ("<a href=/a>here</a>", "''", "warn"),
+        ("<a href=/a>aquí</a>", "es", "generic"),
+        ("<a href=/a>Leggi tutto</a>", "it", "generic"),
+        ("<a href=/a>Saiba mais</a>", "pt-BR", "generic"),
+        ("<a href=/a>Lees meer</a>", "nl", "generic"),
+        ("<a href=/a>Czytaj więcej</a>", "pl", "generic"),
+        ("<a href=/a>Läs mer</a>", "sv", "generic"),
+        ("<a href=/a>Læs mere</a>", "da", "generic"),
+        ("<a href=/a>her</a>", "nb", "generic"),
+        ("<a href=/a>こちら</a>", "ja", "generic"),
+        ("<a href=/a>詳しくはこちら</a>", "xx", "generic"),
+        ("<a href=/a>подробнее</a>", "ru", "generic"),
+        ("<a href=/a>here</a>", "''", "generic"),
         (f"<a href=/a>{'Read more ' * 50}</a>", "en", "pass"),
     ],
 )
 def test_link_text(markup: str, lang: str, expected: str) -> None:
-    assert verdict(text(markup, lang)) == expected
+    finding = text(markup, lang)
+    assert outcome(finding) == expected
+    assert verdict(finding) == ("warn" if expected == "generic" else expected)
 
 
 def test_the_message_shows_text_and_goal() -> None:
-    said = message(text("<a href=/a>Prices</a><a href=/b>here</a>"))
+    said = told(text("<a href=/a>Prices</a><a href=/b>here</a>"))
     assert said == f"1 of 2 links to other pages has a generic text: “here” to {HOST}/b."
 
 
@@ -169,18 +183,20 @@ ELSEWHERE_GONE = answer(None, True, is_internal=False, error="other.example does
         (LinkAnswers((UNCLEAR,), 0, 1, knows_outside_names=False), "n/a", "external links could not be checked"),
         (
             LinkAnswers((FINE, GONE), 2),
-            "fail",
+            "internal",
             f"1 internal link is broken (2 of 2 links checked): {HOST}/a (404)",
         ),
-        (LinkAnswers((GONE, ELSEWHERE_GONE), 1, 1), "fail", "Broken external links: https://other.example/a"),
-        (LinkAnswers((FINE, ELSEWHERE_GONE), 1, 1), "warn", "does not resolve"),
-        (LinkAnswers((GONE,), 9, stopped="Status 429, too many requests."), "fail", "because of status 429"),
+        (LinkAnswers((GONE, ELSEWHERE_GONE), 1, 1), "internal", "1 internal link and 1 external link are broken"),
+        (LinkAnswers((GONE, ELSEWHERE_GONE), 1, 1), "internal", f"{HOST}/a (404); https://other.example/a (other"),
+        (LinkAnswers((FINE, ELSEWHERE_GONE), 1, 1), "external", "does not resolve"),
+        (LinkAnswers((GONE,), 9, stopped="Status 429, too many requests."), "internal", "because of status 429"),
     ],
 )
 def test_broken_links(answers: LinkAnswers, expected: str, said: str) -> None:
     finding = checks.broken_links(answers)
-    assert verdict(finding) == expected
-    assert said in message(finding)
+    assert outcome(finding) == expected
+    assert verdict(finding) == {"internal": "fail", "external": "warn"}.get(expected, expected)
+    assert said in told(finding)
 
 
 def local(markup: str, url: str = f"{HOST}/shop/shoes", inside: str = "") -> Finding:
@@ -209,36 +225,38 @@ def local(markup: str, url: str = f"{HOST}/shop/shoes", inside: str = "") -> Fin
         ("<meta name=description content='http://localhost/'>", "pass"),
         ("<img srcset='/a.png 1x, /b.png 2x'>", "pass"),
         ("<template><a href=http://localhost/>a</a></template>", "pass"),
-        ("<a href=http://localhost:3000/>Prices</a>", "fail"),
-        ("<a href=//localhost/>Prices</a>", "fail"),
-        ("<a href=' http://LOCALHOST/'>Prices</a>", "fail"),
-        ("<a href=http://app.localhost/>Prices</a>", "fail"),
-        ("<a href=http://127.0.0.1:8000/>Prices</a>", "fail"),
-        ("<a href=http://127.1/>Prices</a>", "fail"),
-        ("<a href=http://0x7f000001/>Prices</a>", "fail"),
-        ("<a href=http://0.0.0.0:8000/>Prices</a>", "fail"),
-        ("<a href=http://10.1.2.3/>Prices</a>", "fail"),
-        ("<a href=http://172.31.0.1/>Prices</a>", "fail"),
-        ("<a href=https://192.168.0.5/>Prices</a>", "fail"),
-        ("<a href=http://169.254.169.254/>Prices</a>", "fail"),
-        ("<a href=http://[::1]/>Prices</a>", "fail"),
-        ("<a href=http://[::ffff:10.0.0.1]/>Prices</a>", "fail"),
-        ("<a href=http://[fd00::1]/>Prices</a>", "fail"),
-        ("<a href=http://nas.local/>Prices</a>", "fail"),
-        ("<a href=https://shop.test/>Prices</a>", "fail"),
-        ("<a href=file:///C:/prices.pdf>Prices</a>", "fail"),
-        ("<img src='C:\\prices.png'>", "fail"),
-        ("<img src=http://localhost/a.png>", "fail"),
-        ("<img srcset='/a.png 1x, http://localhost/b.png 2x'>", "fail"),
-        ("<script src=http://localhost:35729/livereload.js></script>", "fail"),
-        ("<form action=http://localhost/send></form>", "fail"),
-        ("<object data=http://localhost/a.pdf></object>", "fail"),
-        ("<video poster=http://localhost/a.png></video>", "fail"),
-        ("<svg><image xlink:href=http://localhost/a.png /></svg>", "fail"),
+        ("<a href=http://localhost:3000/>Prices</a>", "private"),
+        ("<a href=//localhost/>Prices</a>", "private"),
+        ("<a href=' http://LOCALHOST/'>Prices</a>", "private"),
+        ("<a href=http://app.localhost/>Prices</a>", "private"),
+        ("<a href=http://127.0.0.1:8000/>Prices</a>", "private"),
+        ("<a href=http://127.1/>Prices</a>", "private"),
+        ("<a href=http://0x7f000001/>Prices</a>", "private"),
+        ("<a href=http://0.0.0.0:8000/>Prices</a>", "private"),
+        ("<a href=http://10.1.2.3/>Prices</a>", "private"),
+        ("<a href=http://172.31.0.1/>Prices</a>", "private"),
+        ("<a href=https://192.168.0.5/>Prices</a>", "private"),
+        ("<a href=http://169.254.169.254/>Prices</a>", "private"),
+        ("<a href=http://[::1]/>Prices</a>", "private"),
+        ("<a href=http://[::ffff:10.0.0.1]/>Prices</a>", "private"),
+        ("<a href=http://[fd00::1]/>Prices</a>", "private"),
+        ("<a href=http://nas.local/>Prices</a>", "private"),
+        ("<a href=https://shop.test/>Prices</a>", "private"),
+        ("<a href=file:///C:/prices.pdf>Prices</a>", "private"),
+        ("<img src='C:\\prices.png'>", "private"),
+        ("<img src=http://localhost/a.png>", "private"),
+        ("<img srcset='/a.png 1x, http://localhost/b.png 2x'>", "private"),
+        ("<script src=http://localhost:35729/livereload.js></script>", "private"),
+        ("<form action=http://localhost/send></form>", "private"),
+        ("<object data=http://localhost/a.pdf></object>", "private"),
+        ("<video poster=http://localhost/a.png></video>", "private"),
+        ("<svg><image xlink:href=http://localhost/a.png /></svg>", "private"),
     ],
 )
 def test_localhost_links(markup: str, expected: str) -> None:
-    assert verdict(local(markup)) == expected
+    finding = local(markup)
+    assert outcome(finding) == expected
+    assert verdict(finding) == ("fail" if expected == "private" else expected)
 
 
 @pytest.mark.parametrize(
@@ -256,9 +274,7 @@ def test_local_addresses_in_the_head(inside: str) -> None:
 
 
 def test_the_local_address_is_quoted() -> None:
-    assert '<a href="http://localhost:3000/prices">' in message(
-        local("<a href=http://localhost:3000/prices>Prices</a>")
-    )
+    assert '<a href="http://localhost:3000/prices">' in told(local("<a href=http://localhost:3000/prices>Prices</a>"))
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8000/", "http://127.0.0.1:8000/", "http://[::1]:8000/"])
@@ -286,20 +302,24 @@ def nofollow(markup: str, *headers: tuple[str, str], inside: str = "") -> Findin
         ("<a href=/log-in rel=nofollow>a</a>", "pass"),
         ("<a href=/de/cart/ rel=nofollow>a</a>", "pass"),
         ("<a href=/logout rel=nofollow>a</a>", "pass"),
-        ("<a href=/a rel=nofollow>a</a>", "warn"),
-        ("<a href=/a rel='NoFollow noopener'>a</a>", "warn"),
-        ("<a href=https://www.site.example.com/a rel=nofollow>a</a>", "warn"),
-        ("<map><area href=/a rel=nofollow></map>", "warn"),
+        ("<a href=/a rel=nofollow>a</a>", "links"),
+        ("<a href=/a rel='NoFollow noopener'>a</a>", "links"),
+        ("<a href=https://www.site.example.com/a rel=nofollow>a</a>", "links"),
+        ("<map><area href=/a rel=nofollow></map>", "links"),
     ],
 )
 def test_internal_nofollow(markup: str, expected: str) -> None:
-    assert verdict(nofollow(markup)) == expected
+    finding = nofollow(markup)
+    assert outcome(finding) == expected
+    assert verdict(finding) == ("warn" if expected == "links" else expected)
 
 
 def test_a_nofollow_for_the_whole_page_counts() -> None:
     link = "<a href=/a>a</a>"
-    assert verdict(nofollow(link, inside="<meta name=robots content='index, nofollow'>")) == "warn"
-    assert verdict(nofollow(link, ("X-Robots-Tag", "none"))) == "warn"
+    finding = nofollow(link, inside="<meta name=robots content='index, nofollow'>")
+    assert (verdict(finding), outcome(finding)) == ("warn", "page")
+    assert message(finding) == 'The rule nofollow in <meta name="robots"> applies to 1 internal link.'
+    assert outcome(nofollow(link, ("X-Robots-Tag", "none"))) == "page"
     assert verdict(nofollow(link, ("X-Robots-Tag", "bingbot: nofollow"))) == "pass"
     assert verdict(nofollow("<p>Text", ("X-Robots-Tag", "none"))) == "n/a"
 

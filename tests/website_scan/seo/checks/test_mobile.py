@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import head, page, verdict
+from tests.website_scan.cast import head, outcome, page, verdict
 from tests.website_scan.seo.cast import judge
 from website_scan.seo.checks import mobile as checks
 
@@ -21,22 +21,27 @@ def meta(content: str) -> str:
         (meta("width = device-width , initial-scale = 1"), "pass", "pass"),
         (meta("width=,initial-scale=1"), "pass", "pass"),
         (meta("initial-scale=1"), "pass", "pass"),  # as wide as the device, too
-        (meta("initial-scale=0.5"), "pass", "warn"),
+        (meta("initial-scale=0.5"), "pass", "other-width"),
         (meta("initial-scale=10e-1"), "pass", "pass"),
-        (meta("width=1024"), "pass", "warn"),
-        (meta("width=320, initial-scale=1"), "pass", "warn"),
-        (meta("user-scalable=yes"), "pass", "warn"),
+        (meta("width=1024"), "pass", "other-width"),
+        (meta("width=320, initial-scale=1"), "pass", "other-width"),
+        (meta("user-scalable=yes"), "pass", "other-width"),
         (meta("width=1024") + meta("width=device-width"), "pass", "pass"),  # the last one counts
-        (meta(""), "fail", "n/a"),
-        (meta("width device-width"), "fail", "n/a"),
-        (meta("="), "fail", "n/a"),
-        ("<!-- <meta name=viewport content=width=device-width> -->", "fail", "n/a"),
-        ("<noscript><meta name=viewport content=width=device-width></noscript>", "fail", "n/a"),
-        ("<meta name=' viewport ' content=width=device-width>", "fail", "n/a"),  # browsers ignore it
-        ("", "fail", "n/a"),
+        (meta(""), "missing", "n/a"),
+        (meta("width device-width"), "missing", "n/a"),
+        (meta("="), "missing", "n/a"),
+        ("<!-- <meta name=viewport content=width=device-width> -->", "missing", "n/a"),
+        ("<noscript><meta name=viewport content=width=device-width></noscript>", "missing", "n/a"),
+        ("<meta name=' viewport ' content=width=device-width>", "missing", "n/a"),  # browsers ignore it
+        ("", "missing", "n/a"),
     ],
 )
 def test_viewport(markup: str, present: str, wide: str) -> None:
     seen = page(head(markup))
-    assert verdict(judge(checks.viewport, seen)) == present
-    assert verdict(judge(checks.viewport_width, seen)) == wide
+    assert outcome(judge(checks.viewport, seen)) == present
+    assert outcome(judge(checks.viewport_width, seen)) == wide
+
+
+def test_a_missing_viewport_fails_and_another_width_warns() -> None:
+    assert verdict(judge(checks.viewport, page(head("")))) == "fail"
+    assert verdict(judge(checks.viewport_width, page(head(meta("width=1024"))))) == "warn"

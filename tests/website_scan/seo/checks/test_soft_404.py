@@ -3,11 +3,22 @@ from __future__ import annotations
 import pytest
 
 from tests.targets.server import Answer, Site
-from tests.website_scan.cast import POLICY, document, message, page, response, target, verdict
+from tests.website_scan.cast import (
+    POLICY,
+    document,
+    message,
+    outcome,
+    page,
+    response,
+    rows,
+    severity_of,
+    target,
+    verdict,
+)
 from tests.website_scan.seo.cast import judge
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.browser.evidence import Rendered
-from website_scan.findings import ScanType
+from website_scan.findings import ScanType, Severity
 from website_scan.net.client import Network
 from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
@@ -64,7 +75,8 @@ SAY_SOMETHING_ELSE = {
 @pytest.mark.parametrize(("title", "body"), SAY_SO.values(), ids=SAY_SO)
 def test_a_successful_answer_that_says_there_is_no_page_is_a_warning(title: str, body: str) -> None:
     finding = judge(checks.soft_404, page(markup(title, body)), MissingPathAnswer())
-    assert verdict(finding) == "warn"
+    assert (verdict(finding), outcome(finding)) == ("warn", "error-page")
+    assert severity_of(checks.soft_404, finding) is Severity.MEDIUM
     assert "status 200" in message(finding)
 
 
@@ -90,6 +102,16 @@ def test_the_same_answer_for_a_path_that_nobody_made_is_the_proof(
     headers = ("Content-Type", "text/html; charset=utf-8")
     made_up = MissingPathAnswer("/shop/shoes-a1b2c3", response("", headers, status=status, body=other.encode()))
     assert verdict(judge(checks.soft_404, page(markup), made_up)) == expected
+
+
+def test_the_proof_names_the_path_that_cannot_exist() -> None:
+    headers = ("Content-Type", "text/html; charset=utf-8")
+    made_up = MissingPathAnswer("/shop/shoes-a1b2c3", response("", headers, body=GONE.encode()))
+    finding = judge(checks.soft_404, page(GONE), made_up)
+    assert outcome(finding) == "error-page"
+    assert severity_of(checks.soft_404, finding) is Severity.HIGH
+    assert "as does /shop/shoes-a1b2c3, a path that cannot exist" in message(finding)
+    assert rows(finding) == [{"asked": "/shop/shoes-a1b2c3", "status": 200}]
 
 
 def test_what_scripts_say_counts_too() -> None:
