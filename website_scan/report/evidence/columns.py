@@ -35,6 +35,7 @@ COLUMNS: Mapping[str, Column] = {
     "animated": Column("Animated", "short"),
     "asked": Column("Requested address", "address"),
     "at_s": Column("Starts at", "number", "s"),
+    "attempt": Column("Try", "number"),
     "attribute": Column("Attribute", "mono"),
     "bytes": Column("Size", "number", BYTES),
     "cache_control": Column("Cache-Control", "mono"),
