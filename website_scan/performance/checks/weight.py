@@ -43,7 +43,7 @@ NOUNS = {
     ResourceKind.FONT: "font",
     ResourceKind.MEDIA: "media file",
     ResourceKind.ICON: "icon",
-    ResourceKind.OTHER: "other file",
+    ResourceKind.OTHER: "other request",
 }
 
 

@@ -230,8 +230,8 @@ def test_a_figure_on_which_the_loads_do_not_agree_is_told_with_its_spread(
 def test_all_reasons_for_doubt_are_in_one_sentence() -> None:
     seen = replace(figures(is_complete=False), fcp=Measured(1.5, 1.2, 1.9, 3))
     assert message(checks.fcp(seen, visit(host_ms=61.0))).endswith(
-        " The figure is uncertain: the page had not finished loading when the time ran out, and it was 1.2 s to 1.9 s in "
-        "3 loads, and the scanning machine was slow (61 ms for what takes 20 ms elsewhere)."
+        " The figure is uncertain: the page had not finished loading when the time ran out, and it was 1.2 s to 1.9 s "
+        "in 3 loads, and the scanning machine was slow (61 ms for what takes 20 ms elsewhere)."
     )
 
 
