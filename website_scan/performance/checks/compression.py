@@ -171,12 +171,12 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
         )
     return by_limits(
         "uncompressed",
-        "{files} {files:is|are} sent uncompressed; gzip would save {saving} (up to {good} is good)",
+        "{files} {files:is|are} sent uncompressed; gzip would save {saving}",
         total,
         (SAVING_GOOD, SAVING_POOR),
         files=Count(len(savings), "text file"),
+        limit=Bytes(SAVING_GOOD),
         saving=Bytes(total),
-        good=Bytes(SAVING_GOOD),
         places=places,
     )
 

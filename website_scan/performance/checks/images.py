@@ -236,12 +236,12 @@ def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> 
     total = sum(each.wasted_bytes for each in found)
     return by_limits(
         "too-many-pixels",
-        "{images} {images:has|have} more pixels than a phone shows, {wasted} too much (up to {good} is good)",
+        "{images} {images:has|have} more pixels than a phone shows, {wasted} too much",
         total,
         (OVERSIZED_GOOD, OVERSIZED_POOR),
+        limit=Bytes(OVERSIZED_GOOD),
         images=Count(len(found), "image"),
         wasted=Bytes(total),
-        good=Bytes(OVERSIZED_GOOD),
         places=[
             OversizedImage(
                 url=excerpt(each.image.url),

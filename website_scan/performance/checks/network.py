@@ -218,9 +218,10 @@ def preconnects(page: Page, document: Document) -> Finding:
         return Pass("The page has no preconnect hints.")
     return by_limits(
         "too-many",
-        f"The page preconnects to {{origins}} (up to {PRECONNECTS} is good)",
+        "The page preconnects to {origins}",
         len(origins),
         (PRECONNECTS, PRECONNECTS),
+        limit=Count(PRECONNECTS),
         origins=Count(len(origins), "origin"),
         places=[PreconnectedOrigin(excerpt(origin)) for origin in origins],
     )

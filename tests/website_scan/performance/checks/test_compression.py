@@ -98,6 +98,13 @@ def test_the_message_says_what_gzip_would_save() -> None:
     assert rows(finding) == [{"url": f"{HERE}/a.js", "bytes": len(body), "gzip_would_save_bytes": 30 * KIB}]
 
 
+def test_a_saving_that_looks_like_its_limit_is_said_to_be_above_it() -> None:
+    finding = checks.text_compressed(compressed(), found(resource(body=that_saves(20 * KIB + 1))))
+    assert message(finding) == (
+        "1 text file is sent uncompressed; gzip would save 20 kB (just above the limit: up to 20 kB is good)."
+    )
+
+
 def test_the_message_says_how_large_an_uncompressed_document_is() -> None:
     plain = page("a" * 20_000)
     assert message(checks.text_compressed(plain, found())) == (
