@@ -193,7 +193,7 @@ def by_limits(
     """Return a pass up to the first of the limits, a warning up to the second, else a fail.
 
     `summary` has no full stop. A warning or fail ends with `limit`, the first limit with its unit: "up to 20 kB is
-    good". A pass has the places as details.
+    good", in brackets if places follow. A pass has the places as details.
     """
     good, poor = limits
     if value <= good:
@@ -202,7 +202,8 @@ def by_limits(
         seen = f"{summary}."
     else:
         near = "just above the limit: " if value <= good * LOOKS_EQUAL else ""
-        seen = f"{summary}; {near}up to {{limit}} is good."
+        limited = f"{near}up to {{limit}} is good"
+        seen = f"{summary} ({limited})." if places else f"{summary}; {limited}."
         values |= {"limit": limit}
     kind = Warn if value <= poor else Fail
     return _with_values(kind(outcome, seen, places=places, details=details), values)

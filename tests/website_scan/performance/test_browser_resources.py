@@ -144,7 +144,7 @@ def test_beacons_and_frames_are_requests_but_no_empty_or_doubled_files() -> None
     found = logged(BEACON, BEACON, *frames, request("a.js", Kind.SCRIPT, body_bytes=9000))
     assert verdict(weight.empty_responses(found)) == "pass"
     assert verdict(weight.duplicate_files(found)) == "pass"
-    assert "6 requests (other: 4, script: 1)" in message(weight.requests(page(), found))
+    assert "6 requests (4 other requests, 1 script)" in message(weight.requests(page(), found))
     assert "2 of 6 requests (33%) go to other sites" in message(weight.third_party_share(page(), found))
 
 
@@ -157,6 +157,6 @@ def test_where_the_headers_are_not_known_no_check_judges_them() -> None:
     found = logged(request("a.js", Kind.SCRIPT, in_frame=True), request("a.woff2", Kind.FONT, in_frame=True))
     assert verdict(caching.cache_missing(static_files(page(), found, CLOCK))) == "n/a"
     assert verdict(caching.private_static(page(), static_files(page(), found, CLOCK))) == "n/a"
-    assert "1 response header" in message(network.header_size(page(), found))
+    assert "headers of 1 response " in message(network.header_size(page(), found))
     assert closed_connections(page(), found) == {}
     assert fonts(found, Styles()).files == ()

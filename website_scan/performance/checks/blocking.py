@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from website_scan.addresses import normal_address
 from website_scan.catalogue import Category, check
-from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Pass, Warn, by_limits
-from website_scan.messages import KIB, agreeing, by_steps, counted, excerpt, size, some
+from website_scan.findings import HIGH, LOW, MEDIUM
+from website_scan.messages import KIB, by_steps, counted, cut, excerpt, size
+from website_scan.outcomes import Fail, Finding, Pass, Warn, by_limits, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.performance.evidence import Resources, Styles
+from website_scan.performance.places import LoadedFile
 from website_scan.performance.render_blocking import (
     blocking_scripts,
     blocking_sheets,
     synchronous_scripts,
     written_at_once,
 )
+from website_scan.places import Column, Identity, Place, Resource, as_prose
 from website_scan.urls import host_of
+from website_scan.values import Bytes, Count, Excerpt, Value, Values, Word
 
 CATEGORY = Category("Render blocking", weight=10, html=True, content=True)
 
@@ -29,34 +37,67 @@ WRITES_GOOD, WRITES_POOR = 0, 2
 READ_CHARACTERS = 1024 * KIB
 
 
+@dataclass(frozen=True, slots=True)
+class ImportedSheet(Place):
+    """Style sheet that another one imports."""
+
+    kind: ClassVar[str] = "imported-sheet"
+
+    style_sheet: Annotated[str, Identity(normal_address), Column("Style sheet", "address")]
+    imports: Annotated[str, Identity(normal_address), Column("Imports", "address")]
+
+    @property
+    def label(self) -> str:
+        return f"{cut(self.imports, 75)} by {cut(self.style_sheet, 75)}"
+
+
+@dataclass(frozen=True, slots=True)
+class WritingScript(Place):
+    """Script that calls document.write() while the document is parsed."""
+
+    kind: ClassVar[str] = "writing-script"
+
+    script: Annotated[str, Identity(as_prose), Column("Script", "address")]
+    calls: Annotated[int, Column("Calls", "number")]
+
+    @property
+    def label(self) -> str:
+        return f"{self.script} ({counted(self.calls, 'call')})"
+
+
 @check(
     "blocking-scripts",
     name="No render-blocking scripts",
-    found="Render-blocking scripts",
+    outcomes={"synchronous": outcome("Render-blocking scripts", HIGH, MEDIUM, LOW)},
     why="Browsers show nothing until these scripts have been loaded and run.",
     judged=by_steps(SCRIPTS_GOOD, SCRIPTS_POOR) + f" Milder if they weigh up to {size(FIRST_BYTES)} in all.",
     severity=HIGH,
-    fix='Add defer (or async, or type="module") to scripts in the head, or move them to the end of the body.',
+    fix='Add `defer` (or `async`, or `type="module"`) to scripts in the head, or move them to the end of the body.',
     references=("Lighthouse: render-blocking-resources", "HTML, the script element"),
 )
 def blocking_scripts_in_head(document: Document, resources: Resources) -> Finding:
     found = blocking_scripts(document)
     if not found:
         return Pass("No script in the head blocks rendering.")
-    have = agreeing(len(found), "has", "have")
-    message = f"{counted(len(found), 'script')} in the head {have} neither async nor defer{_size(found, resources)}"
-    text = f"{message}: {_shown(found)}."
-    evidence = _evidence(found, resources)
+    size_known, weight = _weight(found, resources)
     is_small = _come_at_once(found, resources)
-    if len(found) > SCRIPTS_POOR:
-        return Fail(text, MEDIUM if is_small else None, evidence)
-    return Warn(text, LOW if is_small else None, evidence)
+    is_many = len(found) > SCRIPTS_POOR
+    kind = Fail if is_many else Warn
+    small = MEDIUM if is_many else LOW
+    return kind(
+        "synchronous",
+        f"{{scripts}} in the head ({size_known}) {{scripts:has|have}} neither async nor defer.",
+        severity=small if is_small else None,
+        places=_places(found, resources),
+        scripts=Count(len(found), "script"),
+        weight=weight,
+    )
 
 
 @check(
     "blocking-css",
     name="Little render-blocking CSS",
-    found="Too much render-blocking CSS",
+    outcomes={"too-much": "Too much render-blocking CSS"},
     why="Browsers show nothing until these style sheets have arrived.",
     judged=f"Passes with up to {SHEETS_AT_ONCE} style sheets of {size(FIRST_BYTES)} in all. Else warns up to "
     f"{SHEETS_POOR}, fails above that.",
@@ -68,41 +109,45 @@ def blocking_css(document: Document, resources: Resources) -> Finding:
     found = blocking_sheets(document)
     if not found:
         return Pass("No style sheet in the head blocks rendering.")
-    message = f"The page waits for {counted(len(found), 'style sheet')} in the head{_size(found, resources)}"
-    evidence = _evidence(found, resources)
+    size_known, weight = _weight(found, resources)
+    summary = f"The page waits for {{sheets}} in the head ({size_known})"
+    sheets = Count(len(found), "style sheet")
+    places = _places(found, resources)
     if len(found) <= SHEETS_AT_ONCE and _come_at_once(found, resources):
-        return Pass(f"{message}.", evidence)
-    text = f"{message}: {_shown(found)}; up to {FIRST_BYTES / 1000:g} kB in all is good."
-    return Warn(text, evidence=evidence) if len(found) <= SHEETS_POOR else Fail(text, evidence=evidence)
+        return Pass(f"{summary}.", details=places, sheets=sheets, weight=weight)
+    kind = Warn if len(found) <= SHEETS_POOR else Fail
+    summary += f", where up to {SHEETS_AT_ONCE} with {FIRST_BYTES / 1000:g} kB in all are good."
+    return kind("too-much", summary, places=places, sheets=sheets, weight=weight)
 
 
 @check(
     "css-import",
     name="No @import in style sheets",
-    found="Style sheets use @import",
+    outcomes={"imported": "Style sheets use @import"},
     why="Browsers discover an imported style sheet only when the one that imports it has arrived.",
     severity=MEDIUM,
-    fix="Replace @import by a <link> for each style sheet, or bundle the style sheets.",
+    fix="Replace `@import` with a `<link>` for each style sheet, or bundle the style sheets.",
     references=("CSS Cascade 4, section 2", "MDN: @import"),
 )
 def css_import(styles: Styles) -> Finding:
     if not styles.imports:
         return Pass("No style sheet uses @import.")
-    shown = some([f"{excerpt(each.address, 80)} by {excerpt(each.sheet, 80)}" for each in styles.imports])
     return Warn(
-        f"{counted(len(styles.imports), 'style sheet is', 'style sheets are')} imported by others: {shown}.",
-        evidence=[{"style_sheet": excerpt(each.sheet), "imports": excerpt(each.address)} for each in styles.imports],
+        "imported",
+        "{sheets} {sheets:is imported by another one|are imported by others}.",
+        sheets=Count(len(styles.imports), "style sheet"),
+        places=[ImportedSheet(excerpt(each.sheet), excerpt(each.address)) for each in styles.imports],
     )
 
 
 @check(
     "third-party-spof",
     name="No third-party single point of failure",
-    found="Third-party single point of failure",
+    outcomes={"other-site": "Third-party single point of failure"},
     why="While such a site does not answer, the page stays blank.",
     judged=by_steps(HOSTS_GOOD, HOSTS_POOR),
     severity=MEDIUM,
-    fix="Serve what the page waits for from your own site, or load it with async, so that another site's outage "
+    fix="Serve what the page waits for from your own site, or load it with `async`, so that another site's outage "
     "leaves no blank page.",
     references=("web.dev: third-party JavaScript",),
 )
@@ -113,27 +158,29 @@ def third_party_spof(page: Page, document: Document) -> Finding:
         return Pass("No render-blocking file comes from another site.")
     hosts = list(dict.fromkeys(foreign.values()))
     return by_limits(
+        "other-site",
+        "Render-blocking files come from {domains} of {domains:another site|other sites} ({hosts})",
         len(hosts),
-        HOSTS_GOOD,
-        HOSTS_POOR,
-        f"Render-blocking files come from {counted(len(hosts), 'domain')} of other sites: {some(hosts)}",
-        evidence=[{"url": excerpt(url)} for url in foreign],
+        (HOSTS_GOOD, HOSTS_POOR),
+        places=[Resource(excerpt(url)) for url in foreign],
+        domains=Count(len(hosts), "domain"),
+        hosts=Values([Excerpt(host) for host in hosts]),
     )
 
 
 @check(
     "document-write",
     name="No document.write()",
-    found="document.write() is used",
+    outcomes={"called": "document.write() is used"},
     why="Such calls block the parser, and on slow connections browsers may ignore them.",
     judged=by_steps(WRITES_GOOD, WRITES_POOR) + " Calls count that run whenever the page is parsed.",
     severity=LOW,
-    fix="Add elements with append() or insertAdjacentHTML(), and scripts with async.",
+    fix="Add elements with `append()` or `insertAdjacentHTML()`, and scripts with `async`.",
     references=("Lighthouse: no-document-write", "HTML, document.write()", "MDN: document.write()"),
 )
 def document_write(document: Document, resources: Resources) -> Finding:
     bodies = {each.url: each.body for each in resources.items if each.status == 200 and each.is_fetched}
-    found: list[tuple[str, int]] = []
+    found: list[WritingScript] = []
     seen: set[str] = set()
     left = READ_CHARACTERS
     for url, source in synchronous_scripts(document):
@@ -146,17 +193,17 @@ def document_write(document: Document, resources: Resources) -> Finding:
             continue
         left -= len(script)
         if count := written_at_once(script):
-            found.append((excerpt(url, 80) if url else "a script in the document", count))
-    total = sum(count for _, count in found)
+            found.append(WritingScript(excerpt(url, 80) if url else "a script in the document", count))
     if not found:
         return Pass("No script was seen that calls document.write() while the document is parsed.")
+    total = sum(each.calls for each in found)
     return by_limits(
+        "called",
+        "{calls} of document.write() {calls:runs|run} while the document is parsed",
         total,
-        WRITES_GOOD,
-        WRITES_POOR,
-        f"document.write() is called {agreeing(total, 'once', f'{total:,} times')} while the document is parsed: "
-        f"{some([f'{place} ({count})' for place, count in found])}",
-        evidence=[{"script": place, "calls": count} for place, count in found],
+        (WRITES_GOOD, WRITES_POOR),
+        places=found,
+        calls=Count(total, "call"),
     )
 
 
@@ -166,20 +213,18 @@ def _come_at_once(urls: tuple[str, ...], resources: Resources) -> bool:
     return len(sizes) == len(urls) and sum(sizes.values()) <= FIRST_BYTES
 
 
-def _size(urls: tuple[str, ...], resources: Resources) -> str:
-    """Return what is known of the size, as the end of a clause; empty if it is nothing."""
+def _weight(urls: tuple[str, ...], resources: Resources) -> tuple[str, Value]:
+    """Return a template for the size of the files, as far as it is known, and its value `weight`."""
     sizes = _sizes(urls, resources)
-    return f", {'' if len(sizes) == len(urls) else 'at least '}{size(sum(sizes.values()))}" if sizes else ""
+    if not sizes:
+        return "{weight}", Word("size unknown")
+    return "{weight}" if len(sizes) == len(urls) else "at least {weight}", Bytes(sum(sizes.values()))
 
 
 def _sizes(urls: tuple[str, ...], resources: Resources) -> dict[str, int]:
     return {each.url: each.wire_bytes for each in resources.items if each.url in urls and each.status is not None}
 
 
-def _shown(urls: tuple[str, ...]) -> str:
-    return some([excerpt(url, 80) for url in urls])
-
-
-def _evidence(urls: tuple[str, ...], resources: Resources) -> list[EvidenceItem]:
+def _places(urls: tuple[str, ...], resources: Resources) -> list[LoadedFile]:
     sizes = {each.url: each.wire_bytes for each in resources.items}
-    return [{"url": excerpt(url), "wire_bytes": sizes.get(url)} for url in urls]
+    return [LoadedFile(excerpt(url), wire_bytes=sizes.get(url)) for url in urls]

@@ -5,14 +5,21 @@ Files of other sites are named, but not judged, because the owner does not set t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
+
 from website_scan.catalogue import Category, check
-from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, by_limits
-from website_scan.messages import KIB, agreeing, by_steps, counted, excerpt, part, size, some
+from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.messages import KIB, by_steps, cut, excerpt, size
+from website_scan.outcomes import Finding, Pass, Warn, by_limits
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
-from website_scan.performance.caching import DAY_S, DELIBERATE, YEAR_S, is_hashed_name
+from website_scan.performance.caching import DELIBERATE, YEAR_S, is_hashed_name
 from website_scan.performance.evidence import StaticFile, StaticFiles
+from website_scan.places import Column, Place, PlaceUrl, WireBytes
 from website_scan.urls import Url
+from website_scan.values import Bytes, Count, Lifetime, Share
 
 CATEGORY = Category("Caching", weight=5, html=True)
 
@@ -23,15 +30,52 @@ WASTE_GOOD, WASTE_POOR = 20 * KIB, 128 * KIB
 BUILT = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.FONT})
 
 
+@dataclass(frozen=True, slots=True)
+class CachedFile(Place):
+    """Static file and how long browsers may keep it; `lifetime_s` is None if the server does not say."""
+
+    kind: ClassVar[str] = "cached-file"
+
+    url: PlaceUrl
+    cache_control: Annotated[str | None, Column("Cache-Control", "mono")]
+    expires: Annotated[str | None, Column("Expires", "mono")]
+    lifetime_s: Annotated[int | None, Column("Cache lifetime", "number", "s")]
+    wire_bytes: WireBytes
+    expected_waste_bytes: Annotated[int, Column("Loaded again in vain", "number", "bytes")]
+    other_site: Annotated[bool | None, Column("Another site's", "short")] = None
+
+    @classmethod
+    def of(cls, file: StaticFile, *, is_foreign: bool = False) -> Self:
+        headers = file.resource.headers
+        return cls(
+            url=excerpt(file.resource.url),
+            cache_control=excerpt(headers.get("Cache-Control") or "") or None,
+            expires=excerpt(headers.get("Expires") or "") or None,
+            lifetime_s=file.policy.lifetime_s,
+            wire_bytes=file.resource.own_wire_bytes,
+            expected_waste_bytes=round(file.waste_bytes),
+            other_site=is_foreign or None,
+        )
+
+    @property
+    def label(self) -> str:
+        notes = []
+        if self.lifetime_s:
+            notes.append(f"kept for {Lifetime(self.lifetime_s).text}")
+        if self.other_site:
+            notes.append("another site's")
+        return cut(self.url, 100) + (f" ({', '.join(notes)})" if notes else "")
+
+
 @check(
     "cache-missing",
     name="Static files have a cache lifetime",
-    found="Static files without a cache lifetime",
+    outcomes={"no-lifetime": "Static files without a cache lifetime"},
     why="Browsers then guess how long to keep a file, so returning visitors may download it again.",
     judged=by_steps(MISSING_GOOD, MISSING_POOR),
     severity=HIGH,
-    fix="Send a Cache-Control header with every static file: max-age=31536000, immutable where its name changes with "
-    "its content, otherwise max-age=2592000, or no-cache with an ETag.",
+    fix="Send a `Cache-Control` header with every static file: `max-age=31536000, immutable` where its name changes "
+    "with its content, otherwise `max-age=2592000`, or `no-cache` with an `ETag`.",
     references=("RFC 9111, section 4.2", "MDN: Cache-Control"),
 )
 def cache_missing(files: StaticFiles) -> Finding:
@@ -39,26 +83,28 @@ def cache_missing(files: StaticFiles) -> Finding:
         return NO_FILES
     missing = [each for each in files.own if each.policy.is_missing]
     if not missing:
-        return Pass(f"{counted(len(files.own), 'static file')} of the site, each with caching headers.")
+        files_of_site = Count(len(files.own), "static file")
+        return Pass("{files} of the site {files:has|all have} caching headers.", files=files_of_site)
     return by_limits(
+        "no-lifetime",
+        "{files} ({weight}) {files:has|have} no cache lifetime",
         len(missing),
-        MISSING_GOOD,
-        MISSING_POOR,
-        f"{part(len(missing), len(files.own), 'static file')} ({_size(missing)}) "
-        f"{agreeing(len(missing), 'has', 'have')} no cache lifetime: {_shown(missing)}",
-        evidence=_evidence(missing),
+        (MISSING_GOOD, MISSING_POOR),
+        files=Share(len(missing), len(files.own), "static file"),
+        weight=_weight(missing),
+        places=[CachedFile.of(each) for each in missing],
     )
 
 
 @check(
     "cache-short",
     name="Efficient cache lifetimes",
-    found="Short cache lifetimes",
+    outcomes={"short-lived": "Short cache lifetimes"},
     why="Returning visitors request the same files again, although they may not have changed.",
     judged=by_steps(size(WASTE_GOOD), size(WASTE_POOR))
     + " Counted are the bytes that a later visit has to load again.",
     severity=MEDIUM,
-    fix="Let browsers keep static files for at least 30 days (Cache-Control: max-age=2592000); rename a file when it "
+    fix="Let browsers keep static files for at least 30 days (`Cache-Control: max-age=2592000`); rename a file when it "
     "changes.",
     references=("Lighthouse: uses-long-cache-ttl", "RFC 9111, section 4.2.1"),
 )
@@ -75,32 +121,40 @@ def cache_short(files: StaticFiles) -> Finding:
         return NotApplicable("No static file of the site has a lifetime that could be too short.")
     short = sorted((each for each in own if each.waste_bytes), key=lambda each: -each.waste_bytes)
     foreign = [each for each in foreign if each.waste_bytes]
-    evidence = _evidence(short) + [{**each, "other_site": True} for each in _evidence(foreign)]
+    places = [CachedFile.of(each) for each in short] + [CachedFile.of(each, is_foreign=True) for each in foreign]
     if not short:
-        others = f" {counted(len(foreign), 'file')} of other sites may be kept for less; the owner cannot change that."
+        kept = Count(len(own), "static file")
+        if not foreign:
+            return Pass("{files} may be kept for 30 days or more.", files=kept)
         return Pass(
-            f"{counted(len(own), 'static file')} may be kept for 30 days or more.{others if foreign else ''}", evidence
+            "{files} may be kept for 30 days or more. {others} of other sites may be kept for less; the owner cannot "
+            "change that.",
+            details=places,
+            files=kept,
+            others=Count(len(foreign), "file"),
         )
-    waste = sum(each.waste_bytes for each in short)
-    shown = some([f"{excerpt(each.resource.url, 80)} ({_duration(each.policy.lifetime_s or 0)})" for each in short])
+    waste_bytes = sum(each.waste_bytes for each in short)
+    not_counted = "; files of other sites are not counted" if foreign else ""
     return by_limits(
-        waste,
-        WASTE_GOOD,
-        WASTE_POOR,
-        f"{part(len(short), len(own), 'static file')} may be kept for less than 30 days: {shown}; a later visit "
-        f"is expected to load {size(waste)} again, where up to {size(WASTE_GOOD)} is good"
-        f"{' (files of other sites not counted)' if foreign else ''}",
-        evidence=evidence,
+        "short-lived",
+        f"A later visit is expected to load {{waste}} again (up to {{good}} is good{not_counted}), because {{files}} "
+        "may be kept for less than 30 days",
+        waste_bytes,
+        (WASTE_GOOD, WASTE_POOR),
+        waste=Bytes(round(waste_bytes)),
+        good=Bytes(WASTE_GOOD),
+        files=Share(len(short), len(own), "static file"),
+        places=places,
     )
 
 
 @check(
     "cache-immutable",
     name="Fingerprinted files are immutable",
-    found="Fingerprinted files are not immutable",
+    outcomes={"not-immutable": "Fingerprinted files are not immutable"},
     why="On a reload, browsers ask again for files that never change.",
     severity=LOW,
-    fix="Send Cache-Control: public, max-age=31536000, immutable with files whose names contain a hash of their "
+    fix="Send `Cache-Control: public, max-age=31536000, immutable` with files whose names contain a hash of their "
     "content.",
     references=("RFC 8246", "MDN: Cache-Control"),
 )
@@ -114,21 +168,26 @@ def cache_immutable(files: StaticFiles) -> Finding:
         return NotApplicable("No script, style sheet or font of the site has a fingerprint in its name.")
     asked = [each for each in hashed if (each.policy.lifetime_s or 0) < YEAR_S or not each.policy.is_immutable]
     if not asked:
-        return Pass(f"{counted(len(hashed), 'file')} with a fingerprint in the name: immutable for a year or more.")
+        return Pass(
+            "{files} with a fingerprint in the name {files:is|are} immutable for a year or more.",
+            files=Count(len(hashed), "file"),
+        )
     return Warn(
-        f"{part(len(asked), len(hashed), 'file')} with a fingerprint in the name ({_size(asked)}) "
-        f"{agreeing(len(asked), 'is', 'are')} sent without max-age=31536000 and immutable: {_shown(asked)}.",
-        evidence=_evidence(asked),
+        "not-immutable",
+        "{files} with a fingerprint in the name ({weight}) {files:is|are} sent without max-age=31536000 and immutable.",
+        files=Share(len(asked), len(hashed), "file"),
+        weight=_weight(asked),
+        places=[CachedFile.of(each) for each in asked],
     )
 
 
 @check(
     "private-static",
     name="Shared caches may store static files",
-    found="Static files are marked private",
+    outcomes={"private": "Static files are marked private"},
     why="CDNs and other shared caches may not store such a file, so every visitor loads it from the origin.",
     severity=LOW,
-    fix="Send Cache-Control: public instead of private with files that are the same for everyone, and without a "
+    fix="Send `Cache-Control: public` instead of `private` with files that are the same for everyone, and without a "
     "cookie.",
     references=("RFC 9111, section 5.2.2.7", "MDN: Cache-Control"),
 )
@@ -141,38 +200,16 @@ def private_static(page: Page, files: StaticFiles) -> Finding:
         )
     private = [each for each in files.own if each.policy.deliberate & {"private", "no-store"} == {"private"}]
     if not private:
-        return Pass(f"None of {counted(len(files.own), 'static file')} of the site is marked private.")
+        return Pass(
+            "No static file of the site is marked private ({files} checked).", files=Count(len(files.own), "file")
+        )
     return Warn(
-        f"{part(len(private), len(files.own), 'static file')} {agreeing(len(private), 'is', 'are')} marked "
-        f"private: {_shown(private)}.",
-        evidence=_evidence(private),
+        "private",
+        "{files} {files:is|are} marked private.",
+        files=Share(len(private), len(files.own), "static file"),
+        places=[CachedFile.of(each) for each in private],
     )
 
 
-def _shown(files: list[StaticFile]) -> str:
-    return some([excerpt(each.resource.url, 80) for each in files])
-
-
-def _size(files: list[StaticFile]) -> str:
-    return size(sum(each.resource.own_wire_bytes for each in files))
-
-
-def _evidence(files: list[StaticFile]) -> list[EvidenceItem]:
-    return [
-        {
-            "url": excerpt(each.resource.url),
-            "cache_control": excerpt(each.resource.headers.get("Cache-Control") or "") or None,
-            "expires": excerpt(each.resource.headers.get("Expires") or "") or None,
-            "lifetime_s": each.policy.lifetime_s,
-            "wire_bytes": each.resource.own_wire_bytes,
-            "expected_waste_bytes": round(each.waste_bytes),
-        }
-        for each in files
-    ]
-
-
-def _duration(seconds: int) -> str:
-    for unit, name in ((DAY_S, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= unit:
-            return counted(seconds // unit, name)
-    return counted(seconds, "second")
+def _weight(files: Sequence[StaticFile]) -> Bytes:
+    return Bytes(sum(each.resource.own_wire_bytes for each in files))

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from website_scan.browser.evidence import BrowserLoad, Coverage, LoadedRequest
 from website_scan.catalogue import Category, check
-from website_scan.findings import (
-    HIGH,
-    LOW,
-    MEDIUM,
-    EvidenceItem,
-    Fail,
-    Finding,
-    Fix,
-    NotApplicable,
-    Pass,
-    Server,
-    Warn,
-    by_limits,
-)
-from website_scan.messages import KIB, agreeing, by_steps, counted, excerpt, part, size, some
+from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable, Server
+from website_scan.messages import KIB, by_steps, cut, excerpt, size
+from website_scan.outcomes import Fail, Finding, Fix, Pass, Warn, by_limits
 from website_scan.page.evidence import Page
 from website_scan.page.image_headers import ImageFormat
 from website_scan.page.references import ResourceKind
@@ -35,6 +24,8 @@ from website_scan.performance.compression import (
     javascript_waste,
 )
 from website_scan.performance.evidence import Resource, Resources
+from website_scan.places import Column, Place, PlaceUrl, WireBytes
+from website_scan.values import Bytes, Count, Share, Values, Word
 
 CATEGORY = Category("Compression and minification", weight=8, html=True)
 
@@ -51,6 +42,59 @@ UNUSED_CSS_BYTES, UNUSED_JS_BYTES = 10 * KIB, 20 * KIB  # per file
 WORTHWHILE_PERCENT = 5
 TEXT_TYPES = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
 COMPRESSED_FONTS = (b"wOF2", b"wOFF")
+
+
+@dataclass(frozen=True, slots=True)
+class UncompressedText(Place):
+    """Text file that is sent uncompressed."""
+
+    kind: ClassVar[str] = "uncompressed-text"
+
+    url: PlaceUrl
+    bytes: Annotated[int, Column("Size", "number", "bytes")]
+    gzip_would_save_bytes: Annotated[int, Column("gzip would save", "number", "bytes")]
+
+
+@dataclass(frozen=True, slots=True)
+class TwiceCompressed(Place):
+    """Image or font that is compressed although its format is."""
+
+    kind: ClassVar[str] = "twice-compressed"
+
+    url: PlaceUrl
+    bytes: Annotated[int, Column("Size", "number", "bytes")]
+    sent_bytes: Annotated[int, Column("Sent", "number", "bytes")]
+
+
+@dataclass(frozen=True, slots=True)
+class UnminifiedFile(Place):
+    """File with whitespace and comments that no browser needs, and their share of its bytes."""
+
+    kind: ClassVar[str] = "unminified-file"
+
+    url: PlaceUrl
+    share_percent: Annotated[int, Column("Share", "number", "%")]
+    wasted_bytes: Annotated[int, Column("Could save", "number", "bytes")]
+
+    @property
+    def label(self) -> str:
+        return f"{cut(self.url, 120)} ({self.share_percent}%)"
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedCode(Place):
+    """Script or style sheet of which the page does not use a part."""
+
+    kind: ClassVar[str] = "unused-code"
+
+    url: PlaceUrl
+    wire_bytes: WireBytes
+    unused_bytes: Annotated[int, Column("Unused", "number", "bytes")]
+    unused_percent: Annotated[int, Column("Share unused", "number", "%")]
+
+    @property
+    def label(self) -> str:
+        return f"{cut(self.url, 120)} ({self.unused_percent}%)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +125,12 @@ class _Unused:
 @check(
     "text-compressed",
     name="Text is compressed",
-    found="Text is sent uncompressed",
+    outcomes={"uncompressed": "Text is sent uncompressed", "document": "Page is sent uncompressed"},
     why="Uncompressed text takes longer to arrive, most of all on slow connections.",
     judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is what gzip saves on the bytes received.",
     severity=HIGH,
     fix=Fix(
-        "Compress text on the server ({example}).",
+        "Compress text on the server.",
         {
             Server.NGINX: "gzip on; gzip_types text/css application/javascript application/json image/svg+xml;",
             Server.APACHE: "AddOutputFilterByType DEFLATE text/html text/css application/javascript application/json "
@@ -110,32 +154,46 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
         return Pass("All text that is large enough to matter is compressed.")
     savings.sort(key=lambda each: -each[0])
     total = sum(saving for saving, _ in savings)
-    evidence: list[EvidenceItem] = [
-        {"url": excerpt(text.url), "bytes": len(text.body), "gzip_would_save_bytes": saving} for saving, text in savings
-    ]
-    shown = some([excerpt(text.url, 80) for _, text in savings])
-    files = counted(len(savings), "text file is", "text files are")
-    message = f"{files} sent uncompressed ({shown}); gzip would save {size(total)}"
+    places = [UncompressedText(excerpt(text.url), len(text.body), saving) for saving, text in savings]
     if any(text.url == page.target.url for _, text in savings):
-        document = f"the document itself ({size(len(page.response.body))})"
+        document = Bytes(len(page.response.body))
+        saving = Bytes(total)
+        if len(savings) == 1:
+            summary = "The document is sent uncompressed ({document}; gzip would save {saving})."
+            return Fail("document", summary, places=places, document=document, saving=saving)
         return Fail(
-            f"{message}. {'It is' if len(savings) == 1 else 'One of them is'} {document}.",
-            evidence=evidence,
-            title="Page is sent uncompressed",
+            "document",
+            "The document ({document}) and {others} are sent uncompressed (gzip would save {saving} in all).",
+            places=places,
+            document=document,
+            others=Count(len(savings) - 1, "other text file"),
+            saving=saving,
         )
-    return by_limits(total, SAVING_GOOD, SAVING_POOR, message, f"up to {size(SAVING_GOOD)} is good", evidence)
+    return by_limits(
+        "uncompressed",
+        "{files} {files:is|are} sent uncompressed; gzip would save {saving}",
+        total,
+        (SAVING_GOOD, SAVING_POOR),
+        files=Count(len(savings), "text file"),
+        limit=Bytes(SAVING_GOOD),
+        saving=Bytes(total),
+        places=places,
+    )
 
 
 @check(
     "modern-encoding",
     name="Brotli or Zstandard compression",
-    found="Text is compressed with gzip only",
+    outcomes={
+        "gzip-only": "Text is compressed with gzip only",
+        "old-coding": "Text is compressed with {codings} only",
+    },
     why="Brotli and Zstandard compress text better than gzip.",
     judged="Files of other sites do not count, nor do those over plain HTTP, where browsers accept gzip only, nor "
     "those that fit into one packet as they are.",
     severity=LOW,
     fix=Fix(
-        "Offer Brotli or Zstandard beside gzip ({example}).",
+        "Offer Brotli or Zstandard beside gzip.",
         {
             Server.NGINX: "brotli on; # with the module ngx_brotli",
             Server.APACHE: "AddOutputFilterByType BROTLI_COMPRESS text/html text/css application/javascript",
@@ -155,29 +213,33 @@ def modern_encoding(page: Page, resources: Resources) -> Finding:
         return NotApplicable("No text of the site was sent compressed over https.")
     modern = [text for text in own if text.codings & MODERN_CODINGS]
     if modern:
+        used = sorted(set().union(*(text.codings & MODERN_CODINGS for text in modern)))
         return Pass(
-            f"{part(len(modern), len(own), 'compressed file')} {agreeing(len(modern), 'is', 'are')} sent with "
-            f"{some(sorted(set().union(*(text.codings & MODERN_CODINGS for text in modern))))}."
+            "{files} {files:is|are} sent with {codings}.",
+            files=Share(len(modern), len(own), "compressed file"),
+            codings=Values([Word(coding) for coding in used]),
         )
     large = [text for text in own if text.wire_bytes >= PACKET_BYTES]
     if not large:
-        return Pass("Each compressed file fits into one packet, so a better compression would not be felt.")
-    names = some(sorted(set().union(*(text.codings for text in large))))
-    sent = size(sum(text.wire_bytes for text in large))
+        return Pass("Each compressed file fits into one packet, so better compression would make no difference.")
+    used = sorted(set().union(*(text.codings for text in large)))
     return Warn(
-        f"{counted(len(large), 'text file')} ({sent}) {agreeing(len(large), 'is', 'are')} sent with {names} only, "
-        "though br and zstd were offered.",
-        title=f"Text is compressed with {excerpt(names, 20)} only",
+        "gzip-only" if used == ["gzip"] else "old-coding",
+        "{files} ({weight}) {files:is|are} sent with {codings} only, although the scanner accepts Brotli and "
+        "Zstandard.",
+        files=Count(len(large), "text file"),
+        weight=Bytes(sum(text.wire_bytes for text in large)),
+        codings=Values([Word(coding) for coding in used], " and "),
     )
 
 
 @check(
     "needless-encoding",
     name="Images and fonts are not compressed twice",
-    found="Files are compressed twice",
+    outcomes={"compressed-again": "Files are compressed twice"},
     why="Compressing images and fonts again costs CPU time on the server and the phone, and can make them larger.",
     severity=LOW,
-    fix="Remove images and fonts (png, jpeg, gif, webp, avif, woff, woff2) from the types that the server compresses.",
+    fix="Remove images and fonts (PNG, JPEG, GIF, WebP, AVIF, WOFF, WOFF2) from the types that the server compresses.",
     references=("RFC 9110, section 8.4", "MDN: Content-Encoding"),
 )
 def needless_encoding(resources: Resources) -> Finding:
@@ -186,26 +248,26 @@ def needless_encoding(resources: Resources) -> Finding:
         return NotApplicable("The page loads no image or font in a compressed format.")
     needless = [each for each in compressed if codings(each.headers) and not each.is_cut and _gains_nothing(each)]
     if not needless:
-        return Pass(f"None of {counted(len(compressed), 'image or font', 'images and fonts')} is compressed twice.")
-    evidence: list[EvidenceItem] = [
-        {"url": excerpt(each.url), "bytes": each.body_bytes, "sent_bytes": each.own_wire_bytes} for each in needless
-    ]
-    before, after = sum(each.body_bytes for each in needless), sum(each.own_wire_bytes for each in needless)
-    files = counted(len(needless), "file of a compressed format is", "files of compressed formats are")
+        files = Count(len(compressed), "file")
+        return Pass("No image or font is compressed twice ({files} checked).", files=files)
     return Warn(
-        f"{files} compressed again, {before:,} bytes as {after:,}: "
-        f"{some([excerpt(each.url, 80) for each in needless])}.",
-        evidence=evidence,
+        "compressed-again",
+        "{files} in {files:a compressed format is|compressed formats are} compressed again, which makes {after} bytes "
+        "out of {before}.",
+        files=Count(len(needless), "file"),
+        before=sum(each.body_bytes for each in needless),
+        after=sum(each.own_wire_bytes for each in needless),
+        places=[TwiceCompressed(excerpt(each.url), each.body_bytes, each.own_wire_bytes) for each in needless],
     )
 
 
 @check(
     "unminified-css",
     name="CSS is minified",
-    found="Unminified CSS",
+    outcomes={"whitespace": "Unminified CSS"},
     why="Comments and whitespace are bytes that no browser needs.",
     severity=LOW,
-    fix="Minify style sheets in the build, for example with lightningcss --minify or cssnano.",
+    fix="Minify style sheets in the build, for example with `lightningcss --minify` or `cssnano`.",
     references=("Lighthouse: unminified-css",),
 )
 def unminified_css(resources: Resources) -> Finding:
@@ -215,10 +277,10 @@ def unminified_css(resources: Resources) -> Finding:
 @check(
     "unminified-js",
     name="JavaScript is minified",
-    found="Unminified JavaScript",
+    outcomes={"whitespace": "Unminified JavaScript"},
     why="Comments and whitespace are bytes that no browser needs.",
     severity=LOW,
-    fix="Minify scripts in the build, for example with esbuild --minify or terser.",
+    fix="Minify scripts in the build, for example with `esbuild --minify` or `terser`.",
     references=("Lighthouse: unminified-javascript",),
 )
 def unminified_js(resources: Resources) -> Finding:
@@ -228,7 +290,7 @@ def unminified_js(resources: Resources) -> Finding:
 @check(
     "unused-css",
     name="Little unused CSS",
-    found="Unused CSS",
+    outcomes={"too-much": "Unused CSS"},
     why="Rules that match nothing on the page delay the first paint.",
     judged=f"Up to {size(UNUSED_CSS_BYTES)} of each file are tolerated, for menus, dialogs and hover styles that are "
     "used later.",
@@ -245,12 +307,12 @@ def unused_css(coverage: Coverage, load: BrowserLoad) -> Finding:
 @check(
     "unused-js",
     name="Little unused JavaScript",
-    found="Unused JavaScript",
+    outcomes={"too-much": "Unused JavaScript"},
     why="Code that never runs is still downloaded and parsed.",
     judged=f"Up to {size(UNUSED_JS_BYTES)} of each file are tolerated, for menus, dialogs and hover styles that are "
     "used later.",
     severity=MEDIUM,
-    fix="Split bundles by page, load parts with import() when they are needed, and remove libraries that are hardly "
+    fix="Split bundles by page, load parts with `import()` when they are needed, and remove libraries that are hardly "
     "used.",
     references=("Lighthouse: unused-javascript",),
     measured=True,
@@ -265,24 +327,32 @@ def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, 
     if not files:
         return NotApplicable(f"The page loads no external {noun}.")
     wasted = [each for each in files if each.unused_bytes > tolerated_bytes]
-    seen = f"until the page had loaded, without scrolling or tapping ({load.product})"
+    browser = Word(load.product)
     if not wasted:
-        return Pass(f"{counted(len(files), noun)}: none has more than {size(tolerated_bytes)} unused {seen}.")
-    evidence: list[EvidenceItem] = [
-        {
-            "url": excerpt(each.url),
-            "wire_bytes": each.wire_bytes,
-            "unused_bytes": round(each.unused_bytes),
-            "unused_percent": round(100 * each.share),
-        }
+        return Pass(
+            f"No {noun} has more than {{tolerated}} of code that was not used while the page loaded, without scrolling "
+            "or tapping ({files} checked in {browser}).",
+            tolerated=Bytes(tolerated_bytes),
+            files=Count(len(files), noun),
+            browser=browser,
+        )
+    places = [
+        UnusedCode(
+            url=excerpt(each.url),
+            wire_bytes=each.wire_bytes,
+            unused_bytes=round(each.unused_bytes),
+            unused_percent=round(100 * each.share),
+        )
         for each in wasted
     ]
-    shown = some([f"{excerpt(each.url, 80)} ({100 * each.share:.0f}%)" for each in wasted])
-    total = sum(each.unused_bytes for each in wasted)
     return Warn(
-        f"{size(total)} of {counted(len(wasted), noun)} unused {seen}: {shown}. Other pages, or what visitors do next, "
-        "may need some of it.",
-        evidence=evidence,
+        "too-much",
+        "{unused} of {files} was not used while the page loaded, without scrolling or tapping ({browser}), though "
+        "other pages or later actions of visitors may need some of it.",
+        unused=Bytes(round(sum(each.unused_bytes for each in wasted))),
+        files=Count(len(wasted), noun),
+        browser=browser,
+        places=places,
     )
 
 
@@ -320,17 +390,17 @@ def _minified(
         if share * 100 >= limit_percent and share * each.own_wire_bytes >= LEAST_WASTE_BYTES:
             found.append((share * each.own_wire_bytes, share, each))
     if not found:
-        return Pass(f"{counted(len(files), noun)}: none has much whitespace or many comments to remove.")
+        return Pass(
+            f"No {noun} has much whitespace or many comments to remove ({{files}} checked).",
+            files=Count(len(files), noun),
+        )
     found.sort(key=lambda each: -each[0])
-    evidence: list[EvidenceItem] = [
-        {"url": excerpt(each.url), "share_percent": round(100 * share), "wasted_bytes": round(wasted)}
-        for wasted, share, each in found
-    ]
-    shown = some([f"{excerpt(each.url, 80)} ({100 * share:.0f}%)" for _, share, each in found])
-    total = sum(wasted for wasted, _, _ in found)
     return Warn(
-        f"Whitespace and comments in {counted(len(found), noun)} take {size(total)} of the transfer: {shown}.",
-        evidence=evidence,
+        "whitespace",
+        "Whitespace and comments in {files} take up {waste} of the transfer.",
+        files=Count(len(found), noun),
+        waste=Bytes(round(sum(wasted for wasted, _, _ in found))),
+        places=[UnminifiedFile(excerpt(each.url), round(100 * share), round(wasted)) for wasted, share, each in found],
     )
 
 

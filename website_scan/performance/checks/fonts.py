@@ -7,11 +7,16 @@ about the others.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
-from website_scan.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from website_scan.messages import agreeing, by_steps, counted, excerpt, part, size, some
+from website_scan.findings import LOW, MEDIUM, NotApplicable
+from website_scan.messages import by_steps, cut, excerpt
+from website_scan.outcomes import Fail, Finding, Pass, Warn, by_limits
 from website_scan.performance.evidence import Fonts, Resource, Styles
+from website_scan.places import Column, Identity, Place, PlaceUrl, WireBytes, as_written
+from website_scan.values import Address, Bytes, Count, Share, Values
 
 CATEGORY = Category("Fonts", weight=3, html=True, content=True)
 
@@ -31,13 +36,39 @@ SIGNATURES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingFont(Place):
+    """Font face whose text may be invisible until the font has arrived."""
+
+    kind: ClassVar[str] = "font-face"
+
+    family: Annotated[str, Identity(as_written), Column("Font family")]
+    font_display: Annotated[str | None, Column("font-display", "mono")]
+    file: Annotated[str, Column("File", "address")]
+
+
+@dataclass(frozen=True, slots=True)
+class OldFont(Place):
+    """Font file in an older format than WOFF2."""
+
+    kind: ClassVar[str] = "font-file"
+
+    url: PlaceUrl
+    format: Annotated[str, Column("Format", "short")]
+    wire_bytes: WireBytes
+
+    @property
+    def label(self) -> str:
+        return f"{cut(self.url, 120)} ({self.format})"
+
+
 @check(
     "font-display",
     name="Text stays visible while fonts load",
-    found="Text may be invisible while fonts load",
+    outcomes={"hidden": "Text may be invisible while fonts load"},
     why="Visitors may see blank space instead of text for up to three seconds.",
     severity=MEDIUM,
-    fix="Write font-display: swap (or optional) into each @font-face; for Google Fonts add &display=swap.",
+    fix="Write `font-display: swap` (or `optional`) into each `@font-face`; for Google Fonts add `&display=swap`.",
     references=("Lighthouse: font-display", "CSS Fonts 4, section 4.9", "MDN: font-display"),
 )
 def font_display(fonts: Fonts, styles: Styles) -> Finding:
@@ -50,14 +81,13 @@ def font_display(fonts: Fonts, styles: Styles) -> Finding:
         return NotApplicable("The page's text uses no web font.")
     waiting = [each for each in faces if each.display not in SHOWN_AT_ONCE]
     if not waiting:
-        return Pass(f"Text is shown while its fonts load ({counted(len(faces), 'font face')}).")
-    families = some([excerpt(each, 60) for each in dict.fromkeys(each.family for each in waiting)])
+        return Pass("Text is shown while its fonts load ({faces}).", faces=Count(len(faces), "font face"))
     return Warn(
-        f"{part(len(waiting), len(faces), 'font face')} ({families}) {agreeing(len(waiting), 'has', 'have')} no "
-        "font-display: swap, optional or fallback.",
-        evidence=[
-            {"family": excerpt(each.family), "font_display": excerpt(each.display) or None, "file": excerpt(each.url)}
-            for each in waiting
+        "hidden",
+        "{faces} {faces:does|do} not set font-display to swap, optional or fallback.",
+        faces=Share(len(waiting), len(faces), "font face"),
+        places=[
+            WaitingFont(excerpt(each.family), excerpt(each.display) or None, excerpt(each.url)) for each in waiting
         ],
     )
 
@@ -65,11 +95,11 @@ def font_display(fonts: Fonts, styles: Styles) -> Finding:
 @check(
     "font-format",
     name="Fonts are in WOFF2",
-    found="Fonts are not in WOFF2",
+    outcomes={"old-format": "Fonts are not in WOFF2"},
     why="WOFF2 files are smaller than those of older formats, and every current browser supports them.",
     judged="A font file's first bytes tell its format.",
     severity=LOW,
-    fix="Convert the font to WOFF2 (for example with woff2_compress), and list that file first in src.",
+    fix="Convert the font to WOFF2 (for example with `woff2_compress`), and list that file first in `src`.",
     references=("W3C: WOFF File Format 2.0", "web.dev: font best practices"),
 )
 def font_format(fonts: Fonts) -> Finding:
@@ -78,24 +108,21 @@ def font_format(fonts: Fonts) -> Finding:
         return NO_FONTS
     old = [(each, name) for each, name in known if name != "WOFF2"]
     if not old:
-        return Pass(f"{counted(len(known), 'font file is', 'font files are')} in WOFF2.")
-    evidence: list[EvidenceItem] = [
-        {"url": excerpt(each.url), "format": name, "wire_bytes": each.own_wire_bytes} for each, name in old
-    ]
-    message = (
-        f"{part(len(old), len(known), 'font file')} ({size(sum(each.own_wire_bytes for each, _ in old))}) "
-        f"{agreeing(len(old), 'is', 'are')} not in WOFF2: "
-        f"{some([f'{excerpt(each.url, 80)} ({name})' for each, name in old])}."
+        return Pass("{files} {files:is|are} in WOFF2.", files=Count(len(known), "font file"))
+    kind = Warn if all(name == "WOFF" for _, name in old) else Fail
+    return kind(
+        "old-format",
+        "{files} ({weight}) {files:is|are} not in WOFF2.",
+        files=Share(len(old), len(known), "font file"),
+        weight=Bytes(sum(each.own_wire_bytes for each, _ in old)),
+        places=[OldFont(excerpt(each.url), name, each.own_wire_bytes) for each, name in old],
     )
-    if all(name == "WOFF" for _, name in old):
-        return Warn(message, evidence=evidence)
-    return Fail(message, evidence=evidence)
 
 
 @check(
     "font-count",
     name="Few font files",
-    found="Too many font files",
+    outcomes={"too-many": "Too many font files"},
     why="Each font file delays the text that uses it.",
     judged=by_steps(COUNT_GOOD, COUNT_POOR),
     severity=LOW,
@@ -106,13 +133,14 @@ def font_count(fonts: Fonts) -> Finding:
     if not fonts.files:
         return NO_FONTS
     return by_limits(
+        "too-many",
+        "The page loads at least {files} ({weight}): {urls}",
         len(fonts.files),
-        COUNT_GOOD,
-        COUNT_POOR,
-        f"The page loads at least {counted(len(fonts.files), 'font file')}, "
-        f"{size(sum(each.own_wire_bytes for each in fonts.files))}: "
-        f"{some([excerpt(each.url, 80) for each in fonts.files])}",
-        f"up to {COUNT_GOOD} is good",
+        (COUNT_GOOD, COUNT_POOR),
+        limit=Count(COUNT_GOOD),
+        files=Count(len(fonts.files), "font file"),
+        weight=Bytes(sum(each.own_wire_bytes for each in fonts.files)),
+        urls=Values([Address(each.url, 80) for each in fonts.files]),
     )
 
 

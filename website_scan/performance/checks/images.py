@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from selectolax.lexbor import LexborNode
 
+from website_scan.addresses import normal_address
 from website_scan.browser.evidence import BrowserLoad, Layout
 from website_scan.catalogue import Category, check
-from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from website_scan.messages import KIB, agreeing, by_steps, counted, excerpt, part, size, some
+from website_scan.elements import element
+from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.messages import KIB, by_steps, cut, excerpt, size
+from website_scan.outcomes import Fail, Finding, Pass, Warn, by_limits, outcome
 from website_scan.page.css import declarations, is_sizing
 from website_scan.page.evidence import Document
 from website_scan.page.image_headers import ImageFormat
@@ -17,6 +22,9 @@ from website_scan.page.markup import attribute, live, resolve
 from website_scan.page.references import ResourceKind
 from website_scan.performance.evidence import Resource, Resources, Styles
 from website_scan.performance.images import SCREENS_AHEAD, offscreen, oversized
+from website_scan.places import Column, Identity, Place, PlaceUrl, Url, WireBytes
+from website_scan.values import Bytes, Count, Share
+from website_scan.written_urls import WrittenUrl
 
 CATEGORY = Category("Images", weight=8, html=True, content=True)
 
@@ -38,14 +46,96 @@ OLD_FORMATS = frozenset({ImageFormat.PNG, ImageFormat.JPEG, ImageFormat.BMP})
 LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
 
 
+@dataclass(frozen=True, slots=True)
+class UnsizedImage(Place):
+    """Image element without width and height."""
+
+    kind: ClassVar[str] = "unsized-image"
+
+    src: Annotated[str, Identity(normal_address), Column("Address", "address")]
+
+
+@dataclass(frozen=True, slots=True)
+class OldImage(Place):
+    """Image file that would be smaller in a modern format. Width and height in pixels."""
+
+    kind: ClassVar[str] = "image-file"
+
+    url: PlaceUrl
+    format: Annotated[str | None, Column("Format", "short")]
+    width: Annotated[int | None, Column("Width", "number", "px")]
+    height: Annotated[int | None, Column("Height", "number", "px")]
+    wire_bytes: WireBytes
+    estimated_saving_bytes: Annotated[int, Column("Could save", "number", "bytes")]
+
+    @property
+    def label(self) -> str:
+        return f"{cut(self.url, 120)} ({size(self.wire_bytes or 0)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Gif(Place):
+    """GIF file; `animated` is None if its frames are unknown."""
+
+    kind: ClassVar[str] = "gif"
+
+    url: PlaceUrl
+    wire_bytes: WireBytes
+    animated: Annotated[bool | None, Column("Animated", "short")]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageElement(Place):
+    """Base of image elements that a browser laid out. Identified like any element, by its file first."""
+
+    are_counted: ClassVar[bool] = True
+
+    url: Url
+    selector: Annotated[str, Column("Selector", "code")]
+
+    @property
+    def label(self) -> str:
+        return cut(self.url, 120)
+
+    def normal(self, page: WrittenUrl) -> str:
+        return element(self.selector, "", page, source=self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class OversizedImage(ImageElement):
+    """Image element whose file has more pixels than a phone shows."""
+
+    kind: ClassVar[str] = "oversized-image"
+
+    file: Annotated[str, Column("File", "address")]
+    shown: Annotated[str, Column("Shown at", "short")]
+    wire_bytes: WireBytes
+    wasted_bytes: Annotated[int, Column("Could save", "number", "bytes")]
+
+    @property
+    def label(self) -> str:
+        return f"{cut(self.url, 100)} ({self.file}, shown as {self.shown})"
+
+
+@dataclass(frozen=True, slots=True)
+class OffscreenImage(ImageElement):
+    """Image element far below the first screen."""
+
+    kind: ClassVar[str] = "offscreen-image"
+
+    top_px: Annotated[int, Column("Distance from the top", "number", "px")]
+    wire_bytes: WireBytes
+
+
 @check(
     "image-dimensions",
     name="Images have width and height",
-    found="Images without dimensions",
+    outcomes={"unsized": "Images without dimensions"},
     why="Without its dimensions, an image shifts the content below it when it loads.",
     judged=by_steps(UNSIZED_GOOD, UNSIZED_POOR) + " An image counts only if no rule could give it a height.",
     severity=MEDIUM,
-    fix="Set the image's own width and height on each <img>, as numbers; with height: auto in the CSS it still scales.",
+    fix="Set the image's own width and height on each `<img>`, as numbers; with `height: auto` in the CSS it still "
+    "scales.",
     references=("web.dev: optimize CLS", "HTML, dimension attributes"),
 )
 def image_dimensions(document: Document, styles: Styles, resources: Resources) -> Finding:
@@ -63,27 +153,28 @@ def image_dimensions(document: Document, styles: Styles, resources: Resources) -
     ]
     if not unsized:
         return Pass(
-            f"{counted(len(images), 'image has', 'images have')} width and height, or a style that may size them."
+            "{images} {images:has|have} width and height, or a style that may size {images:it|them}.",
+            images=Count(len(images), "image"),
         )
-    shown = [excerpt(attribute(node, "src") or attribute(node, "srcset") or "", 80) for node in unsized]
+    sources = (attribute(node, "src") or attribute(node, "srcset") or "" for node in unsized)
     return by_limits(
+        "unsized",
+        "{images} {images:has|have} no width and height",
         len(unsized),
-        UNSIZED_GOOD,
-        UNSIZED_POOR,
-        f"{part(len(unsized), len(images), 'image')} {agreeing(len(unsized), 'has', 'have')} no width and "
-        f"height: {some(shown)}",
-        evidence=[{"src": each} for each in shown],
+        (UNSIZED_GOOD, UNSIZED_POOR),
+        images=Share(len(unsized), len(images), "image"),
+        places=[UnsizedImage(excerpt(source, 80)) for source in sources],
     )
 
 
 @check(
     "image-format",
     name="Images in modern formats",
-    found="Images not in modern formats",
+    outcomes={"old-format": outcome("Images not in modern formats", HIGH, MEDIUM)},
     why="AVIF and WebP files are smaller than JPEG and PNG files of the same image.",
     judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is estimated from bytes and pixels.",
     severity=HIGH,
-    fix="Serve images as AVIF or WebP, for example with <picture> and the old format as a fallback.",
+    fix="Serve images as AVIF or WebP, for example with `<picture>` and the old format as a fallback.",
     references=("Lighthouse: modern-image-formats",),
 )
 def image_format(resources: Resources) -> Finding:
@@ -94,35 +185,45 @@ def image_format(resources: Resources) -> Finding:
     savings = sorted(((_saving(each), each) for each in images), key=lambda pair: -pair[0])
     savings = [pair for pair in savings if pair[0] > 0]
     if not savings:
-        return Pass(f"{counted(len(images), 'image')}: none would be much smaller in a modern format.")
-    evidence: list[EvidenceItem] = [
-        {
-            "url": excerpt(each.url),
-            "format": each.picture.format.value if each.picture else None,
-            "width": each.picture.width if each.picture else None,
-            "height": each.picture.height if each.picture else None,
-            "wire_bytes": each.own_wire_bytes,
-            "estimated_saving_bytes": round(saving),
-        }
+        return Pass(
+            "No image would be much smaller in a modern format ({images} checked).", images=Count(len(images), "image")
+        )
+    places = [
+        OldImage(
+            url=excerpt(each.url),
+            format=each.picture.format.value if each.picture else None,
+            width=each.picture.width if each.picture else None,
+            height=each.picture.height if each.picture else None,
+            wire_bytes=each.own_wire_bytes,
+            estimated_saving_bytes=round(saving),
+        )
         for saving, each in savings
     ]
     total = sum(saving for saving, _ in savings)
-    shown = some([f"{excerpt(each.url, 80)} ({size(each.own_wire_bytes)})" for _, each in savings])
-    message = f"AVIF would save about {size(total)} on {counted(len(savings), 'image')}: {shown}"
+    saved, heavy = Bytes(round(total)), Count(len(savings), "image")
     if total <= SAVING_GOOD:
-        return Pass(f"{message}.", evidence)
-    text = f"{message}; up to {size(SAVING_GOOD)} is good."
-    return Warn(text, MEDIUM, evidence) if total <= SAVING_POOR else Fail(text, evidence=evidence)
+        return Pass("AVIF would save about {saved} on {images}.", details=places, saved=saved, images=heavy)
+    kind, severity = (Warn, MEDIUM) if total <= SAVING_POOR else (Fail, HIGH)
+    return kind(
+        "old-format",
+        "AVIF would save about {saved} (up to {good} is good) on {images}.",
+        severity=severity,
+        places=places,
+        saved=saved,
+        good=Bytes(SAVING_GOOD),
+        images=heavy,
+    )
 
 
 @check(
     "image-oversized",
     name="Properly sized images",
-    found="Oversized images",
+    outcomes={"too-many-pixels": "Oversized images"},
     why="Pixels that the screen cannot show are downloaded for nothing.",
     judged=by_steps(size(OVERSIZED_GOOD), size(OVERSIZED_POOR)) + " The sizes are those on a phone's screen.",
     severity=MEDIUM,
-    fix="Offer each image in several widths (srcset and sizes), so that phones download no more pixels than they show.",
+    fix="Offer each image in several widths (`srcset` and `sizes`), so that phones download no more pixels than they "
+    "show.",
     references=("Lighthouse: uses-responsive-images",),
 )
 def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> Finding:
@@ -132,40 +233,37 @@ def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> 
     found = oversized(layout, load.first.requests, resources.items)
     if not found:
         return Pass("No image has many more pixels than the screen shows of it.")
-    evidence: list[EvidenceItem] = [
-        {
-            "url": excerpt(each.image.url),
-            "selector": excerpt(each.image.selector, 300),
-            "file": _pixels(each.file),
-            "shown": _pixels(each.shown),
-            "wire_bytes": each.wire_bytes,
-            "wasted_bytes": each.wasted_bytes,
-        }
-        for each in found
-    ]
     total = sum(each.wasted_bytes for each in found)
-    shown = some(
-        [f"{excerpt(each.image.url, 80)} ({_pixels(each.file)}, shown as {_pixels(each.shown)})" for each in found]
-    )
     return by_limits(
+        "too-many-pixels",
+        "{images} {images:has|have} more pixels than a phone shows, {wasted} too much",
         total,
-        OVERSIZED_GOOD,
-        OVERSIZED_POOR,
-        f"{counted(len(found), 'image has', 'images have')} more pixels than a phone shows, {size(total)} too much: "
-        f"{shown}",
-        f"up to {size(OVERSIZED_GOOD)} is good",
-        evidence,
+        (OVERSIZED_GOOD, OVERSIZED_POOR),
+        limit=Bytes(OVERSIZED_GOOD),
+        images=Count(len(found), "image"),
+        wasted=Bytes(total),
+        places=[
+            OversizedImage(
+                url=excerpt(each.image.url),
+                selector=excerpt(each.image.selector, 300),
+                file=_pixels(each.file),
+                shown=_pixels(each.shown),
+                wire_bytes=each.wire_bytes,
+                wasted_bytes=each.wasted_bytes,
+            )
+            for each in found
+        ],
     )
 
 
 @check(
     "lazy-offscreen",
     name="Offscreen images are deferred",
-    found="Offscreen images are not deferred",
+    outcomes={"loaded-at-once": "Offscreen images are not deferred"},
     why="Images far below the first screen compete for bandwidth with those that visitors see first.",
     judged=by_steps(OFFSCREEN_GOOD, OFFSCREEN_POOR),
     severity=LOW,
-    fix='Add loading="lazy" to images further down the page, but never to those on the first screen.',
+    fix='Add `loading="lazy"` to images further down the page, but never to those on the first screen.',
     references=("Lighthouse: offscreen-images",),
 )
 def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
@@ -174,20 +272,16 @@ def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
     found = offscreen(layout, load.first)
     if not found:
         return Pass("No image far below the first screen is loaded before it is needed.")
-    total = sum(wire_bytes for _, wire_bytes in found)
     return by_limits(
+        "loaded-at-once",
+        f"{{images}} more than {SCREENS_AHEAD} screens below the first one, {{weight}} in all, {{images:is|are}} "
+        "loaded at once",
         len(found),
-        OFFSCREEN_GOOD,
-        OFFSCREEN_POOR,
-        f"{counted(len(found), 'image')} more than {SCREENS_AHEAD} screens below the first one, {size(total)} in all, "
-        f"{agreeing(len(found), 'is', 'are')} loaded at once: {some([excerpt(image.url, 80) for image, _ in found])}",
-        evidence=[
-            {
-                "url": excerpt(image.url),
-                "selector": excerpt(image.selector, 300),
-                "top_px": round(image.top_px),
-                "wire_bytes": wire_bytes,
-            }
+        (OFFSCREEN_GOOD, OFFSCREEN_POOR),
+        images=Count(len(found), "image"),
+        weight=Bytes(sum(wire_bytes for _, wire_bytes in found)),
+        places=[
+            OffscreenImage(excerpt(image.url), excerpt(image.selector, 300), round(image.top_px), wire_bytes)
             for image, wire_bytes in found
         ],
     )
@@ -196,11 +290,11 @@ def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
 @check(
     "gif-video",
     name="No large GIFs",
-    found="Large GIFs",
+    outcomes={"large": "Large GIFs"},
     why="GIF compresses poorly: a video, or WebP, shows the same in far fewer bytes.",
     judged=f"GIFs of more than {size(GIF_BYTES)} count.",
     severity=MEDIUM,
-    fix="Replace the animation with a <video autoplay loop muted playsinline> in MP4 or WebM.",
+    fix="Replace the animation with a `<video autoplay loop muted playsinline>` in MP4 or WebM.",
     references=("Lighthouse: efficient-animated-content",),
 )
 def gif_video(resources: Resources) -> Finding:
@@ -209,21 +303,20 @@ def gif_video(resources: Resources) -> Finding:
         return NotApplicable("The page loads no GIF.")
     large = [each for each in gifs if each.own_wire_bytes > GIF_BYTES]
     if not large:
-        return Pass(f"No GIF is larger than {size(GIF_BYTES)} ({counted(len(gifs), 'GIF')} checked).")
+        checked = Count(len(gifs), "GIF")
+        return Pass("No GIF is larger than {limit} ({gifs} checked).", limit=Bytes(GIF_BYTES), gifs=checked)
     is_moving = any(each.picture and each.picture.is_animated for each in large)
-    total = sum(each.own_wire_bytes for each in large)
     return Warn(
-        f"{counted(len(large), 'GIF is', 'GIFs are')} larger than {size(GIF_BYTES)}, {size(total)} in all: "
-        f"{some([excerpt(each.url, 80) for each in large])}.",
-        evidence=[
-            {
-                "url": excerpt(each.url),
-                "wire_bytes": each.own_wire_bytes,
-                "animated": each.picture.is_animated if each.picture else None,
-            }
+        "large",
+        "{gifs} {gifs:is|are} larger than {limit}, {weight} in all.",
+        fix=None if is_moving else "Serve the image as WebP or AVIF.",
+        gifs=Count(len(large), "GIF"),
+        limit=Bytes(GIF_BYTES),
+        weight=Bytes(sum(each.own_wire_bytes for each in large)),
+        places=[
+            Gif(excerpt(each.url), each.own_wire_bytes, each.picture.is_animated if each.picture else None)
             for each in large
         ],
-        fix=None if is_moving else "Serve the image as WebP or AVIF.",
     )
 
 

@@ -7,30 +7,23 @@ single check, which models the load (`estimate`).
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, NamedTuple
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.visit import BrowserFailed
 from website_scan.catalogue import Category, check
-from website_scan.findings import (
-    CRITICAL,
-    HIGH,
-    LOW,
-    MEDIUM,
-    EvidenceItem,
-    Fail,
-    Finding,
-    NotApplicable,
-    Pass,
-    Warn,
-    beyond,
-    by_limits,
-)
-from website_scan.messages import by_curve, by_steps, counted, excerpt, size
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, beyond
+from website_scan.messages import by_curve, by_steps, excerpt
+from website_scan.outcomes import Fail, Finding, Pass, Warn, by_limits, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.performance.estimate import estimate
 from website_scan.performance.evidence import Resources, Timing
 from website_scan.performance.images import is_in_markup, is_preloaded_urgently
 from website_scan.performance.vitals import LONG_S, Measured, Vitals, curve
+from website_scan.places import Column, Place, Url, WireBytes
+from website_scan.values import Address, Bytes, Code, Count, Milliseconds, Number, Seconds, Value, Values
 
 CATEGORY = Category("Loading", weight=45, static_weight=15, html=True, content=True)
 
@@ -43,8 +36,6 @@ LONG_TASKS = 5
 SLOW_HOST_MS = 60.0
 SHOWN = 5
 LEAST_SHIFT = 0.001
-# Loads whose figures differ by less than this agree.
-LEAST_TBT_S, LEAST_CLS = 0.05, 0.01
 NETWORK = ("http:", "https:")
 
 NO_IMAGE_FILE = NotApplicable("The largest contentful element is not an image file.")
@@ -53,16 +44,119 @@ NO_PAINT = NotApplicable("The browser painted nothing on the page that could be 
 PHONE = "simulated for a phone on a connection of 1.6 Mbit/s with 150 ms of latency"
 SLOWER = "on a processor four times slower than the scanner's"
 
+Selector = Annotated[str, Column("Selector", "code")]
+
+
+class Metric(NamedTuple):
+    """Figure that is judged on a curve: its value for good and the median of the web, and its unit.
+
+    Loads whose figures differ by less than `least` agree.
+    """
+
+    points: tuple[float, float]
+    limit: Value
+    unit: Callable[[float], Value]
+    least: float = 0.0
+
+
+def _milliseconds(seconds: float) -> Milliseconds:
+    return Milliseconds(1000 * seconds)
+
+
+def _shift(value: float) -> Number:
+    return Number(value, 3)
+
+
+PAINT, LARGEST_PAINT = Metric(FCP_S, Seconds(FCP_S[0]), Seconds), Metric(LCP_S, Seconds(LCP_S[0]), Seconds)
+INDEX = Metric(SPEED_INDEX_S, Seconds(SPEED_INDEX_S[0]), Seconds)
+BLOCKING = Metric(TBT_S, _milliseconds(TBT_S[0]), _milliseconds, least=0.05)
+SHIFT = Metric(CLS, Number(CLS[0], 1), _shift, least=0.01)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures(Place):
+    """Figure of several loads, in the unit of its metric, and the element that is meant.
+
+    `host_ms` is the time that a fixed piece of work took on the scanning machine.
+    """
+
+    kind: ClassVar[str] = "figures"
+
+    median: Annotated[float, Column("Median", "number")]
+    least: Annotated[float, Column("Smallest", "number")]
+    largest: Annotated[float, Column("Largest", "number")]
+    loads: Annotated[int, Column("Loads measured", "number")]
+    stable: Annotated[bool, Column("Loads agree", "short")]
+    host_ms: float | None
+    seen_s: Annotated[float | None, Column("Measured without throttling", "number", "s")] = None
+    selector: Annotated[str | None, Column("Selector", "code")] = None
+    snippet: Annotated[str | None, Column("Element", "code")] = None
+    url: Annotated[str | None, Column("Address", "address")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftedElement(Place):
+    """Element that moved most in a layout shift."""
+
+    kind: ClassVar[str] = "shifted-element"
+
+    selector: Selector
+    shift: Annotated[float, Column("Layout shift", "number")]
+
+
+@dataclass(frozen=True, slots=True)
+class LargestImage(Place):
+    """Image of the largest contentful paint; whether it is in the HTML, and has a high priority."""
+
+    kind: ClassVar[str] = "largest-image"
+
+    selector: Selector
+    url: Url
+    in_html: Annotated[bool | None, Column("In the HTML", "short")] = None
+    high: Annotated[bool | None, Column("High priority", "short")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class LongTask(Place):
+    """Long task of the main thread."""
+
+    kind: ClassVar[str] = "long-task"
+
+    at_s: Annotated[float, Column("Starts at", "number", "s")]
+    duration_ms: Annotated[int, Column("Duration", "number", "ms")]
+
+
+@dataclass(frozen=True, slots=True)
+class BusyTime(Place):
+    """Time for which the processor is busy."""
+
+    kind: ClassVar[str] = "busy-time"
+
+    seconds: Annotated[float, Column("Time", "number", "s")]
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedLoad(Place):
+    """Estimated time of a load, and what it consists of."""
+
+    kind: ClassVar[str] = "estimated-load"
+
+    seconds: Annotated[float, Column("Time", "number", "s")]
+    document_seconds: Annotated[float, Column("Document alone", "number", "s")]
+    wire_bytes: WireBytes
+    requests: Annotated[int, Column("Requests", "number")]
+    not_counted: Annotated[int, Column("Requests not counted", "number")]
+
 
 @check(
     "lcp",
     name="Largest contentful paint",
-    found="Slow largest contentful paint",
+    outcomes={"slow": outcome("Slow largest contentful paint", CRITICAL, LOW)},
     why="Until its largest element is painted, visitors do not see the main content of the page.",
     judged=by_curve(f"{LCP_S[0]} s", f"{LCP_S[1]} s"),
     severity=CRITICAL,
     fix="Let the browser discover the largest element early (in the HTML itself, an image with "
-    'fetchpriority="high"), make it smaller, and shorten what it waits for: redirects, style sheets, scripts.',
+    '`fetchpriority="high"`), make it smaller, and shorten what it waits for: redirects, style sheets, scripts.',
     references=("web.dev: Largest Contentful Paint", "Lighthouse: largest-contentful-paint"),
     measured=True,
 )
@@ -70,22 +164,26 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.lcp is None:
         return _unpainted(vitals)
     largest = load.first.lcp
-    element = f", {excerpt(largest.snippet, 100)}," if largest and largest.snippet else ""
-    evidence: EvidenceItem = {
-        **_figures(vitals.lcp, load),
-        "seen_s": round(vitals.seen_lcp.value, 2) if vitals.seen_lcp else None,
-        "selector": excerpt(largest.selector, 300) if largest else None,
-        "snippet": excerpt(largest.snippet, 300) if largest else None,
-        "url": excerpt(largest.url, 300) if largest and largest.url else None,
-    }
-    message = f"The largest element of the first screen{element} is painted after {vitals.lcp.value:.1f} s ({PHONE})"
-    return _on_curve(vitals.lcp.value, LCP_S, message, " s", _note(vitals.lcp, load, vitals), load, evidence)
+    summary = f"is painted after {{figure}} ({PHONE})"
+    figures = _figures(LARGEST_PAINT, vitals.lcp, load, vitals.seen_lcp)
+    if largest is None or not largest.snippet:
+        summary = f"The largest element of the first screen {summary}"
+        return _on_curve("slow", summary, LARGEST_PAINT, vitals.lcp, vitals, load, figures)
+    figures = replace(
+        figures,
+        selector=excerpt(largest.selector, 300),
+        snippet=excerpt(largest.snippet, 300),
+        url=excerpt(largest.url, 300) if largest.url else None,
+    )
+    element = Code(largest.snippet, 100)
+    summary = f"The largest element of the first screen, {{element}}, {summary}"
+    return _on_curve("slow", summary, LARGEST_PAINT, vitals.lcp, vitals, load, figures, element=element)
 
 
 @check(
     "tbt",
     name="Total blocking time",
-    found="High total blocking time",
+    outcomes={"high": outcome("High total blocking time", HIGH, LOW)},
     why="While the main thread is blocked, the page does not react to taps, clicks and keys.",
     judged=by_curve(f"{TBT_S[0] * 1000:.0f} ms", f"{TBT_S[1] * 1000:.0f} ms"),
     severity=HIGH,
@@ -96,20 +194,18 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
 def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.tbt is None:
         return _unpainted(vitals)
-    message = f"Long tasks block the main thread for {vitals.tbt.value * 1000:,.0f} ms in all"
-    evidence = _figures(vitals.tbt, load, LEAST_TBT_S)
-    note = _note(vitals.tbt, load, vitals, "ms", LEAST_TBT_S)
-    return _on_curve(vitals.tbt.value, TBT_S, f"{message}, {SLOWER}", " ms", note, load, evidence)
+    summary = f"Long tasks block the main thread for {{figure}} in all, {SLOWER}"
+    return _on_curve("high", summary, BLOCKING, vitals.tbt, vitals, load, _figures(BLOCKING, vitals.tbt, load))
 
 
 @check(
     "cls",
     name="Cumulative layout shift",
-    found="High cumulative layout shift",
+    outcomes={"high": outcome("High cumulative layout shift", HIGH, LOW)},
     why="Content that jumps makes people lose their place or tap the wrong thing.",
     judged=by_curve(f"{CLS[0]}", f"{CLS[1]}"),
     severity=HIGH,
-    fix="Give images, frames and ads their size (width and height, or aspect-ratio), and insert nothing above "
+    fix="Give images, frames and ads their size (`width` and `height`, or `aspect-ratio`), and insert nothing above "
     "content that is already shown.",
     references=("web.dev: Cumulative Layout Shift", "web.dev: optimize CLS"),
     measured=True,
@@ -118,45 +214,45 @@ def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.seen_fcp is None:
         return _unpainted(vitals)
     worst = sorted(load.first.shifts, key=lambda each: -each.value)[:SHOWN]
-    seen = [each for each in worst if each.source and each.value >= LEAST_SHIFT]
-    places = ", ".join(f"{excerpt(each.source, 120)} ({each.value:.3f})" for each in seen)
-    moved = f" Shifted most: {places}." if places else ""
-    evidence: list[EvidenceItem] = [_figures(vitals.cls, load, LEAST_CLS)]
-    evidence += [{"selector": excerpt(each.source, 300), "shift": round(each.value, 4)} for each in worst]
-    message = f"The layout shifts by {vitals.cls.value:.3f} while the page loads"
+    moved = [Code(each.source, 120) for each in worst if each.source and each.value >= LEAST_SHIFT]
     return _on_curve(
-        vitals.cls.value, CLS, message, "", f"{_note(vitals.cls, load, vitals, '', LEAST_CLS)}{moved}", load, *evidence
+        "high",
+        "The layout shifts by {figure} while the page loads",
+        SHIFT,
+        vitals.cls,
+        vitals,
+        load,
+        _figures(SHIFT, vitals.cls, load),
+        *(ShiftedElement(excerpt(each.source, 300), round(each.value, 4)) for each in worst),
+        more=" Shifted most: {moved}." if moved else "",
+        **({"moved": Values(moved)} if moved else {}),
     )
 
 
 @check(
     "fcp",
     name="First contentful paint",
-    found="Slow first contentful paint",
+    outcomes={"slow": outcome("Slow first contentful paint", HIGH, LOW)},
     why="Until the first text or image appears, visitors cannot tell whether the page works at all.",
     judged=by_curve(f"{FCP_S[0]} s", f"{FCP_S[1]} s"),
     severity=HIGH,
     fix="Let the server respond faster, without redirects, and load only what the first screen needs before it: few "
-    "and small style sheets, scripts with defer.",
+    "and small style sheets, scripts with `defer`.",
     references=("web.dev: First Contentful Paint", "Lighthouse: first-contentful-paint"),
     measured=True,
 )
 def fcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.fcp is None:
         return _unpainted(vitals)
-    evidence: EvidenceItem = {
-        **_figures(vitals.fcp, load),
-        "seen_s": round(vitals.seen_fcp.value, 2) if vitals.seen_fcp else None,
-    }
-    message = f"The first text or image is painted after {vitals.fcp.value:.1f} s"
-    note = _note(vitals.fcp, load, vitals)
-    return _on_curve(vitals.fcp.value, FCP_S, f"{message} ({PHONE})", " s", note, load, evidence)
+    summary = f"The first text or image is painted after {{figure}} ({PHONE})"
+    figures = _figures(PAINT, vitals.fcp, load, vitals.seen_fcp)
+    return _on_curve("slow", summary, PAINT, vitals.fcp, vitals, load, figures)
 
 
 @check(
     "speed-index",
     name="Speed Index",
-    found="High Speed Index",
+    outcomes={"high": outcome("High Speed Index", MEDIUM, LOW)},
     why="Until the first screen is complete, visitors see an unfinished page.",
     judged=by_curve(f"{SPEED_INDEX_S[0]} s", f"{SPEED_INDEX_S[1]} s"),
     severity=MEDIUM,
@@ -169,19 +265,18 @@ def speed_index(vitals: Vitals, load: BrowserLoad) -> Finding:
         return _unpainted(vitals)
     if vitals.speed_index is None:
         return NO_FRAMES
-    message = f"On average, the parts of the first screen appear after {vitals.speed_index.value:.1f} s ({PHONE})"
-    evidence = _figures(vitals.speed_index, load)
-    note = _note(vitals.speed_index, load, vitals)
-    return _on_curve(vitals.speed_index.value, SPEED_INDEX_S, message, " s", note, load, evidence)
+    summary = f"On average, the parts of the first screen appear after {{figure}} ({PHONE})"
+    figures = _figures(INDEX, vitals.speed_index, load)
+    return _on_curve("high", summary, INDEX, vitals.speed_index, vitals, load, figures)
 
 
 @check(
     "lcp-lazy",
     name="LCP image is not lazily loaded",
-    found="LCP image is lazily loaded",
+    outcomes={"lazy": "LCP image is lazily loaded"},
     why="A lazily loaded image waits for the layout, so the main content appears later than necessary.",
     severity=HIGH,
-    fix='Remove loading="lazy" from the image.',
+    fix='Remove `loading="lazy"` from the image.',
     references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: lcp-lazy-loaded"),
     measured=True,
 )
@@ -189,24 +284,29 @@ def lcp_lazy(load: BrowserLoad) -> Finding:
     largest = load.first.lcp
     if largest is None or not largest.url.startswith(NETWORK):
         return NO_IMAGE_FILE
-    evidence = ({"selector": excerpt(largest.selector, 300), "url": excerpt(largest.url, 300)},)
+    details = [LargestImage(excerpt(largest.selector, 300), excerpt(largest.url, 300))]
     if largest.is_lazy:
         return Fail(
-            f"The largest image of the first screen is lazily loaded: {excerpt(largest.snippet, 200)}.",
-            evidence=evidence,
+            "lazy",
+            "The largest image of the first screen is lazily loaded: {element}.",
+            element=Code(largest.snippet, 200),
+            details=details,
         )
-    return Pass("The largest image of the first screen is not lazily loaded.", evidence)
+    return Pass("The largest image of the first screen is not lazily loaded.", details=details)
 
 
 @check(
     "lcp-priority",
     name="LCP image is discoverable and prioritized",
-    found="LCP image is discovered late",
+    outcomes={
+        "late": outcome("LCP image is discovered late", MEDIUM, LOW),
+        "low-priority": outcome("LCP image has no high priority", MEDIUM, LOW),
+    },
     why="An image that is discovered late, or has a low priority, waits for files that visitors need less.",
     judged=f"Low if the image is painted within {LCP_S[0]} s all the same.",
     severity=MEDIUM,
-    fix='Put the image into the HTML itself as <img src="…" fetchpriority="high">, or preload it: '
-    '<link rel="preload" as="image" fetchpriority="high" href="…">.',
+    fix='Put the image into the HTML itself as `<img src="…" fetchpriority="high">`, or preload it with '
+    '`<link rel="preload" as="image" fetchpriority="high" href="…">`.',
     references=("web.dev: Optimize Largest Contentful Paint", "MDN: fetchpriority"),
     measured=True,
 )
@@ -217,27 +317,23 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vita
     address = largest.url.partition("#")[0]
     is_found = is_in_markup(page, document, address)
     is_high = largest.is_high_priority or is_preloaded_urgently(page, document, address)
-    evidence: EvidenceItem = {
-        "selector": excerpt(largest.selector, 300),
-        "url": excerpt(largest.url, 300),
-        "in_html": is_found,
-        "high": is_high,
-    }
+    details = [LargestImage(excerpt(largest.selector, 300), excerpt(largest.url, 300), is_found, is_high)]
     limit_s = LCP_S[1] if _was_slow(load) else LCP_S[0]
     severity = LOW if vitals.lcp is not None and vitals.lcp.value <= limit_s else None
+    image = Address(largest.url, 120)
     if is_found and is_high:
-        return Pass("The largest image is in the HTML itself, with a high priority.", (evidence,))
-    image = f"The largest image ({excerpt(largest.url, 120)})"
+        return Pass("The largest image is in the HTML itself, with a high priority.", details=details)
     if is_found:
-        message = f'{image} has no fetchpriority="high".'
-        return Warn(message, severity, (evidence,), title="LCP image has no high priority")
-    return Warn(f"{image} is not in the HTML itself.", severity, (evidence,))
+        summary = 'The largest image ({image}) has no fetchpriority="high".'
+        return Warn("low-priority", summary, severity=severity, image=image, details=details)
+    summary = "The largest image ({image}) is not in the HTML itself."
+    return Warn("late", summary, severity=severity, image=image, details=details)
 
 
 @check(
     "long-tasks",
     name="No long main-thread tasks",
-    found="Long main-thread tasks",
+    outcomes={"long": outcome("Long main-thread tasks", MEDIUM, LOW)},
     why="A task over 50 ms delays the response to whatever visitors do in the meantime.",
     judged=f"Passes without such a task, warns up to {LONG_TASKS}, fails above that. Low if they block for less than "
     f"{TBT_S[0] * 1000:.0f} ms in all.",
@@ -250,24 +346,27 @@ def long_tasks(load: BrowserLoad) -> Finding:
     # Use the load with the fewest long tasks: other programs may have made tasks longer in the others.
     traced = [each.main_thread.tasks for each in load.loads if each.main_thread.tasks] or [()]
     tasks = min(([task for task in each if task.processor_s >= LONG_S] for each in traced), key=len)
-    evidence: list[EvidenceItem] = [
-        {"at_s": round(each.time_s, 2), "duration_ms": round(each.processor_s * 1000)} for each in tasks
-    ]
+    limit = Milliseconds(1000 * LONG_S)
     if not tasks:
-        return Pass(f"No task takes longer than {LONG_S * 1000:.0f} ms on this machine.")
-    longest_ms = 1000 * max(each.processor_s for each in tasks)
-    number = counted(len(tasks), "task takes", "tasks take")
-    message = f"{number} longer than {LONG_S * 1000:.0f} ms, the longest {longest_ms:,.0f} ms"
-    if len(tasks) <= LONG_TASKS:
-        is_short = sum(each.processor_s - LONG_S for each in tasks) < TBT_S[0]
-        return Warn(f"{message}.", LOW if is_short else None, evidence)
-    return Fail(f"{message}.", evidence=evidence)
+        return Pass("No task takes longer than {limit} on this machine.", limit=limit)
+    is_short = sum(each.processor_s - LONG_S for each in tasks) < TBT_S[0]
+    is_few = len(tasks) <= LONG_TASKS
+    kind = Warn if is_few else Fail
+    return kind(
+        "long",
+        "{tasks} {tasks:takes|take} longer than {limit}, the longest {longest}.",
+        severity=LOW if is_few and is_short else None,
+        tasks=Count(len(tasks), "task"),
+        limit=limit,
+        longest=Milliseconds(1000 * max(each.processor_s for each in tasks)),
+        details=[LongTask(round(each.time_s, 2), round(each.processor_s * 1000)) for each in tasks],
+    )
 
 
 @check(
     "script-time",
     name="JavaScript execution time",
-    found="High JavaScript execution time",
+    outcomes={"high": "High JavaScript execution time"},
     why="While scripts run, slow phones neither paint the page nor react to taps.",
     judged=by_steps(f"{SCRIPT_S[0]:.1f} s", f"{SCRIPT_S[1]} s"),
     severity=MEDIUM,
@@ -276,13 +375,13 @@ def long_tasks(load: BrowserLoad) -> Finding:
     measured=True,
 )
 def script_time(vitals: Vitals) -> Finding:
-    return _within(vitals.script_s, SCRIPT_S, "Scripts run for")
+    return _within("high", "Scripts run for", vitals.script_s, SCRIPT_S)
 
 
 @check(
     "main-thread",
     name="Main-thread work",
-    found="Too much main-thread work",
+    outcomes={"too-much": "Too much main-thread work"},
     why="Parsing, layout and scripts share one thread with everything that visitors do.",
     judged=by_steps(f"{MAIN_THREAD_S[0]:.1f} s", f"{MAIN_THREAD_S[1]} s"),
     severity=MEDIUM,
@@ -291,35 +390,43 @@ def script_time(vitals: Vitals) -> Finding:
     measured=True,
 )
 def main_thread(vitals: Vitals) -> Finding:
-    return _within(vitals.main_thread_s, MAIN_THREAD_S, "The main thread is busy for")
+    return _within("too-much", "The main thread is busy for", vitals.main_thread_s, MAIN_THREAD_S)
 
 
 @check(
     "est-load-time",
     name="Estimated load time on a slow connection",
-    found="Long estimated load time on a slow connection",
+    outcomes={"long": "Long estimated load time on a slow connection"},
     why="Visitors on slow connections wait that long until the page is complete.",
     judged=by_steps(f"{GOOD_S:g} s", f"{POOR_S:g} s"),
     severity=MEDIUM,
     fix="Send fewer bytes before the page is complete: compress and resize images, remove unused scripts, load "
-    'images further down with loading="lazy".',
+    'images further down with `loading="lazy"`.',
     references=("MDN: network throttling",),
 )
 def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
     result = estimate(page, resources.items, statistics.median(timing.ttfb_s))
-    evidence: EvidenceItem = {
-        "seconds": round(result.seconds, 1),
-        "document_seconds": round(result.document_s, 1),
-        "wire_bytes": result.wire_bytes,
-        "requests": result.requests,
-        "not_counted": resources.left_out,
-    }
     least = "at least " if resources.left_out else ""
-    message = (
-        f"On a connection of 1.6 Mbit/s with 150 ms of latency, the page would take {least}{result.seconds:.1f} s: "
-        f"{size(result.wire_bytes)} in {result.requests} requests"
+    return by_limits(
+        "long",
+        f"On a connection of 1.6 Mbit/s with 150 ms of latency, the page would take {least}{{time}}: {{weight}} in "
+        "{requests}",
+        result.seconds,
+        (GOOD_S, POOR_S),
+        limit=Seconds(GOOD_S, 0),
+        time=Seconds(result.seconds),
+        weight=Bytes(result.wire_bytes),
+        requests=Count(result.requests, "request"),
+        details=[
+            EstimatedLoad(
+                seconds=round(result.seconds, 1),
+                document_seconds=round(result.document_s, 1),
+                wire_bytes=result.wire_bytes,
+                requests=result.requests,
+                not_counted=resources.left_out,
+            )
+        ],
     )
-    return by_limits(result.seconds, GOOD_S, POOR_S, message, f"up to {GOOD_S:g} s is good", [evidence])
 
 
 def _unpainted(vitals: Vitals) -> Finding:
@@ -330,57 +437,78 @@ def _unpainted(vitals: Vitals) -> Finding:
 
 
 def _on_curve(
-    value: float,
-    points: tuple[float, float],
-    message: str,
-    unit: str,
-    note: str,
+    outcome: str,
+    summary: str,
+    metric: Metric,
+    measured: Measured,
+    vitals: Vitals,
     load: BrowserLoad,
-    *evidence: EvidenceItem,
+    *details: Place,
+    more: str = "",
+    **values: Value,
 ) -> Finding:
-    """Return pass, warn or fail by the two points, with the curve's credit. Warnings of a slow machine are low."""
-    good, poor = points
-    credit = curve(value, good, poor)
-    if value <= good:
-        return Pass(f"{message}.{note}", evidence, credit=credit)
-    limit = beyond(value, good, f"up to {good * 1000 if unit == ' ms' else good:g}{unit} is good")
-    if value <= poor:
-        severity = LOW if _was_slow(load) else None
-        return Warn(f"{message}; {limit}.{note}", severity, evidence, credit=credit)
-    return Fail(f"{message}; {limit}.{note}", evidence=evidence, credit=credit)
+    """Return pass, warn or fail by the two points, with the curve's credit. Warnings of a slow machine are low.
 
-
-def _within(seconds: float, points: tuple[float, float], what: str) -> Finding:
-    good, poor = points
-    message = f"{what} {seconds:.1f} s while the page loads, {SLOWER}"
-    return by_limits(seconds, good, poor, message, f"up to {good:.1f} s is good", [{"seconds": round(seconds, 2)}])
-
-
-def _figures(measured: Measured, load: BrowserLoad, least: float = 0.0) -> EvidenceItem:
-    return {
-        "median": round(measured.value, 3),
-        "least": round(measured.least, 3),
-        "largest": round(measured.largest, 3),
-        "loads": measured.loads,
-        "stable": measured.is_stable(least),
-        "host_ms": round(load.host_ms, 1) if load.host_ms is not None else None,
-    }
-
-
-def _note(measured: Measured, load: BrowserLoad, vitals: Vitals, unit: str = "s", least: float = 0.0) -> str:
-    """Return a sentence with the reasons why the figure is less certain; empty if there are none.
-
-    Differences of less than `least` are none.
+    `summary` names the value `figure` and has no full stop; `more` are sentences that follow it.
     """
-    reasons = [] if vitals.is_complete else ["the page had not finished loading when the time ran out"]
-    if not measured.is_stable(least):
-        low, high = (1000 * each if unit == "ms" else each for each in (measured.least, measured.largest))
-        digits = 1 if unit == "s" else 0 if unit else 3
-        spread = f"{low:,.{digits}f} to {high:,.{digits}f} {unit}".strip()
-        reasons.append(f"it was {spread} in {measured.loads} loads")
-    if _was_slow(load):
-        reasons.append(f"the scanning machine was slow ({load.host_ms:.0f} ms for what takes 20 ms elsewhere)")
-    return f" The figure is uncertain: {', and '.join(reasons)}." if reasons else ""
+    value, (good, poor) = measured.value, metric.points
+    credit = curve(value, good, poor)
+    values["figure"] = metric.unit(value)
+    doubts = _doubts(metric, measured, vitals, load)
+    if doubts:
+        more = f" The figure is uncertain: {', and '.join(doubts)}.{more}"
+    for doubt in doubts.values():
+        values |= doubt
+    if value <= good:
+        return Pass(f"{summary}.{more}", details=details, credit=credit, **values)
+    summary = f"{summary}; {beyond(value, good, 'up to {limit} is good')}.{more}"
+    values["limit"] = metric.limit
+    kind = Warn if value <= poor else Fail
+    severity = LOW if kind is Warn and _was_slow(load) else None
+    return kind(outcome, summary, severity=severity, places=(), details=details, fix=None, credit=credit, **values)
+
+
+def _within(outcome: str, what: str, seconds: float, points: tuple[float, float]) -> Finding:
+    return by_limits(
+        outcome,
+        f"{what} {{time}} while the page loads, {SLOWER}",
+        seconds,
+        points,
+        limit=Seconds(points[0]),
+        time=Seconds(seconds),
+        details=[BusyTime(round(seconds, 2))],
+    )
+
+
+def _figures(metric: Metric, measured: Measured, load: BrowserLoad, seen: Measured | None = None) -> Figures:
+    """Return the figures of the loads; `seen` are those without throttling."""
+    return Figures(
+        median=round(measured.value, 3),
+        least=round(measured.least, 3),
+        largest=round(measured.largest, 3),
+        loads=measured.loads,
+        stable=measured.is_stable(metric.least),
+        host_ms=round(load.host_ms, 1) if load.host_ms is not None else None,
+        seen_s=round(seen.value, 2) if seen else None,
+    )
+
+
+def _doubts(metric: Metric, measured: Measured, vitals: Vitals, load: BrowserLoad) -> Mapping[str, Mapping[str, Value]]:
+    """Return the reasons why a figure is less certain, as templates with their values; empty if there are none."""
+    doubts: dict[str, Mapping[str, Value]] = {}
+    if not vitals.is_complete:
+        doubts["the page had not finished loading when the time ran out"] = {}
+    if not measured.is_stable(metric.least):
+        doubts["it was {least} to {largest} in {loads}"] = {
+            "least": metric.unit(measured.least),
+            "largest": metric.unit(measured.largest),
+            "loads": Count(measured.loads, "load"),
+        }
+    if load.host_ms is not None and _was_slow(load):
+        doubts["the scanning machine was slow ({host} for what takes 20 ms elsewhere)"] = {
+            "host": Milliseconds(load.host_ms)
+        }
+    return doubts
 
 
 def _was_slow(load: BrowserLoad) -> bool:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
-from website_scan.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, Fix, NotApplicable, Pass, Server, by_limits
-from website_scan.messages import KB, by_steps, counted, excerpt, size, some
+from website_scan.findings import LOW, MEDIUM, NotApplicable, Server
+from website_scan.messages import KB, by_steps, counted, cut, excerpt, size
+from website_scan.outcomes import Fail, Finding, Fix, Pass, by_limits
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live, resolve
 from website_scan.performance.connections import closed_connections
 from website_scan.performance.evidence import Protocols, Resources
+from website_scan.places import Column, Identity, Place, PlaceUrl, as_written
+from website_scan.values import Address, Bytes, Count, Values
 
 CATEGORY = Category("Network", weight=4, html=True)
 
@@ -22,16 +27,73 @@ PRECONNECTS = 4
 LINK_VALUE = re.compile(r"<([^<>]{1,2000})>([^<>,]{0,500})")
 PRECONNECT = re.compile(r""";\s{0,9}rel\s{0,9}=\s{0,9}"?[^";]{0,99}\bpreconnect\b""", re.IGNORECASE)
 
+Origin = Annotated[str, Identity(as_written), Column("Origin", "mono")]
+
+
+@dataclass(frozen=True, slots=True)
+class BusyOrigin(Place):
+    """Origin of many static files, and the versions of HTTP that it offers."""
+
+    kind: ClassVar[str] = "busy-origin"
+
+    origin: Origin
+    alpn: Annotated[str | None, Column("Protocol", "mono")]
+    http_3_offered: Annotated[bool, Column("HTTP/3 offered", "short")]
+    static_requests: Annotated[int, Column("Static files", "number")]
+
+    @property
+    def label(self) -> str:
+        """Return the origin and its number of files. Empty if it offers HTTP/2 or HTTP/3: it is only in the table."""
+        is_modern = self.http_3_offered or self.alpn == "h2"
+        return "" if is_modern else f"{self.origin} ({counted(self.static_requests, 'static file')})"
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingOrigin(Place):
+    """Origin that closes connections which are still needed."""
+
+    kind: ClassVar[str] = "closing-origin"
+
+    origin: Origin
+    closed: Annotated[int, Column("Connections closed", "number")]
+
+    @property
+    def label(self) -> str:
+        return f"{self.origin} ({counted(self.closed, 'time')})"
+
+
+@dataclass(frozen=True, slots=True)
+class LargeHeaders(Place):
+    """Response with large headers."""
+
+    kind: ClassVar[str] = "large-headers"
+
+    url: PlaceUrl
+    header_bytes: Annotated[int, Column("Headers", "number", "bytes")]
+
+    @property
+    def label(self) -> str:
+        return f"{cut(self.url, 120)} ({size(self.header_bytes)})"
+
+
+@dataclass(frozen=True, slots=True)
+class PreconnectedOrigin(Place):
+    """Origin to which the page connects early."""
+
+    kind: ClassVar[str] = "preconnected-origin"
+
+    origin: Origin
+
 
 @check(
     "http-version",
     name="HTTP/2 or HTTP/3",
-    found="Static files are sent over HTTP/1.1",
+    outcomes={"http-1-1": "Static files are sent over HTTP/1.1"},
     why="HTTP/1.1 loads one file at a time per connection; HTTP/2 and HTTP/3 load all of them at once.",
     judged=f"Only origins with at least {MANY_REQUESTS} static files count, and only https, which HTTP/2 requires.",
     severity=MEDIUM,
     fix=Fix(
-        "Enable HTTP/2 ({example}).",
+        "Enable HTTP/2.",
         {
             Server.NGINX: "http2 on;",
             Server.APACHE: "Protocols h2 http/1.1",
@@ -46,36 +108,32 @@ def http_version(protocols: Protocols) -> Finding:
     if not busy:
         return NotApplicable(f"No https origin serves {MANY_REQUESTS} static files or more of the page.")
     old = [each for each in busy if not each.is_multiplexed]
-    evidence: list[EvidenceItem] = [
-        {
-            "origin": excerpt(each.origin),
-            "alpn": excerpt(each.alpn or "") or None,
-            "http_3_offered": each.h3,
-            "static_requests": each.static_requests,
-        }
+    origins = [
+        BusyOrigin(excerpt(each.origin), excerpt(each.alpn or "") or None, each.h3, each.static_requests)
         for each in busy
     ]
     if not old:
-        shown = some([f"{excerpt(each.origin, 80)} ({each.static_requests} files)" for each in busy])
-        return Pass(f"HTTP/2 or newer: {shown}.", evidence)
-    requests = sum(each.static_requests for each in old)
+        names = Values([Address(each.origin, 80) for each in busy])
+        return Pass("{origins} {origins:uses|use} HTTP/2 or newer.", details=origins, origins=names)
     return Fail(
-        f"{counted(requests, 'static file is', 'static files are')} sent over HTTP/1.1, at most six at a time, because "
-        f"{some([excerpt(each.origin, 80) for each in old])} "
-        f"{'negotiates' if len(old) == 1 else 'negotiate'} nothing newer in the TLS handshake.",
-        evidence=evidence,
+        "http-1-1",
+        "{files} {files:is|are} sent over HTTP/1.1, at most six at a time, because "
+        "{servers:the server negotiates|the servers negotiate} nothing newer in the TLS handshake.",
+        files=Count(sum(each.static_requests for each in old), "static file"),
+        servers=Count(len(old)),
+        places=origins,
     )
 
 
 @check(
     "keep-alive",
     name="Connections are kept alive",
-    found="Connections are closed too early",
+    outcomes={"closed": "Connections are closed too early"},
     why="A new connection for each file costs one to three round trips every time.",
     judged=by_steps(CLOSED_GOOD, CLOSED_POOR) + " Origins with HTTP/2 are left out.",
     severity=MEDIUM,
     fix=Fix(
-        "Let the server keep connections open, and do not send Connection: close ({example}).",
+        "Let the server keep connections open, and do not send `Connection: close`.",
         {
             Server.NGINX: "keepalive_timeout 65s;",
             Server.APACHE: "KeepAlive On",
@@ -99,47 +157,51 @@ def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Findin
     if not closed:
         return Pass("No server closes connections that are still needed.")
     return by_limits(
+        "closed",
+        "{responses} closed the connection although more requests followed",
         total,
-        CLOSED_GOOD,
-        CLOSED_POOR,
-        f"{counted(total, 'response')} closed the connection although more requests followed: "
-        f"{some([f'{excerpt(origin, 80)} ({count})' for origin, count in closed.items()])}",
-        evidence=[{"origin": excerpt(origin), "closed": count} for origin, count in closed.items()],
+        (CLOSED_GOOD, CLOSED_POOR),
+        responses=Count(total, "response"),
+        places=[ClosingOrigin(excerpt(origin), count) for origin, count in closed.items()],
     )
 
 
 @check(
     "header-size",
     name="Small response headers",
-    found="Large response headers",
+    outcomes={"large": "Large response headers"},
     why="Headers come before the content, and large ones need another round trip.",
     judged=f"Responses with headers of more than {size(HEADER_BYTES)} count.",
     severity=LOW,
-    fix="Remove headers that nothing uses, and shorten Content-Security-Policy and Set-Cookie.",
+    fix="Remove headers that nothing uses, and shorten `Content-Security-Policy` and `Set-Cookie`.",
     references=("RFC 9110, section 5.4",),
 )
 def header_size(page: Page, resources: Resources) -> Finding:
     sizes = [(hop.header_bytes, hop.url) for hop in page.hops]
     sizes += [(each.header_bytes, each.url) for each in resources.items if each.status is not None and each.is_fetched]
-    largest, url = max(sizes)
+    largest = Bytes(max(size_bytes for size_bytes, _ in sizes))
     large = sorted((pair for pair in sizes if pair[0] > HEADER_BYTES), reverse=True)
     if not large:
-        return Pass(f"The largest of {counted(len(sizes), 'response header')} takes {size(largest)}.")
+        responses = Count(len(sizes), "response")
+        return Pass("The headers of {responses} take up to {largest}.", responses=responses, largest=largest)
     return Fail(
-        f"The headers of {counted(len(large), 'response')} are larger than {size(HEADER_BYTES)}; the "
-        f"largest take {size(largest)} ({excerpt(url, 80)}).",
-        evidence=[{"url": excerpt(each), "header_bytes": number} for number, each in large],
+        "large",
+        "The headers of {responses} take up to {largest}, more than {limit}.",
+        responses=Count(len(large), "response"),
+        largest=largest,
+        limit=Bytes(HEADER_BYTES),
+        places=[LargeHeaders(excerpt(url), size_bytes) for size_bytes, url in large],
     )
 
 
 @check(
     "preconnects",
     name="Few preconnect hints",
-    found="Too many preconnect hints",
+    outcomes={"too-many": "Too many preconnect hints"},
     why="Each connection that is opened early competes with the content that is needed now.",
     judged=f"More than {PRECONNECTS} count as too many.",
     severity=LOW,
-    fix='Keep <link rel="preconnect"> for the few origins that the first screen needs; use rel="dns-prefetch" for '
+    fix='Keep `<link rel="preconnect">` for the few origins that the first screen needs; use `rel="dns-prefetch"` for '
     "others.",
     references=("Lighthouse: uses-rel-preconnect", "HTML, link type preconnect", "MDN: preconnect"),
 )
@@ -152,15 +214,16 @@ def preconnects(page: Page, document: Document) -> Finding:
     for header in page.headers.all("Link"):
         addresses += [address for address, parameters in LINK_VALUE.findall(header) if PRECONNECT.search(parameters)]
     origins = dict.fromkeys(origin for address in addresses if (origin := _origin(document, address)))
-    message = f"The page preconnects to {counted(len(origins), 'origin')}"
-    evidence: list[EvidenceItem] = [{"origin": excerpt(origin)} for origin in origins]
+    if not origins:
+        return Pass("The page has no preconnect hints.")
     return by_limits(
+        "too-many",
+        "The page preconnects to {origins}",
         len(origins),
-        PRECONNECTS,
-        PRECONNECTS,
-        f"{message}: {some([excerpt(origin, 60) for origin in origins])}" if origins else "No preconnects",
-        f"up to {PRECONNECTS} is good",
-        evidence,
+        (PRECONNECTS, PRECONNECTS),
+        limit=Count(PRECONNECTS),
+        origins=Count(len(origins), "origin"),
+        places=[PreconnectedOrigin(excerpt(origin)) for origin in origins],
     )
 
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 import statistics
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self, TypedDict
 
 from website_scan.catalogue import Category, check
-from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from website_scan.messages import agreeing, by_steps, counted, excerpt, part, some
+from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.messages import by_steps, cut, excerpt
+from website_scan.outcomes import Fail, Finding, Pass, Warn, by_limits, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live
 from website_scan.page.references import ResourceKind
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.performance.evidence import DomSize, Resource, Resources, Timing
+from website_scan.performance.places import ResourceType
+from website_scan.places import Column, Place, PlaceUrl, Status, Url
+from website_scan.values import Address, Code, Count, Milliseconds, Share, Values, Word
 
 CATEGORY = Category("Server and document", weight=7, html=True)
 
-NO_OUTSIDE_NAMES = "the scanner's name servers know no name of another site"
+NO_OUTSIDE_NAMES = "the scanner's name servers cannot resolve other sites"
 TTFB_GOOD_MS, TTFB_POOR_MS = 600, 1_800
 ELEMENTS_GOOD, ELEMENTS_POOR = 1_500, 3_000
 DEPTH_GOOD, DEPTH_POOR = 15, 25
@@ -28,10 +34,59 @@ UNLOAD = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt(Place):
+    """Request for the document, with its time to first byte."""
+
+    kind: ClassVar[str] = "attempt"
+
+    attempt: Annotated[int, Column("Try", "number")]
+    ttfb_ms: Annotated[int, Column("Time to first byte", "number", "ms")]
+
+
+@dataclass(frozen=True, slots=True)
+class RedirectStep(Place):
+    """Step of the redirects to the document, or the document itself."""
+
+    kind: ClassVar[str] = "redirect-step"
+
+    hop: Annotated[int, Column("Step", "number")]
+    url: Url
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class FailedResource(Place):
+    """Resource that failed to load: with an error status, or without an answer."""
+
+    kind: ClassVar[str] = "failed-resource"
+
+    url: PlaceUrl
+    type: ResourceType
+    status: Status
+    error: Annotated[str | None, Column("Error")]
+    loaded_with_the_page: Annotated[bool, Column("Loaded with the page", "short")]
+
+    @classmethod
+    def of(cls, resource: Resource) -> Self:
+        error = resource.error or None
+        return cls(excerpt(resource.url), resource.kind.value, resource.status, error, resource.eager)
+
+    @property
+    def label(self) -> str:
+        reason = self.error.rstrip(".") if self.error else self.status
+        return f"{cut(self.url, 100)} ({reason}{'' if self.loaded_with_the_page else ', perhaps unused'})"
+
+
+class _Unjudged(TypedDict, total=False):
+    left_out: Count
+    unknown: Count
+
+
 @check(
     "ttfb",
     name="Time to first byte",
-    found="Slow time to first byte",
+    outcomes={"slow": "Slow time to first byte"},
     why="Nothing else can start before the first byte of the document has arrived.",
     judged=by_steps(f"{TTFB_GOOD_MS} ms", f"{TTFB_POOR_MS:,} ms"),
     severity=HIGH,
@@ -42,16 +97,22 @@ UNLOAD = re.compile(
 def ttfb(timing: Timing) -> Finding:
     milliseconds = [round(1000 * each) for each in timing.ttfb_s]
     median = round(statistics.median(milliseconds))
-    tries = f"median of {len(milliseconds)}" if len(milliseconds) > 1 else "one try"
-    evidence: list[EvidenceItem] = [{"try": number, "ttfb_ms": value} for number, value in enumerate(milliseconds, 1)]
-    message = f"The server starts to respond after {median:,} ms ({tries})"
-    return by_limits(median, TTFB_GOOD_MS, TTFB_POOR_MS, message, f"up to {TTFB_GOOD_MS} ms is good", evidence)
+    return by_limits(
+        "slow",
+        f"The server starts to respond after {{ttfb}} ({'median of ' if len(milliseconds) > 1 else ''}{{tries}})",
+        median,
+        (TTFB_GOOD_MS, TTFB_POOR_MS),
+        limit=Milliseconds(TTFB_GOOD_MS),
+        ttfb=Milliseconds(median),
+        tries=Count(len(milliseconds), "try", "tries"),
+        details=[Attempt(number, each) for number, each in enumerate(milliseconds, 1)],
+    )
 
 
 @check(
     "doc-redirects",
     name="No redirects before the document",
-    found="Redirects before the document",
+    outcomes={"redirected": "Redirects before the document"},
     why="Each redirect costs a round trip before the page starts to load.",
     severity=MEDIUM,
     fix="Link to the final URL everywhere, and redirect to it in one step.",
@@ -60,22 +121,27 @@ def ttfb(timing: Timing) -> Finding:
 )
 def doc_redirects(page: Page) -> Finding:
     count = len(page.hops) - 1
-    evidence: list[EvidenceItem] = [
-        {"hop": number, "url": excerpt(hop.url), "status": hop.status} for number, hop in enumerate(page.hops, 1)
-    ]
     if count == 0:
-        return Pass("The document loads without a redirect.")
-    chain = some([excerpt(hop.url, 80) for hop in page.hops[1:]])
-    message = f"{counted(count, 'redirect comes', 'redirects come')} before the document: to {chain}"
-    if count == 1 and is_same_site(page.requested.host, page.target.host):
-        return Warn(f"{message}.", evidence=evidence)
-    return Fail(f"{message}.", evidence=evidence)
+        return Pass("The document loads without a redirect.", details=_steps(page))
+    is_harmless = count == 1 and is_same_site(page.requested.host, page.target.host)
+    kind = Warn if is_harmless else Fail
+    return kind(
+        "redirected",
+        "{redirects} {redirects:comes|come} before the document: to {urls}.",
+        redirects=Count(count, "redirect"),
+        urls=Values([Address(hop.url, 80) for hop in page.hops[1:]]),
+        details=_steps(page),
+    )
 
 
 @check(
     "broken-resources",
     name="No broken resources",
-    found="Resources failed to load",
+    outcomes={
+        "failed": outcome("Resources failed to load", HIGH, MEDIUM),
+        "perhaps-unused": outcome("Resources failed to load", LOW),
+        "refused": outcome("Resources were refused to the scanner", LOW),
+    },
     why="Visitors may miss styles, scripts or images of the page.",
     judged="Medium if only images of style sheets are missing.",
     severity=HIGH,
@@ -92,48 +158,54 @@ def broken_resources(resources: Resources) -> Finding:
     refused = [each for each in faulty if each.status in REFUSALS]
     unused = [each for each in faulty if each not in refused and not each.eager]
     broken = [each for each in faulty if each not in refused and each.eager]
-    left_out = f" ({resources.left_out:,} more were not requested)" if resources.left_out else ""
-    asked = len(resources.items)
-    unjudged = f" {counted(unknown, 'resource')} could not be checked: {NO_OUTSIDE_NAMES}." if unknown else ""
-    if broken or unused:
-        evidence = [_resource_evidence(each) for each in (broken + unused)]
-        shown = some([_failure(each) for each in broken or unused])
-        if broken:
-            severity = MEDIUM if all(map(_is_decoration, broken)) else None
-            return Fail(
-                f"{part(len(broken), asked, 'resource')}{left_out} failed to load: {shown}.{unjudged}",
-                severity,
-                evidence,
-            )
+    total = len(resources.items)
+    unjudged: _Unjudged = {}
+    notes = []
+    if resources.left_out:
+        notes.append("{left_out} more {left_out:was|were} not requested")
+        unjudged["left_out"] = Count(resources.left_out)
+    if unknown:
+        notes.append(f"{{unknown}} could not be checked, because {NO_OUTSIDE_NAMES}")
+        unjudged["unknown"] = Count(unknown, "resource")
+    note = f" ({'; '.join(notes)})" if notes else ""
+    if broken:
+        return Fail(
+            "failed",
+            f"{{failed}} failed to load{note}.",
+            severity=MEDIUM if all(map(_is_decoration, broken)) else HIGH,
+            places=[FailedResource.of(each) for each in broken + unused],
+            failed=Share(len(broken), total, "resource"),
+            **unjudged,
+        )
+    if unused:
         return Warn(
-            f"{part(len(unused), asked, 'resource')}{left_out} failed to load, though perhaps no visit needs "
-            f"{agreeing(len(unused), 'it', 'them')}: {shown}.{unjudged}",
-            LOW,
-            evidence,
+            "perhaps-unused",
+            f"{{failed}} failed to load, though perhaps no visit needs {{failed:it|them}}{note}.",
+            places=[FailedResource.of(each) for each in unused],
+            failed=Share(len(unused), total, "resource"),
+            **unjudged,
         )
     if refused:
         return Warn(
-            f"{part(len(refused), asked, 'resource')}{left_out} {agreeing(len(refused), 'was', 'were')} refused to the "
-            f"scanner, and perhaps to visitors: {some([_failure(each) for each in refused])}.{unjudged}",
-            LOW,
-            [_resource_evidence(each) for each in refused],
+            "refused",
+            f"{{refused}} {{refused:was|were}} refused to the scanner, and perhaps to visitors{note}.",
+            places=[FailedResource.of(each) for each in refused],
             fix="Check in a browser whether the files load; if they do, the server only blocks bots, and nothing is "
             "wrong.",
-            title="Resources were refused to the scanner",
+            refused=Share(len(refused), total, "resource"),
+            **unjudged,
         )
-    if unknown and len({each.url for each in resources.items}) == unknown:
+    if not unknown:
+        return Pass(f"{{loaded}} loaded without a failure{note}.", loaded=Count(total, "resource"), **unjudged)
+    if len({each.url for each in resources.items}) == unknown:
         return NotApplicable(f"All resources are on other sites, and {NO_OUTSIDE_NAMES}.")
-    return Pass(
-        f"All other resources loaded.{unjudged}"
-        if unknown
-        else f"Loaded without a failure: {counted(asked, 'resource')}{left_out}."
-    )
+    return Pass(f"All other resources loaded{note}.", **unjudged)
 
 
 @check(
     "dom-size",
     name="DOM size",
-    found="Large DOM",
+    outcomes={"large": "Large DOM"},
     why="Large documents take more memory, and each change of style or layout takes longer.",
     judged=by_steps(f"{ELEMENTS_GOOD:,} elements", f"{ELEMENTS_POOR:,}"),
     severity=MEDIUM,
@@ -142,18 +214,19 @@ def broken_resources(resources: Resources) -> Finding:
 )
 def dom_size(size: DomSize) -> Finding:
     return by_limits(
+        "large",
+        "The document has {elements}",
         size.elements,
-        ELEMENTS_GOOD,
-        ELEMENTS_POOR,
-        f"The document has {size.elements:,} {'element' if size.elements == 1 else 'elements'}",
-        f"up to {ELEMENTS_GOOD:,} is good",
+        (ELEMENTS_GOOD, ELEMENTS_POOR),
+        limit=Count(ELEMENTS_GOOD),
+        elements=Count(size.elements, "element"),
     )
 
 
 @check(
     "dom-depth",
     name="DOM depth",
-    found="Deeply nested DOM",
+    outcomes={"deep": "Deeply nested DOM"},
     why="Deep nesting makes each calculation of styles and layout slower.",
     judged=by_steps(f"{DEPTH_GOOD} levels", DEPTH_POOR),
     severity=LOW,
@@ -162,21 +235,23 @@ def dom_size(size: DomSize) -> Finding:
 )
 def dom_depth(size: DomSize) -> Finding:
     return by_limits(
+        "deep",
+        "Elements are nested {levels} deep below the body ({path})",
         size.depth,
-        DEPTH_GOOD,
-        DEPTH_POOR,
-        f"Elements are nested {counted(size.depth, 'level')} deep below the body ({size.deepest})",
-        f"up to {DEPTH_GOOD} is good",
+        (DEPTH_GOOD, DEPTH_POOR),
+        limit=Count(DEPTH_GOOD),
+        levels=Count(size.depth, "level"),
+        path=Code(size.deepest),
     )
 
 
 @check(
     "bfcache-blocked",
     name="Back/forward cache is not prevented",
-    found="Back/forward cache is prevented",
+    outcomes={"prevented": "Back/forward cache is prevented"},
     why="Going back reloads the page instead of showing it instantly.",
     severity=LOW,
-    fix="Replace unload with pagehide, and send Cache-Control: no-cache (or private) instead of no-store.",
+    fix="Replace `unload` with `pagehide`, and send `Cache-Control: no-cache` (or `private`) instead of `no-store`.",
     references=("web.dev: back/forward cache", "Lighthouse: bf-cache"),
 )
 def bfcache_blocked(page: Page, document: Document) -> Finding:
@@ -191,7 +266,8 @@ def bfcache_blocked(page: Page, document: Document) -> Finding:
     if any(attribute(node, "src") is None and UNLOAD.search(node.text() or "") for node in live(document, "script")):
         reasons.append("an unload handler in a script of the page")
     if reasons:
-        return Warn(f"The page prevents the back/forward cache with {some(reasons)}.")
+        listed = Values([Word(reason) for reason in reasons], " and ")
+        return Warn("prevented", "The page prevents the back/forward cache with {reasons}.", reasons=listed)
     return Pass("Nothing in the document prevents the back/forward cache.")
 
 
@@ -200,15 +276,5 @@ def _is_decoration(resource: Resource) -> bool:
     return resource.kind is ResourceKind.IMAGE and resource.depth > 1
 
 
-def _failure(resource: Resource) -> str:
-    return f"{excerpt(resource.url, 100)} ({resource.error.rstrip('.') if resource.error else resource.status})"
-
-
-def _resource_evidence(resource: Resource) -> EvidenceItem:
-    return {
-        "url": excerpt(resource.url),
-        "kind": resource.kind.value,
-        "status": resource.status,
-        "error": resource.error or None,
-        "loaded_with_the_page": resource.eager,
-    }
+def _steps(page: Page) -> list[RedirectStep]:
+    return [RedirectStep(number, excerpt(hop.url), hop.status) for number, hop in enumerate(page.hops, 1)]

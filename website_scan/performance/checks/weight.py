@@ -8,14 +8,22 @@ the certain ones count (`website_scan.performance.probes.fonts`).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, ClassVar
 
 from website_scan.catalogue import Category, check
-from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, by_limits
-from website_scan.messages import KB, agreeing, by_steps, counted, excerpt, size, some
+from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.messages import KB, by_steps, cut, excerpt, size
+from website_scan.outcomes import Finding, Pass, Warn, by_limits, outcome
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.page.registrable_domain import is_same_site, site_of
 from website_scan.performance.evidence import Fonts, Resource, Resources
+from website_scan.performance.places import LoadedFile
+from website_scan.places import Column, Place, PlaceUrl
+from website_scan.values import Address, Bytes, Count, Excerpt, Percent, Share, Values
 
 CATEGORY = Category("Page weight", weight=10, html=True, content=True)
 
@@ -27,27 +35,55 @@ SHARE_PERCENT, FEW_REQUESTS = (10, 50), 10
 TOTAL_BYTES, JS_BYTES, CSS_BYTES = (1_500 * KB, 4_000 * KB), (150 * KB, 600 * KB), (80 * KB, 120 * KB)
 IMAGE_BYTES, FONT_BYTES = (700 * KB, 1_500 * KB), (130 * KB, 300 * KB)
 REQUESTS, DOMAINS = (80, 240), (12, 30)
+KINDS_SHOWN = 4  # kinds of requests that a summary counts
+NOUNS = {
+    ResourceKind.SCRIPT: "script",
+    ResourceKind.STYLESHEET: "style sheet",
+    ResourceKind.IMAGE: "image",
+    ResourceKind.FONT: "font",
+    ResourceKind.MEDIA: "media file",
+    ResourceKind.ICON: "icon",
+    ResourceKind.OTHER: "other request",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateFile(Place):
+    """File that the page loads again from another URL."""
+
+    kind: ClassVar[str] = "duplicate-file"
+
+    url: PlaceUrl
+    same_as: Annotated[str, Column("Same file", "address")]
+    bytes: Annotated[int, Column("Size", "number", "bytes")]
+
+    @property
+    def label(self) -> str:
+        return f"{cut(self.url, 75)} (as {cut(self.same_as, 75)})"
 
 
 @check(
     "total-weight",
     name="Total page weight",
-    found="Heavy page",
+    outcomes={"heavy": "Heavy page"},
     why="Every byte costs time on slow connections, and money on mobile plans.",
     judged=by_steps(*map(size, TOTAL_BYTES)),
     severity=HIGH,
     fix="Compress and resize images, split scripts and load them where they are needed, and lazy-load what is "
-    'further down (loading="lazy").',
+    'further down (`loading="lazy"`).',
     references=("HTTP Archive: page weight", "Lighthouse: total-byte-weight"),
 )
 def total_weight(page: Page, resources: Resources) -> Finding:
-    return _weighed("The page weighs", _loaded(resources), resources, *TOTAL_BYTES, page.response.body_wire_bytes)
+    loaded = _loaded(resources)
+    files = Count(len(loaded) + 1, "file")
+    own_bytes = page.response.body_wire_bytes
+    return _weighed("The page weighs {weight} in {files}", files, loaded, resources, TOTAL_BYTES, own_bytes)
 
 
 @check(
     "js-weight",
     name="JavaScript weight",
-    found="Heavy JavaScript",
+    outcomes={"heavy": "Heavy JavaScript"},
     why="Scripts have to be parsed, compiled and run after the download: byte for byte, the most expensive content.",
     judged=by_steps(*map(size, JS_BYTES)),
     severity=HIGH,
@@ -55,13 +91,13 @@ def total_weight(page: Page, resources: Resources) -> Finding:
     references=("HTTP Archive: page weight", "Lighthouse: bootup-time"),
 )
 def js_weight(resources: Resources) -> Finding:
-    return _kind_weighed(resources, ResourceKind.SCRIPT, "script", *JS_BYTES)
+    return _kind_weighed(resources, ResourceKind.SCRIPT, JS_BYTES)
 
 
 @check(
     "css-weight",
     name="CSS weight",
-    found="Heavy CSS",
+    outcomes={"heavy": "Heavy CSS"},
     why="Browsers paint nothing until style sheets have arrived and been parsed.",
     judged=by_steps(*map(size, CSS_BYTES)),
     severity=MEDIUM,
@@ -69,48 +105,47 @@ def js_weight(resources: Resources) -> Finding:
     references=("HTTP Archive: page weight", "Lighthouse: unused-css-rules"),
 )
 def css_weight(resources: Resources) -> Finding:
-    return _kind_weighed(resources, ResourceKind.STYLESHEET, "style sheet", *CSS_BYTES)
+    return _kind_weighed(resources, ResourceKind.STYLESHEET, CSS_BYTES)
 
 
 @check(
     "image-weight",
     name="Image weight",
-    found="Heavy images",
+    outcomes={"heavy": "Heavy images"},
     why="Heavy images take long to arrive on slow connections, and use up mobile data.",
     judged=by_steps(*map(size, IMAGE_BYTES)),
     severity=MEDIUM,
-    fix="Serve images in the size they are shown in (srcset), as AVIF or WebP, and those further down with "
-    'loading="lazy".',
+    fix="Serve images in the size they are shown in (`srcset`), as AVIF or WebP, and those further down with "
+    '`loading="lazy"`.',
     references=("HTTP Archive: page weight", "Lighthouse: uses-responsive-images"),
 )
 def image_weight(resources: Resources) -> Finding:
-    return _kind_weighed(resources, ResourceKind.IMAGE, "image", *IMAGE_BYTES)
+    return _kind_weighed(resources, ResourceKind.IMAGE, IMAGE_BYTES)
 
 
 @check(
     "font-weight",
     name="Web font weight",
-    found="Heavy web fonts",
+    outcomes={"heavy": "Heavy web fonts"},
     why="Until its font arrives, text is invisible or shown in another font.",
     judged=by_steps(*map(size, FONT_BYTES)) + " Counted are preloaded fonts and one file of each family in use, but "
     "none of services that adapt to browsers.",
     severity=MEDIUM,
-    fix="Subset fonts to the characters that the site needs (pyftsubset), use fewer weights, and serve WOFF2.",
+    fix="Subset fonts to the characters that the site needs (`pyftsubset`), use fewer weights, and serve WOFF2.",
     references=("HTTP Archive: page weight", "web.dev: font best practices"),
 )
 def font_weight(resources: Resources, fonts: Fonts) -> Finding:
     files = fonts.same_for_all
     if not files:
         return NotApplicable("No font file is certain to be loaded.")
-    verb = "weighs" if len(files) == 1 else "weigh"
-    least = f"{counted(len(files), 'font')} that the page is certain to load {verb}"
-    return _weighed(least, files, resources, *FONT_BYTES)
+    summary = "{files} that the page is certain to load {files:weighs|weigh} {weight}"
+    return _weighed(summary, Count(len(files), "font"), files, resources, FONT_BYTES)
 
 
 @check(
     "requests",
     name="Number of requests",
-    found="Many requests",
+    outcomes={"many": "Many requests"},
     why="Each request waits for a connection and for the server, and requests compete for bandwidth.",
     judged=by_steps(*REQUESTS),
     severity=MEDIUM,
@@ -120,16 +155,30 @@ def font_weight(resources: Resources, fonts: Fonts) -> Finding:
 def requests(page: Page, resources: Resources) -> Finding:
     loaded = _loaded(resources)
     count = len(page.hops) + len(loaded) + resources.left_out
-    kinds = Counter(each.kind.value for each in loaded)
-    shown = ", ".join(f"{kind}: {number:,}" for kind, number in kinds.most_common())
-    message = f"The page is loaded with {counted(count, 'request')}" + (f" ({shown})" if shown else "")
-    return _graded(message, count, *REQUESTS)
+    requests = Count(count, "request")
+    if not loaded:
+        return by_limits(
+            "many", "The page is loaded with {requests}", count, REQUESTS, limit=Count(REQUESTS[0]), requests=requests
+        )
+    kinds = Counter(NOUNS[each.kind] for each in loaded).most_common()
+    files = [Count(number, noun) for noun, number in kinds[:KINDS_SHOWN]]
+    if rest := sum(number for _, number in kinds[KINDS_SHOWN:]):
+        files.append(Count(rest, "other"))
+    return by_limits(
+        "many",
+        "The page is loaded with {requests} ({files})",
+        count,
+        REQUESTS,
+        limit=Count(REQUESTS[0]),
+        requests=requests,
+        files=Values(files),
+    )
 
 
 @check(
     "domains",
     name="Number of domains",
-    found="Many domains",
+    outcomes={"many": "Many domains"},
     why="Each further domain costs a DNS lookup, a connection and a TLS handshake.",
     judged=by_steps(*DOMAINS),
     severity=LOW,
@@ -138,13 +187,21 @@ def requests(page: Page, resources: Resources) -> Finding:
 )
 def domains(page: Page, resources: Resources) -> Finding:
     hosts = list(dict.fromkeys([page.target.host, *(each.host for each in _loaded(resources))]))
-    return _graded(f"The page is loaded from {counted(len(hosts), 'domain')}: {some(hosts)}", len(hosts), *DOMAINS)
+    return by_limits(
+        "many",
+        "The page is loaded from {domains}: {hosts}",
+        len(hosts),
+        DOMAINS,
+        limit=Count(DOMAINS[0]),
+        domains=Count(len(hosts), "domain"),
+        hosts=Values([Excerpt(host) for host in hosts]),
+    )
 
 
 @check(
     "third-party-share",
     name="Third-party usage",
-    found="High third-party usage",
+    outcomes={"high": outcome("High third-party usage", MEDIUM, LOW)},
     why="Other sites' servers decide how fast the page is, and learn who visits it.",
     judged=by_steps(f"{SHARE_PERCENT[0]}%", f"{SHARE_PERCENT[1]}%") + f" Low below {FEW_REQUESTS} requests.",
     severity=MEDIUM,
@@ -154,21 +211,39 @@ def domains(page: Page, resources: Resources) -> Finding:
 def third_party_share(page: Page, resources: Resources) -> Finding:
     loaded = _loaded(resources)
     foreign = [each for each in loaded if not is_same_site(each.host, page.target.host)]
+    if not foreign:
+        return Pass("No request goes to another site.")
     total = len(loaded) + 1
     share = 100 * len(foreign) / total
     sites = [site for site, _ in Counter(site_of(each.host) for each in foreign).most_common()]
-    message = f"{len(foreign)} of {total} requests ({share:.0f}%) {agreeing(len(foreign), 'goes', 'go')} to other sites"
-    if sites:
-        message += f": {some(sites)}"
+    requests, share_of_all = Share(len(foreign), total, "request"), Percent(share)
+    summary = "{requests} ({share}) {requests:goes|go} to other sites ({sites})"
+    listed = Values([Excerpt(site) for site in sites])
     if share > SHARE_PERCENT[0] and len(foreign) < FEW_REQUESTS:
-        return Warn(f"{message}; these are so few that it matters little.", LOW)
-    return _graded(message, share, *SHARE_PERCENT, "%")
+        return Warn(
+            "high",
+            f"{summary}, too few to matter much.",
+            severity=LOW,
+            requests=requests,
+            share=share_of_all,
+            sites=listed,
+        )
+    return by_limits(
+        "high",
+        summary,
+        share,
+        SHARE_PERCENT,
+        limit=Percent(SHARE_PERCENT[0]),
+        requests=requests,
+        share=share_of_all,
+        sites=listed,
+    )
 
 
 @check(
     "duplicate-files",
     name="No duplicate files",
-    found="Duplicate files",
+    outcomes={"loaded-twice": "Duplicate files"},
     why="Browsers download the same bytes again, because they have another URL.",
     severity=LOW,
     fix="Refer to each file by the same URL everywhere, with the same query string.",
@@ -187,20 +262,22 @@ def duplicate_files(resources: Resources) -> Finding:
         known = first.setdefault(each.body_sha256, each)
         if known is not each and known.final_url != each.final_url:
             twice.append((known, each))
-    evidence: list[EvidenceItem] = [
-        {"url": excerpt(again.url), "same_as": excerpt(once.url), "bytes": again.body_bytes} for once, again in twice
-    ]
-    shown = some([f"{excerpt(again.url, 80)} (as {excerpt(once.url, 80)})" for once, again in twice])
     if not twice:
         return Pass("No file is loaded twice.")
-    message = f"{counted(len(twice), 'file is', 'files are')} loaded again from another URL: {shown}"
-    return by_limits(len(twice), 0, 5, message, evidence=evidence)
+    return by_limits(
+        "loaded-twice",
+        "{files} {files:is|are} loaded again from another URL",
+        len(twice),
+        (0, 5),
+        files=Count(len(twice), "file"),
+        places=[DuplicateFile(excerpt(again.url), excerpt(once.url), again.body_bytes) for once, again in twice],
+    )
 
 
 @check(
     "empty-responses",
     name="No empty responses",
-    found="Empty responses",
+    outcomes={"no-content": "Empty responses"},
     why="A request that returns nothing still costs a round trip.",
     severity=LOW,
     fix="Remove references to files that have no content, or serve the right files at their URLs.",
@@ -210,16 +287,15 @@ def empty_responses(resources: Resources) -> Finding:
     if not resources.items:
         return NotApplicable("The page loads no resources.")
     empty = [each for each in resources.items if each.status == 200 and each.body_bytes == 0 and each.is_fetched]
-    evidence: list[EvidenceItem] = [{"url": excerpt(each.url), "kind": each.kind.value} for each in empty]
-    shown = some([excerpt(each.url, 80) for each in empty])
     if not empty:
         return Pass("Every file has content.")
     return by_limits(
+        "no-content",
+        "{files} {files:has|have} no content",
         len(empty),
-        0,
-        1,
-        f"{counted(len(empty), 'file has', 'files have')} no content: {shown}",
-        evidence=evidence,
+        (0, 1),
+        files=Count(len(empty), "file"),
+        places=[LoadedFile(excerpt(each.url), each.kind.value) for each in empty],
     )
 
 
@@ -227,29 +303,41 @@ def _loaded(resources: Resources) -> list[Resource]:
     return [each for each in resources.items if each.eager]
 
 
-def _kind_weighed(resources: Resources, kind: ResourceKind, noun: str, good: int, poor: int) -> Finding:
+def _kind_weighed(resources: Resources, kind: ResourceKind, limits: tuple[int, int]) -> Finding:
     loaded = [each for each in _loaded(resources) if each.kind is kind]
     if not loaded:
-        return NotApplicable(f"The page loads no {noun}.")
-    verb = "weighs" if len(loaded) == 1 else "weigh"
-    return _weighed(f"{counted(len(loaded), noun)} {verb}", loaded, resources, good, poor)
+        return NotApplicable(f"The page loads no {NOUNS[kind]}.")
+    files = Count(len(loaded), NOUNS[kind])
+    return _weighed("{files} {files:weighs|weigh} {weight}", files, loaded, resources, limits)
 
 
 def _weighed(
-    what: str, loaded: list[Resource], resources: Resources, good: int, poor: int, own_bytes: int = 0
+    summary: str,
+    files: Count,
+    loaded: Sequence[Resource],
+    resources: Resources,
+    limits: tuple[int, int],
+    document_bytes: int = 0,
 ) -> Finding:
-    """Judge the bytes of the loaded resources; `what` begins the sentence, as in "3 scripts weigh"."""
-    total = own_bytes + sum(each.wire_bytes for each in loaded)
-    heaviest = sorted(loaded, key=lambda each: -each.wire_bytes)
-    evidence: list[EvidenceItem] = [
-        {"url": excerpt(each.url), "kind": each.kind.value, "wire_bytes": each.wire_bytes} for each in heaviest
-    ]
-    least = "at least " if resources.left_out else ""
-    message = f"{what} {least}{size(total)}"
-    if heaviest and heaviest[0].wire_bytes > good / 10:
-        message += f", the heaviest file {excerpt(heaviest[0].url, 80)} ({size(heaviest[0].wire_bytes)})"
-    return by_limits(total, good, poor, message, f"up to {size(good)} is good", evidence)
-
-
-def _graded(message: str, value: float, good: int, poor: int, unit: str = "") -> Finding:
-    return by_limits(value, good, poor, message, f"up to {good}{unit} is good")
+    """Judge the bytes of loaded resources and of the document. `summary` names the values `files` and `weight`."""
+    total = document_bytes + sum(each.wire_bytes for each in loaded)
+    if resources.left_out:
+        summary = summary.replace("{weight}", "at least {weight}")
+    heaviest_first = sorted(loaded, key=lambda each: -each.wire_bytes)
+    judged = partial(
+        by_limits,
+        "heavy",
+        value=total,
+        limits=limits,
+        limit=Bytes(limits[0]),
+        details=[LoadedFile.of(each) for each in heaviest_first],
+        files=files,
+        weight=Bytes(total),
+    )
+    if not heaviest_first or heaviest_first[0].wire_bytes <= limits[0] / 10:
+        return judged(summary)
+    heaviest, heaviest_bytes = Address(heaviest_first[0].url, 80), Bytes(heaviest_first[0].wire_bytes)
+    if files.value == 1:
+        return judged(f"{summary}: {{heaviest}}", heaviest=heaviest)
+    summary += ", the heaviest file {heaviest} ({heaviest_bytes})"
+    return judged(summary, heaviest=heaviest, heaviest_bytes=heaviest_bytes)

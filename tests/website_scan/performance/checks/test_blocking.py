@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import body, document, head, message, page, severity, verdict
+from tests.website_scan.cast import body, document, head, message, outcome, page, rows, severity_of, verdict
 from tests.website_scan.performance.cast import HERE, OTHER, found, read, resource
 from website_scan.findings import Severity
 from website_scan.page.references import ResourceKind
@@ -36,40 +36,48 @@ Kind = ResourceKind
 )
 def test_blocking_scripts(markup: str, expected: str) -> None:
     seen = page(markup)
-    assert verdict(checks.blocking_scripts_in_head(document(seen), found())) == expected
+    finding = checks.blocking_scripts_in_head(document(seen), found())
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("pass" if expected == "pass" else "synchronous")
 
 
 @pytest.mark.parametrize(
     ("items", "expected"),
     [
         ((resource(f"{HERE}/a.js", wire=1_300),), Severity.LOW),  # a theme's choice, before anything is shown
-        ((resource(f"{HERE}/a.js", wire=14_501),), None),
+        ((resource(f"{HERE}/a.js", wire=14_501),), Severity.HIGH),
         ((resource(f"{HERE}/a.js", status=404, wire=50),), Severity.LOW),
-        ((resource(f"{HERE}/a.js", status=None, wire=0),), None),  # unknown
-        ((), None),
+        ((resource(f"{HERE}/a.js", status=None, wire=0),), Severity.HIGH),  # unknown
+        ((), Severity.HIGH),
     ],
 )
-def test_a_small_script_blocks_no_longer_than_the_style_sheets(
-    items: tuple[Resource, ...], expected: Severity | None
-) -> None:
+def test_a_small_script_blocks_no_longer_than_the_style_sheets(items: tuple[Resource, ...], expected: Severity) -> None:
     seen = page(head("<script src=/a.js></script>"))
-    assert severity(checks.blocking_scripts_in_head(document(seen), found(*items))) is expected
+    finding = checks.blocking_scripts_in_head(document(seen), found(*items))
+    assert severity_of(checks.blocking_scripts_in_head, finding) is expected
 
 
 def test_many_small_scripts_weigh_less_than_large_ones() -> None:
     seen = document(page(head("".join(f"<script src=/{n}.js></script>" for n in range(3)))))
-    for wire, expected in ((4_833, Severity.MEDIUM), (4_834, None)):
+    for wire, expected in ((4_833, Severity.MEDIUM), (4_834, Severity.HIGH)):
         items = found(*(resource(f"{HERE}/{n}.js", wire=wire) for n in range(3)))
-        assert severity(checks.blocking_scripts_in_head(seen, items)) is expected
+        finding = checks.blocking_scripts_in_head(seen, items)
+        assert severity_of(checks.blocking_scripts_in_head, finding) is expected
 
 
 def test_the_message_says_what_blocking_scripts_weigh() -> None:
     seen = page(head("<script src=/a.js></script>"))
-    assert "0 B" not in message(checks.blocking_scripts_in_head(document(seen), found()))
-    items = found(resource(f"{HERE}/a.js", body=b"a" * 1500))
-    assert message(checks.blocking_scripts_in_head(document(seen), items)).startswith(
-        f"1 script in the head has neither async nor defer, 1.5 kB: {HERE}/a.js."
+    assert message(checks.blocking_scripts_in_head(document(seen), found())) == (
+        "1 script in the head (size unknown) has neither async nor defer."
     )
+    item = resource(f"{HERE}/a.js", body=b"a" * 1500)
+    finding = checks.blocking_scripts_in_head(document(seen), found(item))
+    assert message(finding) == "1 script in the head (1.5 kB) has neither async nor defer."
+    assert rows(finding) == [{"url": f"{HERE}/a.js", "wire_bytes": 1500}]
+    two = page(head("<script src=/a.js></script><script src=/b.js></script>"))
+    finding = checks.blocking_scripts_in_head(document(two), found(item))
+    assert message(finding) == "2 scripts in the head (at least 1.5 kB) have neither async nor defer."
+    assert rows(finding) == [{"url": f"{HERE}/a.js", "wire_bytes": 1500}, {"url": f"{HERE}/b.js"}]
 
 
 SHEET = "<link rel=stylesheet href=/{}.css>"
@@ -100,16 +108,26 @@ SHEET = "<link rel=stylesheet href=/{}.css>"
 def test_blocking_css(markup: str, size: int, expected: str) -> None:
     seen = page(markup)
     items = found(*(resource(f"{HERE}/{n}.css", Kind.STYLESHEET, b"a" * size) for n in range(7)))
-    assert verdict(checks.blocking_css(document(seen), items)) == expected
+    finding = checks.blocking_css(document(seen), items)
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("pass" if expected == "pass" else "too-much")
+
+
+def test_the_message_says_how_much_blocking_css_is_good() -> None:
+    seen = page(head(SHEET.format(0)))
+    finding = checks.blocking_css(document(seen), found(resource(f"{HERE}/0.css", Kind.STYLESHEET, b"a" * 90_000)))
+    assert message(finding) == (
+        "The page waits for 1 style sheet in the head (90 kB), where up to 6 with 14.5 kB in all are good."
+    )
 
 
 @pytest.mark.parametrize(
     ("css", "expected"),
     [
         ("p{}", "pass"),
-        ("@import 'b.css';", "warn"),
-        ("@charset 'utf-8'; @layer a, b; @layer c{} @import url(b.css) screen;", "warn"),
-        ('/* first */ @IMPORT url( "b.css" );', "warn"),
+        ("@import 'b.css';", "imported"),
+        ("@charset 'utf-8'; @layer a, b; @layer c{} @import url(b.css) screen;", "imported"),
+        ('/* first */ @IMPORT url( "b.css" );', "imported"),
         ("p{} @import 'b.css';", "pass"),  # browsers ignore it there
         ("@font-face{} @import 'b.css';", "pass"),
         ("@import 'b.css' print;", "pass"),
@@ -119,7 +137,12 @@ def test_blocking_css(markup: str, size: int, expected: str) -> None:
     ],
 )
 def test_css_import(css: str, expected: str) -> None:
-    assert verdict(checks.css_import(read(css))) == expected
+    finding = checks.css_import(read(css))
+    assert outcome(finding) == expected
+    if expected != "pass":
+        assert verdict(finding) == "warn"
+        assert message(finding) == "1 style sheet is imported by another one."
+        assert rows(finding) == [{"style_sheet": f"{HERE}/css/a.css", "imports": f"{HERE}/css/b.css"}]
 
 
 def test_imports_of_the_document_s_own_styles_count() -> None:
@@ -143,7 +166,9 @@ def test_imports_of_the_document_s_own_styles_count() -> None:
 )
 def test_third_party_spof(markup: str, expected: str) -> None:
     seen = page(markup)
-    assert verdict(checks.third_party_spof(seen, document(seen))) == expected
+    finding = checks.third_party_spof(seen, document(seen))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("pass" if expected == "pass" else "other-site")
 
 
 @pytest.mark.parametrize(
@@ -189,4 +214,17 @@ def test_what_is_written_whenever_a_script_runs(script: str, count: int) -> None
 )
 def test_document_write(markup: str, items: tuple[Resource, ...], expected: str) -> None:
     seen = page(markup)
-    assert verdict(checks.document_write(document(seen), found(*items))) == expected
+    finding = checks.document_write(document(seen), found(*items))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("pass" if expected == "pass" else "called")
+
+
+def test_scripts_that_write_are_named_with_their_calls() -> None:
+    seen = page(body("<script>document.write(1)</script><script src=/a.js></script>"))
+    items = found(resource(f"{HERE}/a.js", body=b"document.write(1);document.write(2)"))
+    finding = checks.document_write(document(seen), items)
+    assert message(finding) == "3 calls of document.write() run while the document is parsed."
+    assert rows(finding) == [
+        {"script": "a script in the document", "calls": 1},
+        {"script": f"{HERE}/a.js", "calls": 2},
+    ]

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.website_scan.cast import CLOCK, message, page, verdict
-from tests.website_scan.performance.cast import HERE, OTHER, found, resource
+from tests.website_scan.cast import CLOCK, message, outcome, page, rows, verdict
+from tests.website_scan.performance.cast import HERE, OTHER, found, labels, resource
 from website_scan.page.references import ResourceKind
 from website_scan.performance.caching import hit_probability
 from website_scan.performance.checks import caching as checks
@@ -52,7 +52,9 @@ def files(*items: Resource) -> StaticFiles:
     ],
 )
 def test_cache_missing(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.cache_missing(files(*items))) == expected
+    finding = checks.cache_missing(files(*items))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("no-lifetime" if expected in ("warn", "fail") else expected)
 
 
 def sized(waste: int) -> int:
@@ -80,18 +82,47 @@ def sized(waste: int) -> int:
     ],
 )
 def test_cache_short(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.cache_short(files(*items))) == expected
+    finding = checks.cache_short(files(*items))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("short-lived" if expected in ("warn", "fail") else expected)
 
 
 def test_the_message_says_for_how_long_and_what_it_will_cost() -> None:
     finding = checks.cache_short(files(file("max-age=3600", size=100 * KIB), file("max-age=60", f"{OTHER}/b.js")))
     assert message(finding) == (
-        f"1 static file may be kept for less than 30 days: {HERE}/a.js (1 hour); a later visit is expected to "
-        "load 82 kB again, where up to 20 kB is good (files of other sites not counted)."
+        "A later visit is expected to load 82 kB again (up to 20 kB is good; files of other sites are not counted), "
+        "because 1 static file may be kept for less than 30 days."
     )
+    assert labels(finding) == [
+        f"{HERE}/a.js (kept for 60 minutes)",
+        f"{OTHER}/b.js (kept for 60 seconds, another site's)",
+    ]
+    assert rows(finding) == [
+        {
+            "url": f"{HERE}/a.js",
+            "cache_control": "max-age=3600",
+            "lifetime_s": 3600,
+            "wire_bytes": 102_400,
+            "expected_waste_bytes": 81_920,
+        },
+        {
+            "url": f"{OTHER}/b.js",
+            "cache_control": "max-age=60",
+            "lifetime_s": 60,
+            "wire_bytes": 1_000,
+            "expected_waste_bytes": 992,
+            "other_site": True,
+        },
+    ]
 
 
-def test_lifetimes_of_other_sites_are_told() -> None:
+def test_the_message_says_how_much_has_no_lifetime() -> None:
+    finding = checks.cache_missing(files(file(None), file("max-age=9", f"{HERE}/b.js")))
+    assert message(finding) == "1 of 2 static files (1.0 kB) has no cache lifetime."
+    assert rows(finding) == [{"url": f"{HERE}/a.js", "wire_bytes": 1_000, "expected_waste_bytes": 1_000}]
+
+
+def test_lifetimes_of_other_sites_are_reported_without_blame() -> None:
     seen = files(file("max-age=9999999"), file("max-age=60", f"{OTHER}/b.js"))
     assert "1 file of other sites may be kept for less" in message(checks.cache_short(seen))
 
@@ -110,7 +141,9 @@ def test_lifetimes_of_other_sites_are_told() -> None:
     ],
 )
 def test_cache_immutable(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.cache_immutable(files(*items))) == expected
+    finding = checks.cache_immutable(files(*items))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("not-immutable" if expected in ("warn", "fail") else expected)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +159,9 @@ def test_cache_immutable(items: tuple[Resource, ...], expected: str) -> None:
     ],
 )
 def test_private_static(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.private_static(page(), files(*items))) == expected
+    finding = checks.private_static(page(), files(*items))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("private" if expected in ("warn", "fail") else expected)
 
 
 def test_files_that_were_asked_for_with_a_key_may_be_private() -> None:

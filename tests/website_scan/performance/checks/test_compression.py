@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.website_scan.browser.loads import load, request, visit
-from tests.website_scan.cast import message, page, verdict
-from tests.website_scan.performance.cast import HERE, OTHER, found, resource
+from tests.website_scan.cast import message, outcome, page, rows, title_of, verdict
+from tests.website_scan.performance.cast import HERE, OTHER, found, labels, resource
 from website_scan.browser.evidence import Coverage, UsedFile
-from website_scan.findings import Finding, Warn
+from website_scan.outcomes import Finding
 from website_scan.page.evidence import Page
 from website_scan.page.image_headers import ImageFormat, ImageHeader
 from website_scan.page.references import ResourceKind
@@ -42,7 +42,9 @@ def compressed(size: int = 5_000) -> Page:
     [(20 * KIB, "pass"), (20 * KIB + 1, "warn"), (200 * KIB, "warn"), (200 * KIB + 1, "fail")],
 )
 def test_the_limits_of_the_saving(saving: int, expected: str) -> None:
-    assert verdict(checks.text_compressed(compressed(), found(resource(body=that_saves(saving))))) == expected
+    finding = checks.text_compressed(compressed(), found(resource(body=that_saves(saving))))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("uncompressed" if expected in ("warn", "fail") else expected)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,9 @@ def test_the_limits_of_the_saving(saving: int, expected: str) -> None:
     ],
 )
 def test_an_uncompressed_document_that_needs_more_than_a_packet_fails(seen: Page, expected: str) -> None:
-    assert verdict(checks.text_compressed(seen, found())) == expected
+    finding = checks.text_compressed(seen, found())
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("document" if expected in ("warn", "fail") else expected)
 
 
 LONG = b"a" * 300_000
@@ -82,14 +86,36 @@ LONG = b"a" * 300_000
     ],
 )
 def test_which_files_are_text(item: Resource, expected: str) -> None:
-    assert verdict(checks.text_compressed(compressed(), found(item))) == expected
+    finding = checks.text_compressed(compressed(), found(item))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("uncompressed" if expected in ("warn", "fail") else expected)
 
 
 def test_the_message_says_what_gzip_would_save() -> None:
-    finding = checks.text_compressed(compressed(), found(resource(body=that_saves(30 * KIB))))
+    body = that_saves(30 * KIB)
+    finding = checks.text_compressed(compressed(), found(resource(body=body)))
+    assert message(finding) == "1 text file is sent uncompressed; gzip would save 31 kB (up to 20 kB is good)."
+    assert rows(finding) == [{"url": f"{HERE}/a.js", "bytes": len(body), "gzip_would_save_bytes": 30 * KIB}]
+
+
+def test_a_saving_that_looks_like_its_limit_is_said_to_be_above_it() -> None:
+    finding = checks.text_compressed(compressed(), found(resource(body=that_saves(20 * KIB + 1))))
     assert message(finding) == (
-        f"1 text file is sent uncompressed ({HERE}/a.js); gzip would save 31 kB; up to 20 kB is good."
+        "1 text file is sent uncompressed; gzip would save 20 kB (just above the limit: up to 20 kB is good)."
     )
+
+
+def test_the_message_says_how_large_an_uncompressed_document_is() -> None:
+    plain = page("a" * 20_000)
+    assert message(checks.text_compressed(plain, found())) == (
+        "The document is sent uncompressed (20 kB; gzip would save 20 kB)."
+    )
+    finding = checks.text_compressed(plain, found(resource(body=that_saves(30 * KIB))))
+    assert message(finding) == (
+        "The document (20 kB) and 1 other text file are sent uncompressed (gzip would save 51 kB in all)."
+    )
+    assert title_of(checks.text_compressed, finding) == "Page is sent uncompressed"
+    assert labels(finding) == [f"{HERE}/a.js", f"{HERE}/shop/shoes"]
 
 
 def test_trying_gzip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,21 +133,40 @@ def test_trying_gzip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("seen", "items", "expected"),
     [
-        (compressed(), (), "warn"),
-        (page("a" * 5_000, ("Content-Encoding", "deflate")), (), "warn"),
+        (compressed(), (), "gzip-only"),
+        (page("a" * 5_000, ("Content-Encoding", "deflate")), (), "old-coding"),
         (page("<p>Text", BR), (), "pass"),
         (page("<p>Text", ZSTD), (), "pass"),
         (compressed(), (resource("https://static.example.com/a.js", Kind.SCRIPT, b"a", BR),), "pass"),
-        (compressed(), (resource(f"{OTHER}/a.js", Kind.SCRIPT, b"a", BR),), "warn"),  # a third party's server
+        (compressed(), (resource(f"{OTHER}/a.js", Kind.SCRIPT, b"a", BR),), "gzip-only"),  # a third party's server
         (page("<p>Text"), (resource(f"{OTHER}/a.js", Kind.SCRIPT, b"a", GZIP),), "n/a"),
         (page("<p>Text"), (), "n/a"),
         (compressed(1_000), (resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 9_000, GZIP, wire=1_399),), "pass"),
-        (compressed(1_000), (resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 9_000, GZIP, wire=1_400),), "warn"),
+        (compressed(1_000), (resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 9_000, GZIP, wire=1_400),), "gzip-only"),
         (page("a" * 5_000, GZIP, url="http://site.example.com/"), (), "n/a"),  # browsers accept it over https only
     ],
 )
 def test_modern_encoding(seen: Page, items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.modern_encoding(seen, found(*items))) == expected
+    finding = checks.modern_encoding(seen, found(*items))
+    assert outcome(finding) == expected
+    assert verdict(finding) == (expected if expected in ("pass", "n/a") else "warn")
+
+
+def test_the_title_names_the_codings() -> None:
+    def titled(*codings: str) -> str:
+        seen = page("a" * 5_000, ("Content-Encoding", codings[0]))
+        items = (resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 5_000, ("Content-Encoding", each)) for each in codings)
+        return title_of(checks.modern_encoding, checks.modern_encoding(seen, found(*items)))
+
+    assert titled("gzip") == "Text is compressed with gzip only"
+    assert titled("gzip", "deflate") == "Text is compressed with deflate and gzip only"
+
+
+def test_the_message_says_what_is_sent_with_gzip() -> None:
+    item = resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 9_000, GZIP)
+    assert message(checks.modern_encoding(compressed(1_000), found(item))) == (
+        "1 text file (9.0 kB) is sent with gzip only, although the scanner accepts Brotli and Zstandard."
+    )
 
 
 PNG, SVG, BMP = (ImageHeader(each, 9, 9) for each in (ImageFormat.PNG, ImageFormat.SVG, ImageFormat.BMP))
@@ -145,7 +190,18 @@ PNG, SVG, BMP = (ImageHeader(each, 9, 9) for each in (ImageFormat.PNG, ImageForm
     ],
 )
 def test_needless_encoding(item: Resource, expected: str) -> None:
-    assert verdict(checks.needless_encoding(found(item))) == expected
+    finding = checks.needless_encoding(found(item))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("compressed-again" if expected in ("warn", "fail") else expected)
+
+
+def test_the_message_says_what_compressing_an_image_again_makes_of_it() -> None:
+    item = resource(f"{HERE}/a.png", Kind.IMAGE, b"a" * 2_000, GZIP, wire=2_023, picture=PNG)
+    finding = checks.needless_encoding(found(item))
+    assert message(finding) == (
+        "1 file in a compressed format is compressed again, which makes 2,023 bytes out of 2,000."
+    )
+    assert rows(finding) == [{"url": f"{HERE}/a.png", "bytes": 2000, "sent_bytes": 2023}]
 
 
 def test_a_cut_off_image_says_nothing_of_its_encoding() -> None:
@@ -169,13 +225,17 @@ def test_a_cut_off_image_says_nothing_of_its_encoding() -> None:
 )
 def test_unminified(kind: Kind, body: bytes, wire: int | None, expected: str) -> None:
     function = checks.unminified_css if kind is Kind.STYLESHEET else checks.unminified_js
-    assert verdict(function(found(resource("u", kind, body, wire=wire)))) == expected
+    finding = function(found(resource("u", kind, body, wire=wire)))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("whitespace" if expected in ("warn", "fail") else expected)
     assert verdict(function(found(resource("u", kind, body, wire=wire, eager=False)))) == "n/a"
 
 
 def test_the_waste_is_counted_as_it_was_sent() -> None:
     finding = checks.unminified_js(found(resource(body=b"a;" + b" " * 9_998, wire=5_000)))
-    assert "take 5.0 kB of the transfer" in message(finding)
+    assert message(finding) == "Whitespace and comments in 1 script take up 5.0 kB of the transfer."
+    assert labels(finding) == [f"{HERE}/a.js (100%)"]
+    assert rows(finding) == [{"url": f"{HERE}/a.js", "share_percent": 100, "wasted_bytes": 4999}]
 
 
 UNUSED = {Kind.STYLESHEET: checks.unused_css, Kind.SCRIPT: checks.unused_js}
@@ -201,17 +261,19 @@ def covered(kind: Kind, *files: tuple[str, int, int], wire: int = 100 * KIB) -> 
     ],
 )
 def test_what_was_not_used_is_tolerated_up_to_a_limit_for_each_file(kind: Kind, unused: int, expected: str) -> None:
-    assert verdict(covered(kind, ("a", 1000, unused))) == expected
+    finding = covered(kind, ("a", 1000, unused))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("too-much" if expected in ("warn", "fail") else expected)
     assert verdict(covered(kind, ("a", 1000, unused), ("b", 1000, 50))) == expected
 
 
 def test_the_waste_is_counted_as_it_was_sent_and_the_worst_file_is_named_first() -> None:
     finding = covered(Kind.SCRIPT, ("a.js", 900_000, 300_000), ("b.js", 4_000, 3_000), ("c.js", 1_000, 0), wire=99_000)
-    assert isinstance(finding, Warn)
-    assert [each["unused_bytes"] for each in finding.evidence] == [74_250, 33_000]
-    assert "107 kB of 2 scripts" in finding.message
-    assert f"{HERE}/b.js (75%), {HERE}/a.js (33%)" in finding.message
-    assert "without scrolling or tapping" in finding.message
+    assert verdict(finding) == "warn"
+    assert [each["unused_bytes"] for each in rows(finding)] == [74_250, 33_000]
+    assert message(finding).startswith("107 kB of 2 scripts was not used")
+    assert labels(finding) == [f"{HERE}/b.js (75%)", f"{HERE}/a.js (33%)"]
+    assert "without scrolling or tapping" in message(finding)
 
 
 def test_many_small_files_are_no_waste() -> None:
@@ -221,8 +283,8 @@ def test_many_small_files_are_no_waste() -> None:
 
 def test_more_unused_than_there_is_does_not_count_twice() -> None:
     finding = covered(Kind.SCRIPT, ("a.js", 1000, 5000))
-    assert isinstance(finding, Warn)
-    assert finding.evidence[0]["unused_percent"] == 100
+    assert verdict(finding) == "warn"
+    assert rows(finding)[0]["unused_percent"] == 100
 
 
 @pytest.mark.parametrize("kind", UNUSED)

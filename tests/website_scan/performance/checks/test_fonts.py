@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import message, verdict
-from tests.website_scan.performance.cast import HERE, face, font, found, moved, read
+from tests.website_scan.cast import message, outcome, rows, verdict
+from tests.website_scan.performance.cast import HERE, face, font, found, labels, moved, read
 from website_scan.performance.checks import fonts as checks
 from website_scan.performance.checks.weight import font_weight
 from website_scan.performance.evidence import FontFace, Resource, Styles
@@ -19,35 +19,38 @@ FACE = "@font-face{{font-family:'Inter';src:url(/i.woff2) format('woff2');{}}} b
         (FACE.format("font-display:swap"), "pass"),
         (FACE.format("font-display: Optional"), "pass"),
         (FACE.format("font-display:fallback"), "pass"),
-        (FACE.format(""), "warn"),
-        (FACE.format("font-display:auto"), "warn"),
-        (FACE.format("font-display:block"), "warn"),
+        (FACE.format(""), "hidden"),
+        (FACE.format("font-display:auto"), "hidden"),
+        (FACE.format("font-display:block"), "hidden"),
         (FACE.format("unicode-range:U+0400-04FF"), "n/a"),  # Cyrillic only
-        (FACE.format("unicode-range:U+0000-00FF, U+0131"), "warn"),
-        (FACE.format("unicode-range:U+0??"), "warn"),
+        (FACE.format("unicode-range:U+0000-00FF, U+0131"), "hidden"),
+        (FACE.format("unicode-range:U+0??"), "hidden"),
         ("@font-face{font-family:Inter;src:url(/i.woff2)} .unused{font-family:Inter}", "n/a"),
         ("@font-face{font-family:Inter;src:url(/i.woff2)} p{font-family:Arial,Inter}", "n/a"),  # Arial is installed
-        ("@font-face{font-family:Inter;src:url(/i.woff2)} p{font:italic bold 12px/1.5 'Inter', serif}", "warn"),
-        ("@font-face{font-family:Inter;src:url(/i.woff2)} :root{--font-sans:'Inter',sans-serif}", "warn"),
+        ("@font-face{font-family:Inter;src:url(/i.woff2)} p{font:italic bold 12px/1.5 'Inter', serif}", "hidden"),
+        ("@font-face{font-family:Inter;src:url(/i.woff2)} :root{--font-sans:'Inter',sans-serif}", "hidden"),
         ("@font-face{font-family:Inter;src:local('Inter'),url(/i.woff2)} p{font-family:Inter}", "n/a"),
         ("@font-face{font-family:Inter;src:url(data:font/woff2;base64,d09G)} p{font-family:Inter}", "n/a"),
         ("@font-face{font-family:My Icons;src:url(/i.woff2);font-display:block} p{font-family:My Icons}", "n/a"),
         ("@font-face{font-family:My Icons;src:url(/i.woff2)} p{font-family:My Icons}", "n/a"),  # auto is like block
         ("@font-face{font-family:My Icons;src:url(/i.woff2);font-display:swap} p{font-family:My Icons}", "pass"),
         ("@font-face{font-family:Nucleo;src:url(/i.woff2)} p{font:1em/1 'Nucleo';speak:none}", "n/a"),
-        ("@font-face{font-family:Inter;src:url(/i.woff2)} p{font-family:Inter}i{font-family:Fe;speak:none}", "warn"),
-        ("@media screen{@font-face{font-family:Inter;src:url(/i.woff2)}} p{font-family:Inter}", "warn"),
+        ("@font-face{font-family:Inter;src:url(/i.woff2)} p{font-family:Inter}i{font-family:Fe;speak:none}", "hidden"),
+        ("@media screen{@font-face{font-family:Inter;src:url(/i.woff2)}} p{font-family:Inter}", "hidden"),
     ],
 )  # fmt: skip
 def test_font_display(css: str, expected: str) -> None:
-    assert verdict(checks.font_display(fonts(found(), read(css)), read(css))) == expected
+    finding = checks.font_display(fonts(found(), read(css)), read(css))
+    assert outcome(finding) == expected
+    assert verdict(finding) == (expected if expected in ("pass", "n/a") else "warn")
 
 
 def test_the_message_names_the_family() -> None:
-    seen = read(FACE.format(""))
-    assert message(checks.font_display(fonts(found(), seen), seen)) == (
-        "1 font face (inter) has no font-display: swap, optional or fallback."
-    )
+    seen = read(FACE.format("font-display:block"))
+    finding = checks.font_display(fonts(found(), seen), seen)
+    assert message(finding) == "1 font face does not set font-display to swap, optional or fallback."
+    assert labels(finding) == ["inter"]
+    assert rows(finding) == [{"family": "inter", "font_display": "block", "file": f"{HERE}/i.woff2"}]
 
 
 def in_use(*faces: FontFace) -> Styles:
@@ -80,8 +83,18 @@ def test_a_preloaded_file_is_certain_and_stands_for_its_family() -> None:
 )
 def test_font_format(item: Resource, expected: str) -> None:
     styles = in_use(FontFace("inter", item.url))
-    assert verdict(checks.font_format(fonts(found(item), styles))) == expected
+    finding = checks.font_format(fonts(found(item), styles))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("old-format" if expected in ("warn", "fail") else expected)
     assert verdict(checks.font_format(fonts(found(item), Styles()))) == "n/a"  # no element uses it
+
+
+def test_fonts_in_old_formats_are_named_with_their_format() -> None:
+    items = found(font("a", eager=True), font("b", signature=b"OTTO", eager=True))
+    finding = checks.font_format(fonts(items, Styles()))
+    assert message(finding) == "1 of 2 font files (20 kB) is not in WOFF2."
+    assert labels(finding) == [f"{HERE}/b (OpenType)"]
+    assert rows(finding) == [{"url": f"{HERE}/b", "format": "OpenType", "wire_bytes": 20_000}]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +102,16 @@ def test_font_format(item: Resource, expected: str) -> None:
 )
 def test_font_count(count: int, expected: str) -> None:
     items = found(*(font(f"{number}", eager=True) for number in range(count)))
-    assert verdict(checks.font_count(fonts(items, Styles()))) == expected
+    finding = checks.font_count(fonts(items, Styles()))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("too-many" if expected in ("warn", "fail") else expected)
+
+
+def test_the_message_of_many_fonts_names_them() -> None:
+    items = found(*(font(f"{number}", eager=True) for number in range(3)))
+    assert message(checks.font_count(fonts(items, Styles()))) == (
+        f"The page loads at least 3 font files (60 kB): {HERE}/0, {HERE}/1, {HERE}/2; up to 2 is good."
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +119,16 @@ def test_font_count(count: int, expected: str) -> None:
 )
 def test_font_weight(size: int, expected: str) -> None:
     items = found(font("a", size - 1_000, eager=True), font("b", 1_000, eager=True))
-    assert verdict(font_weight(items, fonts(items, Styles()))) == expected
+    finding = font_weight(items, fonts(items, Styles()))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("heavy" if expected in ("warn", "fail") else expected)
+
+
+def test_the_message_says_that_fonts_are_certain_to_be_loaded() -> None:
+    items = found(font("a", 10_000, eager=True))
+    assert message(font_weight(items, fonts(items, Styles()))) == (
+        "1 font that the page is certain to load weighs 10 kB."
+    )
 
 
 def test_fonts_that_only_browsers_get_do_not_weigh() -> None:

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.website_scan.cast import body, document, message, page, severity, verdict
-from tests.website_scan.performance.cast import found, image, read, sheet
+from tests.website_scan.cast import body, document, message, outcome, page, rows, severity_of, verdict
+from tests.website_scan.performance.cast import HERE, found, image, labels, read, sheet
 from website_scan.findings import Severity
+from website_scan.outcomes import Fault, Fix
 from website_scan.page.image_headers import ImageFormat
 from website_scan.performance.checks import images as checks
 from website_scan.performance.evidence import Resource, Styles
@@ -42,7 +43,9 @@ IMG = "<img src=/a.png>"
 )
 def test_image_dimensions(markup: str, expected: str) -> None:
     seen = page(body(markup))
-    assert verdict(checks.image_dimensions(document(seen), Styles(), found())) == expected
+    finding = checks.image_dimensions(document(seen), Styles(), found())
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("unsized" if expected in ("warn", "fail") else expected)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,9 @@ def test_image_dimensions(markup: str, expected: str) -> None:
 def test_an_image_that_a_rule_may_size_does_not_count(css: str, expected: str) -> None:
     markup = body("<a><b><p class='card x'><img src=/a.png class='c photo md:photo' id=hero></b></a>")
     seen = page(markup)
-    assert verdict(checks.image_dimensions(document(seen), read(css, markup), found())) == expected
+    finding = checks.image_dimensions(document(seen), read(css, markup), found())
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("unsized" if expected in ("warn", "fail") else expected)
 
 
 @pytest.mark.parametrize(
@@ -84,13 +89,17 @@ def test_an_image_that_a_rule_may_size_does_not_count(css: str, expected: str) -
 )
 def test_an_image_that_shifts_nothing_does_not_count(items: tuple[Resource, ...], expected: str) -> None:
     seen = document(page(body("<img src=/a.png>")))
-    assert verdict(checks.image_dimensions(seen, styles(seen, found(*items)), found(*items))) == expected
+    finding = checks.image_dimensions(seen, styles(seen, found(*items)), found(*items))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("unsized" if expected in ("warn", "fail") else expected)
 
 
 def test_images_of_too_many_names_are_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "MAX_NAMES", 2)
     seen = page(body("".join(f"<img src=/a.png class=a{number}>" for number in range(9))))
-    assert message(checks.image_dimensions(document(seen), Styles(), found())).startswith("2 of 9 images")
+    finding = checks.image_dimensions(document(seen), Styles(), found())
+    assert message(finding) == "2 of 9 images have no width and height."
+    assert rows(finding) == [{"src": "/a.png"}] * 2
 
 
 @pytest.mark.parametrize(
@@ -115,15 +124,32 @@ def test_images_of_too_many_names_are_in_doubt(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_image_format(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.image_format(found(*items))) == expected
+    finding = checks.image_format(found(*items))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("old-format" if expected in ("warn", "fail") else expected)
 
 
 def test_the_message_says_what_could_be_saved() -> None:
     seen = found(image(10_000 + 30 * KIB, ImageFormat.PNG, 600))
-    assert severity(checks.image_format(seen)) is Severity.MEDIUM
-    assert message(checks.image_format(seen)) == (
-        "AVIF would save about 31 kB on 1 image: https://site.example.com/a.png (41 kB); up to 20 kB is good."
-    )
+    finding = checks.image_format(seen)
+    assert severity_of(checks.image_format, finding) is Severity.MEDIUM
+    assert message(finding) == "AVIF would save about 31 kB (up to 20 kB is good) on 1 image."
+    assert labels(finding) == [f"{HERE}/a.png (41 kB)"]
+    assert rows(finding) == [
+        {
+            "url": f"{HERE}/a.png",
+            "format": "PNG",
+            "width": 600,
+            "height": 100,
+            "wire_bytes": 40_720,
+            "estimated_saving_bytes": 30_720,
+        }
+    ]
+
+
+def test_a_large_saving_has_the_severity_of_the_check() -> None:
+    finding = checks.image_format(found(image(900_000, ImageFormat.PNG, 600)))
+    assert severity_of(checks.image_format, finding) is Severity.HIGH
 
 
 @pytest.mark.parametrize(
@@ -137,10 +163,20 @@ def test_the_message_says_what_could_be_saved() -> None:
     ],
 )
 def test_gif_video(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.gif_video(found(*items))) == expected
+    finding = checks.gif_video(found(*items))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("large" if expected in ("warn", "fail") else expected)
 
 
 def test_a_still_gif_is_not_told_to_become_a_film() -> None:
     finding = checks.gif_video(found(image(200_000, ImageFormat.GIF)))
-    assert getattr(finding, "fix", None) == "Serve the image as WebP or AVIF."
-    assert "film" not in message(finding)
+    assert isinstance(finding, Fault)
+    assert finding.fix == Fix("Serve the image as WebP or AVIF.")
+    assert message(finding) == "1 GIF is larger than 102 kB, 200 kB in all."
+    assert rows(finding) == [{"url": f"{HERE}/a.gif", "wire_bytes": 200_000, "animated": False}]
+
+
+def test_an_animated_gif_has_the_fix_of_the_check() -> None:
+    finding = checks.gif_video(found(image(200_000, ImageFormat.GIF, animated=True)))
+    assert isinstance(finding, Fault)
+    assert finding.fix is None

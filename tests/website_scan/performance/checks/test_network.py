@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import document, head, message, page, verdict
-from tests.website_scan.performance.cast import HERE, OTHER, found, moved, resource
+from tests.website_scan.cast import document, head, message, outcome, page, rows, verdict
+from tests.website_scan.performance.cast import HERE, OTHER, found, labels, moved, resource
 from website_scan.performance.checks import network as checks
 from website_scan.performance.evidence import OriginProtocol, Protocols, Resource
 
@@ -28,15 +28,31 @@ def spoken(alpn: str | None, count: int = 6, *, h3: bool = False, origin: str = 
     ],
 )
 def test_http_version(origins: tuple[OriginProtocol, ...], expected: str) -> None:
-    assert verdict(checks.http_version(Protocols(origins))) == expected
+    finding = checks.http_version(Protocols(origins))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("http-1-1" if expected in ("warn", "fail") else expected)
 
 
 def test_the_message_says_how_many_files_wait() -> None:
     finding = checks.http_version(Protocols((spoken("http/1.1", 12),)))
     assert message(finding) == (
-        f"12 static files are sent over HTTP/1.1, at most six at a time, because {HERE} negotiates nothing newer in "
+        "12 static files are sent over HTTP/1.1, at most six at a time, because the server negotiates nothing newer in "
         "the TLS handshake."
     )
+    assert labels(finding) == [f"{HERE} (12 static files)"]
+
+
+def test_all_busy_origins_are_in_the_table_but_only_old_ones_in_the_message() -> None:
+    finding = checks.http_version(Protocols((spoken("h2"), spoken("http/1.1", origin=OTHER))))
+    assert labels(finding) == ["", f"{OTHER} (6 static files)"]
+    assert rows(finding) == [
+        {"origin": HERE, "alpn": "h2", "http_3_offered": False, "static_requests": 6},
+        {"origin": OTHER, "alpn": "http/1.1", "http_3_offered": False, "static_requests": 6},
+    ]
+
+
+def test_origins_with_http_2_are_named() -> None:
+    assert message(checks.http_version(Protocols((spoken("h2"),)))) == f"{HERE} uses HTTP/2 or newer."
 
 
 def closing(count: int, origin: str = HERE) -> tuple[Resource, ...]:
@@ -64,7 +80,16 @@ OLD = Protocols((spoken("http/1.1"),))
     ],
 )
 def test_keep_alive(items: tuple[Resource, ...], protocols: Protocols, expected: str) -> None:
-    assert verdict(checks.keep_alive(page(), found(*items), protocols)) == expected
+    finding = checks.keep_alive(page(), found(*items), protocols)
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("closed" if expected in ("warn", "fail") else expected)
+
+
+def test_the_message_says_how_many_responses_closed_their_connection() -> None:
+    finding = checks.keep_alive(page(), found(*closing(4)), OLD)
+    assert message(finding) == "4 responses closed the connection although more requests followed."
+    assert labels(finding) == [f"{HERE} (4 times)"]
+    assert rows(finding) == [{"origin": HERE, "closed": 4}]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +104,9 @@ def test_keep_alive(items: tuple[Resource, ...], protocols: Protocols, expected:
     ],
 )
 def test_what_closes_a_connection(item: Resource, expected: str) -> None:
-    assert verdict(checks.keep_alive(page(), found(moved(item, f"{HERE}/a.js")), OLD)) == expected
+    finding = checks.keep_alive(page(), found(moved(item, f"{HERE}/a.js")), OLD)
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("closed" if expected in ("warn", "fail") else expected)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +120,17 @@ def test_what_closes_a_connection(item: Resource, expected: str) -> None:
     ],
 )
 def test_header_size(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.header_size(page(), found(*items))) == expected
+    finding = checks.header_size(page(), found(*items))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("large" if expected in ("warn", "fail") else expected)
+
+
+def test_responses_with_large_headers_are_named_with_their_size() -> None:
+    items = (resource(header_bytes=21_000), resource(f"{HERE}/b.js", header_bytes=30_000), resource(f"{HERE}/c.js"))
+    finding = checks.header_size(page(), found(*items))
+    assert message(finding) == "The headers of 2 responses take up to 30 kB, more than 20 kB."
+    assert labels(finding) == [f"{HERE}/b.js (30 kB)", f"{HERE}/a.js (21 kB)"]
+    assert rows(finding)[0] == {"url": f"{HERE}/b.js", "header_bytes": 30_000}
 
 
 def preconnect(*hosts: str) -> str:
@@ -122,4 +159,13 @@ FOUR = ("a.example", "b.example", "c.example", "d.example")
 )
 def test_preconnects(markup: str, links: tuple[str, ...], expected: str) -> None:
     seen = page(markup, *(("Link", each) for each in links))
-    assert verdict(checks.preconnects(seen, document(seen))) == expected
+    finding = checks.preconnects(seen, document(seen))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("too-many" if expected in ("warn", "fail") else expected)
+
+
+def test_the_message_says_how_many_preconnects_are_good() -> None:
+    seen = page(preconnect(*FOUR, "e.example"))
+    finding = checks.preconnects(seen, document(seen))
+    assert message(finding) == "The page preconnects to 5 origins (up to 4 is good)."
+    assert rows(finding)[4] == {"origin": "https://e.example"}

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from tests.website_scan.browser.loads import HERE, largest, load, request, visit
-from tests.website_scan.cast import message, verdict
-from tests.website_scan.performance.cast import resource
+from tests.website_scan.cast import message, outcome, rows, verdict
+from tests.website_scan.performance.cast import labels, resource
 from website_scan.browser.evidence import Layout, LoadedRequest, RenderedImage, Viewport
-from website_scan.findings import Finding, NotApplicable
+from website_scan.findings import NotApplicable
+from website_scan.outcomes import Finding
 from website_scan.page.image_headers import ImageFormat, ImageHeader
 from website_scan.page.references import ResourceKind
 from website_scan.performance.checks import images as checks
@@ -50,7 +51,7 @@ def oversized(
 
 
 def wasted(finding: Finding) -> list[object]:
-    return [each["wasted_bytes"] for each in finding.evidence] if not isinstance(finding, NotApplicable) else []
+    return [each["wasted_bytes"] for each in rows(finding)] if not isinstance(finding, NotApplicable) else []
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,7 @@ def test_the_limits_of_the_waste(size: int, expected: str) -> None:
     shown = image(file=(20_000, 20_000))  # wastes all but a ten-thousandth
     finding = oversized(shown, requests=(wire(size=round(size / 0.9999)),))
     assert verdict(finding) == expected
+    assert outcome(finding) == ("pass" if expected == "pass" else "too-many-pixels")
     assert verdict(oversized(shown, requests=(wire(size=9),))) == "pass"
 
 
@@ -139,13 +141,24 @@ def test_a_turned_photograph_is_measured_as_it_lies() -> None:
 
 def test_the_worst_is_named_first_with_its_sizes() -> None:
     small, large = image(file=(400, 400)), image("b.png", file=(800, 800))
-    told = message(oversized(small, large, requests=(wire(), wire("b.png"))))
-    assert told.startswith("2 images have more pixels than a phone shows, 173 kB too much")
-    assert told.index(f"{HERE}/b.png (800 by 800, shown as 200 by 200)") < told.index(A)
+    finding = oversized(small, large, requests=(wire(), wire("b.png")))
+    assert message(finding) == ("2 images have more pixels than a phone shows, 173 kB too much (up to 20 kB is good).")
+    assert labels(finding) == [
+        f"{HERE}/b.png (800 by 800, shown as 200 by 200)",
+        f"{A} (400 by 400, shown as 200 by 200)",
+    ]
+    assert rows(finding)[1] == {
+        "url": A,
+        "selector": "#a.png",
+        "file": "400 by 400",
+        "shown": "200 by 200",
+        "wire_bytes": 102_400,
+        "wasted_bytes": 76_800,
+    }
 
 
 def seen(finding: Finding) -> int:
-    return 0 if isinstance(finding, NotApplicable) else len(finding.evidence)
+    return 0 if isinstance(finding, NotApplicable) else len(rows(finding))
 
 
 def offscreen(*images: RenderedImage, requests: tuple[LoadedRequest, ...] = (wire(),), **others: Any) -> Finding:
@@ -194,7 +207,16 @@ def test_tiny_files_are_not_worth_it() -> None:
 def test_the_limits_of_the_number(count: int, expected: str) -> None:
     names = [f"{number}.png" for number in range(count)]
     shown = [image(name, top_px=FAR) for name in names] + [image("top.png")]
-    assert verdict(offscreen(*shown, requests=tuple(map(wire, names)))) == expected
+    finding = offscreen(*shown, requests=tuple(map(wire, names)))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("loaded-at-once" if expected in ("warn", "fail") else expected)
+
+
+def test_the_message_says_how_far_below_and_how_heavy_the_images_are() -> None:
+    finding = offscreen(image(top_px=FAR), image("b.png", top_px=FAR), requests=(wire(), wire("b.png")))
+    assert message(finding) == "2 images more than 3 screens below the first one, 205 kB in all, are loaded at once."
+    assert labels(finding) == [A, f"{HERE}/b.png"]
+    assert rows(finding)[0] == {"url": A, "selector": "#a.png", "top_px": FAR, "wire_bytes": 102_400}
 
 
 @pytest.mark.parametrize("images", [(), (image(is_visible=False, top_px=FAR),)])

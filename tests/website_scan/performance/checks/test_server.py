@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.website_scan.cast import body, document, head, message, page, severity, verdict
+from tests.website_scan.cast import body, document, head, message, outcome, page, rows, severity_of, title_of, verdict
+from tests.website_scan.performance.cast import labels
 from website_scan.findings import Severity
+from website_scan.outcomes import Fault, Fix
 from website_scan.page.references import ResourceKind
 from website_scan.performance.checks import server as checks
 from website_scan.performance.evidence import Resource, Resources, Timing
@@ -34,13 +36,19 @@ def resource(
     ],
 )
 def test_ttfb_is_judged_by_its_median(seconds: tuple[float, ...], expected: str) -> None:
-    assert verdict(checks.ttfb(Timing(seconds))) == expected
+    finding = checks.ttfb(Timing(seconds))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("slow" if expected in ("warn", "fail") else expected)
 
 
 def test_the_message_of_ttfb_says_what_was_measured() -> None:
-    assert message(checks.ttfb(Timing((1.0, 1.25, 3.0)))).startswith(
-        "The server starts to respond after 1,250 ms (median of 3)"
+    finding = checks.ttfb(Timing((1.0, 1.25, 3.0)))
+    assert message(finding) == (
+        "The server starts to respond after 1,250 ms (median of 3 tries); up to 600 ms is good."
     )
+    assert [each["ttfb_ms"] for each in rows(finding)] == [1000, 1250, 3000]
+    assert rows(finding)[0] == {"attempt": 1, "ttfb_ms": 1000}
+    assert message(checks.ttfb(Timing((0.2,)))) == "The server starts to respond after 200 ms (1 try)."
 
 
 @pytest.mark.parametrize(
@@ -54,7 +62,18 @@ def test_the_message_of_ttfb_says_what_was_measured() -> None:
     ],
 )
 def test_doc_redirects(via: tuple[tuple[str, int], ...], expected: str) -> None:
-    assert verdict(checks.doc_redirects(page(via=via))) == expected
+    finding = checks.doc_redirects(page(via=via))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("redirected" if expected in ("warn", "fail") else expected)
+
+
+def test_the_message_of_redirects_says_where_they_lead() -> None:
+    finding = checks.doc_redirects(page(via=(("http://site.example.com/", 301),)))
+    assert message(finding) == "1 redirect comes before the document: to https://site.example.com/shop/shoes."
+    assert rows(finding) == [
+        {"hop": 1, "url": "http://site.example.com/", "status": 301},
+        {"hop": 2, "url": "https://site.example.com/shop/shoes", "status": 200},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -64,50 +83,94 @@ def test_doc_redirects(via: tuple[tuple[str, int], ...], expected: str) -> None:
         ((resource(200),), "pass"),
         ((resource(204),), "pass"),
         ((resource(304),), "pass"),
-        ((resource(404),), "fail"),
-        ((resource(410),), "fail"),
-        ((resource(500),), "fail"),
-        ((resource(None, error="site.example.com refuses connections on port 443."),), "fail"),
-        ((resource(404, eager=False),), "warn"),  # a background that perhaps nothing uses
-        ((resource(404, eager=False), resource(404)), "fail"),
-        ((resource(403),), "warn"),  # robots are refused, but perhaps not visitors
-        ((resource(429),), "warn"),
-        ((resource(403), resource(404)), "fail"),
+        ((resource(404),), "failed"),
+        ((resource(410),), "failed"),
+        ((resource(500),), "failed"),
+        ((resource(None, error="site.example.com refuses connections on port 443."),), "failed"),
+        ((resource(404, eager=False),), "perhaps-unused"),  # a background that perhaps nothing uses
+        ((resource(404, eager=False), resource(404)), "failed"),
+        ((resource(403),), "refused"),  # robots are refused, but perhaps not visitors
+        ((resource(429),), "refused"),
+        ((resource(403), resource(404)), "failed"),
         ((resource(200), MISSING_NAME), "pass"),
         ((MISSING_NAME,), "n/a"),
-        ((MISSING_NAME, resource(404)), "fail"),
+        ((MISSING_NAME, resource(404)), "failed"),
     ],
 )
 def test_broken_resources(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.broken_resources(Resources(items))) == expected
+    finding = checks.broken_resources(Resources(items))
+    assert outcome(finding) == expected
+    if expected not in ("pass", "n/a"):
+        assert verdict(finding) == ("fail" if expected == "failed" else "warn")
 
 
 def test_broken_resources_are_named_with_their_status() -> None:
     finding = checks.broken_resources(Resources((resource(404), resource(200, url="https://b/")), left_out=3))
-    assert message(finding) == (
-        "1 of 2 resources (3 more were not requested) failed to load: https://site.example.com/a.png (404)."
+    assert message(finding) == "1 of 2 resources failed to load (3 more were not requested)."
+    assert labels(finding) == ["https://site.example.com/a.png (404)"]
+    assert rows(finding) == [
+        {"url": "https://site.example.com/a.png", "type": "image", "status": 404, "loaded_with_the_page": True}
+    ]
+
+
+def test_resources_without_an_answer_are_named_with_the_error() -> None:
+    error = "site.example.com refuses connections on port 443."
+    finding = checks.broken_resources(Resources((resource(None, error=error), resource(404, url="/b", eager=False))))
+    assert message(finding) == "1 of 2 resources failed to load."
+    assert labels(finding) == [
+        "https://site.example.com/a.png (site.example.com refuses connections on port 443)",
+        "/b (404, perhaps unused)",
+    ]
+    assert rows(finding)[0]["error"] == error
+
+
+def test_resources_that_perhaps_nobody_needs_are_said_to_be_so() -> None:
+    finding = checks.broken_resources(Resources((resource(404, eager=False),)))
+    assert message(finding) == "1 resource failed to load, though perhaps no visit needs it."
+
+
+def test_refused_resources_have_a_title_and_a_fix_of_their_own() -> None:
+    finding = checks.broken_resources(Resources((resource(403), resource(200, url="https://b/"))))
+    assert message(finding) == "1 of 2 resources was refused to the scanner, and perhaps to visitors."
+    assert title_of(checks.broken_resources, finding) == "Resources were refused to the scanner"
+    assert severity_of(checks.broken_resources, finding) is Severity.LOW
+    assert isinstance(finding, Fault)
+    assert finding.fix == Fix(
+        "Check in a browser whether the files load; if they do, the server only blocks bots, and nothing is wrong."
     )
 
 
-def test_resources_of_names_that_may_exist_are_told_but_not_judged() -> None:
+def test_resources_that_loaded_are_counted() -> None:
+    assert message(checks.broken_resources(Resources((resource(200),)))) == "1 resource loaded without a failure."
+    assert message(checks.broken_resources(Resources((resource(200),), left_out=1))) == (
+        "1 resource loaded without a failure (1 more was not requested)."
+    )
+    assert message(checks.broken_resources(Resources((resource(200), MISSING_NAME)))) == (
+        "All other resources loaded (1 resource could not be checked, because the scanner's name servers cannot "
+        "resolve other sites)."
+    )
+
+
+def test_resources_of_names_that_may_exist_are_reported_but_not_judged() -> None:
     finding = checks.broken_resources(Resources((resource(404), MISSING_NAME)))
     assert message(finding) == (
-        "1 of 2 resources failed to load: https://site.example.com/a.png (404). "
-        "1 resource could not be checked: the scanner's name servers know no name of another site."
+        "1 of 2 resources failed to load (1 resource could not be checked, because the scanner's name servers cannot "
+        "resolve other sites)."
     )
 
 
 @pytest.mark.parametrize(
     ("broken", "expected"),
     [
-        (resource(404), None),
+        (resource(404), Severity.HIGH),
         (replace(resource(404), depth=2), Severity.MEDIUM),  # a list's bullets in a manual's style sheet
-        (replace(resource(404), depth=2, kind=ResourceKind.STYLESHEET), None),
+        (replace(resource(404), depth=2, kind=ResourceKind.STYLESHEET), Severity.HIGH),
         (resource(404, eager=False), Severity.LOW),  # style sheets of plug-ins name pictures that no page shows
     ],
 )
-def test_broken_resources_weigh_by_what_the_page_loses(broken: Resource, expected: Severity | None) -> None:
-    assert severity(checks.broken_resources(Resources((broken,)))) is expected
+def test_broken_resources_weigh_by_what_the_page_loses(broken: Resource, expected: Severity) -> None:
+    finding = checks.broken_resources(Resources((broken,)))
+    assert severity_of(checks.broken_resources, finding) is expected
 
 
 @pytest.mark.parametrize(
@@ -117,13 +180,26 @@ def test_broken_resources_weigh_by_what_the_page_loses(broken: Resource, expecte
 def test_dom_size(elements: int, expected: str) -> None:
     skeleton = 4  # html, head, title, body
     seen = page(body("<b></b>" * (elements - skeleton)))
-    assert verdict(checks.dom_size(dom_size(document(seen)))) == expected
+    finding = checks.dom_size(dom_size(document(seen)))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("large" if expected in ("warn", "fail") else expected)
 
 
 @pytest.mark.parametrize(("depth", "expected"), [(1, "pass"), (15, "pass"), (16, "warn"), (25, "warn"), (26, "fail")])
 def test_dom_depth(depth: int, expected: str) -> None:
     seen = page(body("<i></i>" + "<div>" * depth + "text" + "</div>" * depth + "<p>after"))
-    assert verdict(checks.dom_depth(dom_size(document(seen)))) == expected
+    finding = checks.dom_depth(dom_size(document(seen)))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("deep" if expected in ("warn", "fail") else expected)
+
+
+def test_the_messages_on_the_tree_say_how_large_and_how_deep_it_is() -> None:
+    size = dom_size(document(page(body("<p>a<b>c</b>d</p><p>e"))))
+    assert message(checks.dom_size(size)) == "The document has 7 elements."
+    assert message(checks.dom_depth(size)) == "Elements are nested 2 levels deep below the body (body > p > b)."
+    large = replace(size, elements=3_001, depth=26)
+    assert message(checks.dom_size(large)) == "The document has 3,001 elements; up to 1,500 is good."
+    assert message(checks.dom_depth(large)).endswith("(body > p > b); up to 15 is good.")
 
 
 @pytest.mark.parametrize(
@@ -146,13 +222,13 @@ def test_the_tree_is_measured(markup: str, elements: int, depth: int, deepest: s
     [
         (body(""), None, "pass"),
         (body(""), "no-cache, max-age=0", "pass"),
-        (body(""), "No-Store", "warn"),
-        (body(""), "private, no-store, max-age=0", "warn"),
-        ("<!doctype html><body onunload='bye()'>", None, "warn"),
+        (body(""), "No-Store", "prevented"),
+        (body(""), "private, no-store, max-age=0", "prevented"),
+        ("<!doctype html><body onunload='bye()'>", None, "prevented"),
         ("<!doctype html><body onbeforeunload='ask()'>", None, "pass"),
-        (head("<script>window.addEventListener('unload', bye)</script>"), None, "warn"),
-        (head("<script>window.onunload = bye</script>"), None, "warn"),
-        (head("<script>$(window).on('unload', bye)</script>"), None, "warn"),
+        (head("<script>window.addEventListener('unload', bye)</script>"), None, "prevented"),
+        (head("<script>window.onunload = bye</script>"), None, "prevented"),
+        (head("<script>$(window).on('unload', bye)</script>"), None, "prevented"),
         (head("<script>window.addEventListener('beforeunload', ask)</script>"), None, "pass"),
         (head("<script>window.onbeforeunload = ask</script>"), None, "pass"),
         (head("<script>if (window.onunload == null) go()</script>"), None, "pass"),
@@ -161,10 +237,21 @@ def test_the_tree_is_measured(markup: str, elements: int, depth: int, deepest: s
 )
 def test_bfcache_blocked(html: str, cache_control: str | None, expected: str) -> None:
     seen = page(html, *([("Cache-Control", cache_control)] if cache_control else []))
-    assert verdict(checks.bfcache_blocked(seen, document(seen))) == expected
+    finding = checks.bfcache_blocked(seen, document(seen))
+    assert outcome(finding) == expected
+    assert verdict(finding) == ("pass" if expected == "pass" else "warn")
 
 
-@pytest.mark.parametrize(("html", "expected"), [(body(""), "pass"), ("<!doctype html><body onunload='bye()'>", "warn")])
+@pytest.mark.parametrize(
+    ("html", "expected"), [(body(""), "pass"), ("<!doctype html><body onunload='bye()'>", "prevented")]
+)
 def test_a_page_behind_a_log_in_may_forbid_to_be_kept(html: str, expected: str) -> None:
     seen = replace(page(html, ("Cache-Control", "no-store")), is_keyed=True)
-    assert verdict(checks.bfcache_blocked(seen, document(seen))) == expected
+    assert outcome(checks.bfcache_blocked(seen, document(seen))) == expected
+
+
+def test_everything_that_prevents_the_back_forward_cache_is_named() -> None:
+    seen = page("<!doctype html><body onunload='bye()'>", ("Cache-Control", "no-store"))
+    assert message(checks.bfcache_blocked(seen, document(seen))) == (
+        "The page prevents the back/forward cache with Cache-Control: no-store and <body onunload>."
+    )

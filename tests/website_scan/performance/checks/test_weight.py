@@ -6,8 +6,9 @@ from functools import partial
 
 import pytest
 
-from tests.website_scan.cast import message, page, severity, verdict
-from website_scan.findings import Finding, Severity
+from tests.website_scan.cast import message, outcome, page, rows, severity_of, title_of, verdict
+from website_scan.findings import Severity
+from website_scan.outcomes import Finding
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.performance.checks import weight as checks
@@ -49,7 +50,9 @@ def empty_page() -> Page:
 def test_the_limits_of_weights(check: Check, kind: Kind, good: int, poor: int) -> None:
     def judged(kb: float) -> str:
         halves = (resource(f"{HERE}/a", kind, kb=kb - 1), resource(f"{HERE}/b", kind, kb=1))
-        return verdict(check(Resources(halves)))
+        finding = check(Resources(halves))
+        assert outcome(finding) in ("pass", "heavy")
+        return verdict(finding)
 
     assert [judged(good), judged(good + 1), judged(poor), judged(poor + 1)] == ["pass", "warn", "warn", "fail"]
 
@@ -64,8 +67,8 @@ def test_the_document_itself_weighs() -> None:
     seen = page()
     heavy = replace(seen, hops=(replace(seen.response, body_wire_bytes=5_000_000),))
     finding = checks.total_weight(heavy, Resources(()))
-    assert verdict(finding) == "fail"
-    assert message(finding).startswith("The page weighs 5.0 MB")
+    assert (verdict(finding), outcome(finding)) == ("fail", "heavy")
+    assert message(finding) == "The page weighs 5.0 MB in 1 file; up to 1.5 MB is good."
 
 
 def test_what_is_lazy_does_not_weigh() -> None:
@@ -79,6 +82,19 @@ def test_the_message_of_a_weight_names_the_heaviest_file() -> None:
     )
 
 
+def test_a_single_heavy_file_is_named_without_its_weight_twice() -> None:
+    found = Resources((resource(f"{HERE}/a.js", Kind.SCRIPT, kb=300),))
+    assert message(checks.js_weight(found)) == f"1 script weighs 300 kB: {HERE}/a.js; up to 150 kB is good."
+
+
+def test_the_table_of_a_weight_has_all_files_with_the_heaviest_first() -> None:
+    found = Resources((resource(f"{HERE}/a.js", Kind.SCRIPT, kb=20), resource(f"{HERE}/b.js", Kind.SCRIPT, kb=300)))
+    assert rows(checks.js_weight(found)) == [
+        {"url": f"{HERE}/b.js", "type": "script", "wire_bytes": 300_000},
+        {"url": f"{HERE}/a.js", "type": "script", "wire_bytes": 20_000},
+    ]
+
+
 def test_one_script_weighs_and_what_was_left_out_is_owned_to() -> None:
     found = Resources((resource(f"{HERE}/a.js", Kind.SCRIPT, kb=10),), left_out=4)
     assert message(checks.js_weight(found)) == "1 script weighs at least 10 kB."
@@ -87,7 +103,18 @@ def test_one_script_weighs_and_what_was_left_out_is_owned_to() -> None:
 @pytest.mark.parametrize(("count", "expected"), [(79, "pass"), (80, "warn"), (239, "warn"), (240, "fail")])
 def test_requests_are_counted_with_the_document(count: int, expected: str) -> None:
     found = Resources(tuple(resource(f"{HERE}/{number}") for number in range(count)))
-    assert verdict(checks.requests(page(), found)) == expected
+    finding = checks.requests(page(), found)
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("pass" if expected == "pass" else "many")
+
+
+def test_requests_are_listed_by_the_kinds_of_files() -> None:
+    kinds = [Kind.IMAGE] * 3 + [Kind.SCRIPT] * 2 + [Kind.FONT, Kind.STYLESHEET, Kind.ICON, Kind.OTHER]
+    found = Resources(tuple(resource(f"{HERE}/{number}", kind) for number, kind in enumerate(kinds)))
+    assert message(checks.requests(page(), found)) == (
+        "The page is loaded with 10 requests (3 images, 2 scripts, 1 font, 1 style sheet, 2 others)."
+    )
+    assert message(checks.requests(page(), Resources(()))) == "The page is loaded with 1 request."
 
 
 def test_requests_that_were_not_made_count_too() -> None:
@@ -97,7 +124,9 @@ def test_requests_that_were_not_made_count_too() -> None:
 @pytest.mark.parametrize(("others", "expected"), [(11, "pass"), (12, "warn"), (29, "warn"), (30, "fail")])
 def test_domains(others: int, expected: str) -> None:
     found = Resources(tuple(resource(f"https://host{number}.example.org/a") for number in range(others)))
-    assert verdict(checks.domains(page(), found)) == expected
+    finding = checks.domains(page(), found)
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("pass" if expected == "pass" else "many")
 
 
 @pytest.mark.parametrize(
@@ -118,8 +147,20 @@ def test_third_party_share(own: int, foreign: int, expected: str) -> None:
     found = [resource(f"https://cdn.example.com/{number}") for number in range(own)]  # the same site
     found += [resource(f"https://tracker.example.org/{number}") for number in range(foreign)]
     finding = checks.third_party_share(page(), Resources(tuple(found)))
-    is_low = verdict(finding) != "pass" and severity(finding) is Severity.LOW
+    assert outcome(finding) == ("pass" if expected == "pass" else "high")
+    is_low = expected != "pass" and severity_of(checks.third_party_share, finding) is Severity.LOW
     assert ("low" if is_low else verdict(finding)) == expected
+
+
+def test_the_message_of_the_third_party_share_names_the_sites() -> None:
+    def said(own: int, foreign: int) -> str:
+        found = [resource(f"{HERE}/{number}") for number in range(own)]
+        found += [resource(f"https://cdn{number % 2}.example{number % 2}.org/{number}") for number in range(foreign)]
+        return message(checks.third_party_share(page(), Resources(tuple(found))))
+
+    assert said(3, 0) == "No request goes to another site."
+    assert said(7, 1) == "1 of 9 requests (11%) goes to other sites (example0.org), too few to matter much."
+    assert said(8, 11) == ("11 of 20 requests (55%) go to other sites (example0.org, example1.org); up to 10% is good.")
 
 
 @pytest.mark.parametrize(
@@ -139,13 +180,25 @@ def test_third_party_share(own: int, foreign: int, expected: str) -> None:
     ],
 )
 def test_duplicate_files(items: list[Resource], expected: str) -> None:
-    assert verdict(checks.duplicate_files(Resources(tuple(items)))) == expected
+    finding = checks.duplicate_files(Resources(tuple(items)))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("loaded-twice" if expected in ("warn", "fail") else expected)
+
+
+def test_a_duplicate_file_is_named_with_its_other_url() -> None:
+    items = (resource(f"{HERE}/a?v=1", sha="1"), resource(f"{HERE}/a?v=2", sha="1"))
+    finding = checks.duplicate_files(Resources(items))
+    assert message(finding) == "1 file is loaded again from another URL."
+    assert rows(finding) == [{"url": f"{HERE}/a?v=2", "same_as": f"{HERE}/a?v=1", "bytes": 1000}]
+    assert title_of(checks.duplicate_files, finding) == "Duplicate files"
 
 
 @pytest.mark.parametrize(("sizes", "expected"), [([], "n/a"), ([1], "pass"), ([1, 0], "warn"), ([0, 0], "fail")])
 def test_empty_responses(sizes: list[int], expected: str) -> None:
     items = tuple(resource(f"{HERE}/{number}", kb=size) for number, size in enumerate(sizes))
-    assert verdict(checks.empty_responses(Resources(items))) == expected
+    finding = checks.empty_responses(Resources(items))
+    assert verdict(finding) == expected
+    assert outcome(finding) == ("no-content" if expected in ("warn", "fail") else expected)
 
 
 def test_an_answer_that_says_it_has_no_content_is_not_empty_by_mistake() -> None:

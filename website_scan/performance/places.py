@@ -1,0 +1,27 @@
+"""Places that several performance checks name: files that the page loads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
+
+from website_scan.messages import excerpt
+from website_scan.performance.evidence import Resource
+from website_scan.places import Column, Place, PlaceUrl, WireBytes
+
+ResourceType = Annotated[str | None, Column("Type", "short")]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFile(Place):
+    """File that the page loads. `wire_bytes` is None if nothing is known of it."""
+
+    kind: ClassVar[str] = "loaded-file"
+
+    url: PlaceUrl
+    type: ResourceType = None
+    wire_bytes: WireBytes = None
+
+    @classmethod
+    def of(cls, resource: Resource) -> Self:
+        return cls(excerpt(resource.url), resource.kind.value, resource.wire_bytes)
