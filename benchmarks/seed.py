@@ -161,7 +161,7 @@ def fill_audit(audit: Audit, pages: int, checks: Sequence[Check], places: int) -
             severity=check.severity,
             title=check.found,
             message="Some words of a message. " * 8,
-            fix=check.fix,
+            fix=check.own_fix.text,
             pages_affected=1 + number % pages,
             points=number * 0.37,
             later=number * 0.37,

@@ -179,6 +179,11 @@ S = TypeVar("S", bound=_Seen)
 Finding = Pass | Warn | Review | Fail | NotApplicable
 
 
+def beyond(value: float, good: float, limit: str) -> str:
+    """Return `limit`, such as "up to 1.5 MB is good"; it says so if the value is only just above `good`."""
+    return f"just above the limit: {limit}" if value <= good * LOOKS_EQUAL else limit
+
+
 def by_limits(
     outcome: str,
     summary: str,
@@ -201,8 +206,7 @@ def by_limits(
     if limit is None:
         seen = f"{summary}."
     else:
-        near = "just above the limit: " if value <= good * LOOKS_EQUAL else ""
-        limited = f"{near}up to {{limit}} is good"
+        limited = beyond(value, good, "up to {limit} is good")
         seen = f"{summary} ({limited})." if places else f"{summary}; {limited}."
         values |= {"limit": limit}
     kind = Warn if value <= poor else Fail

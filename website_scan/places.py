@@ -88,14 +88,14 @@ class Place:
 
     @classmethod
     @cache
-    def names(cls) -> tuple[str, ...]:
+    def named_by(cls) -> tuple[str, ...]:
         """Return the names of the columns that name a place in words: those that identify it, else all."""
         return tuple(name for name in cls.identity() if name in cls.columns()) or tuple(cls.columns())
 
     @property
     def text(self) -> str:
         """Return the place in a few words."""
-        return " ".join(str(value) for name in self.names() if (value := getattr(self, name)))
+        return " ".join(str(value) for name in self.named_by() if (value := getattr(self, name)))
 
     @property
     def label(self) -> str:

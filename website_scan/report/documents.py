@@ -200,7 +200,7 @@ def _places(check: CheckResult, kind: type[Place], rows: Sequence[Place], url: W
     names = [column["name"] for column in table["columns"]]
     return {
         **table,
-        "names": [name for name in kind.names() if name in names],
+        "names": [name for name in kind.named_by() if name in names],
         "fingerprints": [fingerprint(check.id, row.normal(url)) for row in rows],
         "is_counted": kind.are_counted,
     }

@@ -125,7 +125,9 @@ class Mutes:
         if finding["id"] not in self._of_check:
             return None
         places = places_of(finding)
-        rules = {each: rule for each in places if (rule := self.of(finding["id"], finding["outcome"], url, each)) is not None}
+        rules = {
+            each: rule for each in places if (rule := self.of(finding["id"], finding["outcome"], url, each)) is not None
+        }
         if not rules:
             return None
         may_lack_places = is_cut(finding) and not any(rule.of_all_places for rule in rules.values())

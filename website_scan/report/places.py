@@ -65,7 +65,7 @@ def occurrences_of(finding: ComparableFinding) -> Mapping[str, Sequence[str]]:
     if isinstance(finding["places"], dict):
         return finding["places"]
     found: dict[str, list[str]] = {}
-    for each in found_places(finding):  # type: ignore[arg-type]  # only a reduced finding has a dict
+    for each in found_places(finding):
         texts = found.setdefault(each.fingerprint, [])
         if not texts or each.is_counted:
             texts.append(each.text)

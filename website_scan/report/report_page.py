@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from website_scan.document import ExportDocument, ExportedCategory, checks_of
-from website_scan.json_types import JsonValue
 from website_scan.need import Need, need
 from website_scan.places import BYTES, Column
 from website_scan.report.cards import CardContext, CheckCard, card_of
@@ -341,5 +341,5 @@ def _reference_ms(document: ExportDocument) -> float | None:
     return next((each for each in found if isinstance(each, int | float)), None)
 
 
-def _fact(column: Column, value: JsonValue) -> Fact:
+def _fact(column: Column, value: Any) -> Fact:
     return Fact(column.label, written(column, value), safe_link(value))

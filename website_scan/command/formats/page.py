@@ -103,6 +103,7 @@ def _accepted(judged: Judged) -> Mutes:
             check_id=check_id,
             host=host,
             path_prefix="",
+            outcome="",
             fingerprint="",
             place="",
             reason=reason,

@@ -14,9 +14,9 @@ from typing import Annotated, ClassVar, NamedTuple
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.visit import BrowserFailed
 from website_scan.catalogue import Category, check
-from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, beyond
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import by_curve, by_steps, excerpt
-from website_scan.outcomes import Fail, Finding, Pass, Warn, by_limits, outcome
+from website_scan.outcomes import Fail, Finding, Pass, Warn, beyond, by_limits, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.performance.estimate import estimate
 from website_scan.performance.evidence import Resources, Timing
@@ -465,7 +465,9 @@ def _on_curve(
     values["limit"] = metric.limit
     kind = Warn if value <= poor else Fail
     severity = LOW if kind is Warn and _was_slow(load) else None
-    return kind(outcome, summary, severity=severity, places=(), details=details, fix=None, credit=credit, **values)
+    return kind(
+        outcome, summary, severity=severity, places=(), total=None, details=details, fix=None, credit=credit, **values
+    )
 
 
 def _within(outcome: str, what: str, seconds: float, points: tuple[float, float]) -> Finding:

@@ -125,6 +125,6 @@ def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedCheck], prefix
 
 def _directives_of(check: ExportedCheck) -> set[str]:
     """Return the directives that the faults of a check name."""
-    faults: Any = check["values"].get("faults", {}).get("value", ())
+    faults: Any = check["values"]["faults"]["value"] if "faults" in check["values"] else ()
     named = (fault["values"].get("directive", {}).get("value", "") for fault in faults)
     return {str(each).lower() for each in named}

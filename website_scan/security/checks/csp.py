@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable, Server
 from website_scan.messages import excerpt
-from website_scan.outcomes import CategoryFail, Fail, Finding, Fix, Language, Pass, Note, Warn, outcome
+from website_scan.outcomes import CategoryFail, Fail, Finding, Fix, Language, Note, Pass, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live
 from website_scan.places import Column, Identity, Place, as_host
