@@ -134,16 +134,15 @@ def cache_short(files: StaticFiles) -> Finding:
             others=Count(len(foreign), "file"),
         )
     waste_bytes = sum(each.waste_bytes for each in short)
-    not_counted = "; files of other sites are not counted" if foreign else ""
+    others = ", not counting files of other sites" if foreign else ""
     return by_limits(
         "short-lived",
-        f"A later visit is expected to load {{waste}} again (up to {{good}} is good{not_counted}), because {{files}} "
-        "may be kept for less than 30 days",
+        f"{{files}} may be kept for less than 30 days, so a later visit is expected to load {{waste}} again{others}",
         waste_bytes,
         (WASTE_GOOD, WASTE_POOR),
-        waste=Bytes(round(waste_bytes)),
-        good=Bytes(WASTE_GOOD),
+        limit=Bytes(WASTE_GOOD),
         files=Share(len(short), len(own), "static file"),
+        waste=Bytes(round(waste_bytes)),
         places=places,
     )
 

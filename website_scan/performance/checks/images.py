@@ -12,7 +12,7 @@ from website_scan.addresses import normal_address
 from website_scan.browser.evidence import BrowserLoad, Layout
 from website_scan.catalogue import Category, check
 from website_scan.elements import element
-from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
+from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable, beyond
 from website_scan.messages import KIB, by_steps, cut, excerpt, size
 from website_scan.outcomes import Fail, Finding, Pass, Warn, by_limits, outcome
 from website_scan.page.css import declarations, is_sizing
@@ -206,11 +206,11 @@ def image_format(resources: Resources) -> Finding:
     kind, severity = (Warn, MEDIUM) if total <= SAVING_POOR else (Fail, HIGH)
     return kind(
         "old-format",
-        "AVIF would save about {saved} (up to {good} is good) on {images}.",
+        f"AVIF would save about {{saved}} on {{images}} ({beyond(total, SAVING_GOOD, 'up to {limit} is good')}).",
         severity=severity,
         places=places,
         saved=saved,
-        good=Bytes(SAVING_GOOD),
+        limit=Bytes(SAVING_GOOD),
         images=heavy,
     )
 

@@ -164,19 +164,19 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.lcp is None:
         return _unpainted(vitals)
     largest = load.first.lcp
-    summary = f"is painted after {{figure}} ({PHONE})"
     figures = _figures(LARGEST_PAINT, vitals.lcp, load, vitals.seen_lcp)
+    if largest is not None:
+        figures = replace(
+            figures,
+            selector=excerpt(largest.selector, 300),
+            snippet=excerpt(largest.snippet, 300),
+            url=excerpt(largest.url, 300) if largest.url else None,
+        )
     if largest is None or not largest.snippet:
-        summary = f"The largest element of the first screen {summary}"
+        summary = f"The largest element of the first screen is painted after {{figure}} ({PHONE})"
         return _on_curve("slow", summary, LARGEST_PAINT, vitals.lcp, vitals, load, figures)
-    figures = replace(
-        figures,
-        selector=excerpt(largest.selector, 300),
-        snippet=excerpt(largest.snippet, 300),
-        url=excerpt(largest.url, 300) if largest.url else None,
-    )
+    summary = f"The largest element of the first screen, {{element}}, is painted after {{figure}} ({PHONE})"
     element = Code(largest.snippet, 100)
-    summary = f"The largest element of the first screen, {{element}}, {summary}"
     return _on_curve("slow", summary, LARGEST_PAINT, vitals.lcp, vitals, load, figures, element=element)
 
 

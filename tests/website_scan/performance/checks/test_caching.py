@@ -90,8 +90,8 @@ def test_cache_short(items: tuple[Resource, ...], expected: str) -> None:
 def test_the_message_says_for_how_long_and_what_it_will_cost() -> None:
     finding = checks.cache_short(files(file("max-age=3600", size=100 * KIB), file("max-age=60", f"{OTHER}/b.js")))
     assert message(finding) == (
-        "A later visit is expected to load 82 kB again (up to 20 kB is good; files of other sites are not counted), "
-        "because 1 static file may be kept for less than 30 days."
+        "1 static file may be kept for less than 30 days, so a later visit is expected to load 82 kB again, not "
+        "counting files of other sites (up to 20 kB is good)."
     )
     assert labels(finding) == [
         f"{HERE}/a.js (kept for 60 minutes)",

@@ -133,7 +133,7 @@ def test_the_message_says_what_could_be_saved() -> None:
     seen = found(image(10_000 + 30 * KIB, ImageFormat.PNG, 600))
     finding = checks.image_format(seen)
     assert severity_of(checks.image_format, finding) is Severity.MEDIUM
-    assert message(finding) == "AVIF would save about 31 kB (up to 20 kB is good) on 1 image."
+    assert message(finding) == "AVIF would save about 31 kB on 1 image (up to 20 kB is good)."
     assert labels(finding) == [f"{HERE}/a.png (41 kB)"]
     assert rows(finding) == [
         {
