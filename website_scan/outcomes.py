@@ -125,7 +125,7 @@ class Fault(_Seen):
 
     __slots__ = ("fix", "outcome", "severity", "total")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- options by keyword
         self,
         outcome: str,
         summary: str,

@@ -141,7 +141,7 @@ class Rows:
 
     @classmethod
     def of(cls, places: Sequence[Place], total: int = 0) -> Rows:
-        """Return the first of these places. `total` is the number of all where these are only the first, of one kind."""
+        """Return the first of these places. `total` is the number of all if these are only the first, of one kind."""
         totals = Counter(each.__class__ for each in places)
         if places and total > len(places):
             totals[places[0].__class__] += total - len(places)

@@ -32,7 +32,8 @@ WRONG_PATH = f"path_prefix must begin with / and have no query, such as /shop, i
 class MuteRequest:
     """Request to mute a check, made by `of`: without `expires_at` for the usual time.
 
-    An empty outcome means all outcomes of the check, an empty fingerprint all places. `host` and `path_prefix` are as in URLs of reports, without a last slash.
+    An empty outcome means all outcomes of the check, an empty fingerprint all places. `host` and `path_prefix` are
+    as in URLs of reports, without a last slash.
     """
 
     check_id: str
@@ -44,7 +45,7 @@ class MuteRequest:
     expires_at: datetime | None = None
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 -- the fields of the request
         cls,
         *,
         check: str,

@@ -59,8 +59,8 @@ COUNT_FINDINGS = f"""
         )
     ), counted AS (
         INSERT INTO sites_auditfinding AS known
-            (audit_id, type, check_id, status, severity, outcome, outcomes, title, message, fix, how_to_fix, pages_affected,
-            critical_pages, held_pages, points, later, told_by, samples)
+            (audit_id, type, check_id, status, severity, outcome, outcomes, title, message, fix, how_to_fix,
+            pages_affected, critical_pages, held_pages, points, later, told_by, samples)
         SELECT %(audit)s, type, check_id, status, severity, outcome, ARRAY[outcome], title, message, fix, how_to_fix, 1,
             is_emergency::int, holds::int, points, later, told_by,
             jsonb_build_array(sample)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from website_scan.browser.evidence import Box, BrowserLoad
 from website_scan.findings import ScanType
 from website_scan.messages import MAX_LENGTH, excerpt
-from website_scan.places import Element
 from website_scan.result import CheckResult, Pictures
 
 # Crops for one finding: as many as its page shows before "all".
@@ -54,7 +53,7 @@ def _crops(boxes: Mapping[str, Box], results: Iterable[CheckResult]) -> dict[str
     found = {}
     for each in results:
         rows = enumerate((*each.details.kept, *each.places.kept))
-        named = [(number, known.get(row.selector)) for number, row in rows if isinstance(row, Element)]
+        named = [(number, known.get(getattr(row, "selector", None) or "")) for number, row in rows]
         crops = {str(number): [box.left, box.top, box.width, box.height] for number, box in named if box}
         if crops:
             found[each.id] = dict(list(crops.items())[:MAX_CROPS])

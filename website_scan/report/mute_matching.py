@@ -19,8 +19,9 @@ from website_scan.urls import Url
 class MuteRule:
     """A mute that is in force. `host` includes a port that is not the scheme's default.
 
-    `path_prefix` is empty for the whole host, `outcome` for all outcomes of the check, `fingerprint` for all places. `place` is the place in words,
-    `by` the person or API key that made the rule; both may be empty. Times are aware, UTC.
+    `path_prefix` is empty for the whole host, `outcome` for all outcomes of the check, `fingerprint` for all places.
+    `place` is the place in words, `by` the person or API key that made the rule; both may be empty. Times are aware,
+    UTC.
     """
 
     id: str

@@ -12,9 +12,9 @@ from website_scan.addresses import normal_address
 from website_scan.browser.evidence import BrowserLoad, Layout
 from website_scan.catalogue import Category, check
 from website_scan.elements import element
-from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable, beyond
+from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import KIB, by_steps, cut, excerpt, size
-from website_scan.outcomes import Fail, Finding, Pass, Warn, by_limits, outcome
+from website_scan.outcomes import Fail, Finding, Pass, Warn, beyond, by_limits, outcome
 from website_scan.page.css import declarations, is_sizing
 from website_scan.page.evidence import Document
 from website_scan.page.image_headers import ImageFormat

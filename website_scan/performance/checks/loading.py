@@ -75,23 +75,32 @@ SHIFT = Metric(CLS, Number(CLS[0], 1), _shift, least=0.01)
 
 @dataclass(frozen=True, slots=True)
 class Figures(Place):
-    """Figure of several loads, in the unit of its metric, and the element that is meant.
+    """Figure of several loads, in seconds, and the element that is meant.
 
     `host_ms` is the time that a fixed piece of work took on the scanning machine.
     """
 
     kind: ClassVar[str] = "figures"
 
-    median: Annotated[float, Column("Median", "number")]
-    least: Annotated[float, Column("Smallest", "number")]
-    largest: Annotated[float, Column("Largest", "number")]
+    median: Annotated[float, Column("Median", "number", "s")]
+    least: Annotated[float, Column("Smallest", "number", "s")]
+    largest: Annotated[float, Column("Largest", "number", "s")]
     loads: Annotated[int, Column("Loads measured", "number")]
     stable: Annotated[bool, Column("Loads agree", "short")]
-    host_ms: float | None
+    host_ms: Annotated[float | None, Column("Reference task of the scanner", "number", "ms")]
     seen_s: Annotated[float | None, Column("Measured without throttling", "number", "s")] = None
     selector: Annotated[str | None, Column("Selector", "code")] = None
     snippet: Annotated[str | None, Column("Element", "code")] = None
     url: Annotated[str | None, Column("Address", "address")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftFigures(Figures):
+    """Layout shift of several loads, which has no unit."""
+
+    median: Annotated[float, Column("Median", "number")]
+    least: Annotated[float, Column("Smallest", "number")]
+    largest: Annotated[float, Column("Largest", "number")]
 
 
 @dataclass(frozen=True, slots=True)
