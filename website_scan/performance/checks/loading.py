@@ -493,7 +493,7 @@ def _within(outcome: str, what: str, seconds: float, points: tuple[float, float]
 
 def _figures(metric: Metric, measured: Measured, load: BrowserLoad, seen: Measured | None = None) -> Figures:
     """Return the figures of the loads; `seen` are those without throttling."""
-    return Figures(
+    return (ShiftFigures if metric is SHIFT else Figures)(
         median=round(measured.value, 3),
         least=round(measured.least, 3),
         largest=round(measured.largest, 3),
