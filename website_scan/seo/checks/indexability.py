@@ -158,7 +158,7 @@ class RedirectHop(Place):
 class MisplacedMetadata(Place):
     """Metadata element in the body, by its kind."""
 
-    kind: ClassVar[str] = "metadata"
+    kind: ClassVar[str] = "misplaced-metadata"
     are_counted: ClassVar[bool] = True
 
     element: Annotated[str, Column("Type of element", "mono")]

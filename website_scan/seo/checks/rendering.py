@@ -34,7 +34,7 @@ LABELS = {"title": "title", "canonical": "canonical URL", "robots": "robots rule
 class ChangedMetadata(Place):
     """Metadata that differs before and after scripts have run; empty where there is none."""
 
-    kind: ClassVar[str] = "metadata"
+    kind: ClassVar[str] = "changed-metadata"
 
     name: Annotated[str, Identity(as_written), Column("Name")]
     raw: Annotated[str, Column("In the HTML as sent")]
