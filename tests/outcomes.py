@@ -32,6 +32,8 @@ seen: dict[str, dict[str, None]] = {}
 def _recording(declaration: Declaration, function: Callable[..., Any]) -> Callable[..., Any]:
     """Stand for `Declaration.__call__`: declare a function that records what it returns."""
 
+    function.__check__ = declaration  # type: ignore[attr-defined]  # as the decorator does
+
     @functools.wraps(function)
     def recorded(*args: Any, **kwargs: Any) -> Any:
         finding = function(*args, **kwargs)
@@ -41,7 +43,6 @@ def _recording(declaration: Declaration, function: Callable[..., Any]) -> Callab
                 texts[without_reason(check_result(declaration, finding, None))] = None
         return finding
 
-    recorded.__check__ = declaration  # type: ignore[attr-defined]  # as the decorator does
     return recorded
 
 

@@ -30,7 +30,7 @@ def fingerprints(check_id: str, places: Iterable[Place], url: str) -> dict[str, 
     found: dict[str, str] = {}
     own = split_url(url)
     for place in places:
-        found.setdefault(fingerprint(check_id, place.normal(own)), place.text)
+        found.setdefault(fingerprint(check_id, place.normal(own)), place.in_words)
     return found or {fingerprint(check_id): ""}
 
 

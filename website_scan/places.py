@@ -93,14 +93,14 @@ class Place:
         return tuple(name for name in cls.identity() if name in cls.columns()) or tuple(cls.columns())
 
     @property
-    def text(self) -> str:
+    def in_words(self) -> str:
         """Return the place in a few words."""
         return " ".join(str(value) for name in self.named_by() if (value := getattr(self, name)))
 
     @property
     def label(self) -> str:
         """Return the place as a sentence names it."""
-        return self.text
+        return self.in_words
 
     def normal(self, page: WrittenUrl) -> str:
         """Return the normal form of the place, on the page with this URL; the same in every report that has it."""

@@ -64,9 +64,9 @@ def test_a_kind_inherits_the_columns_of_its_base() -> None:
 
 def test_a_place_in_words_is_what_identifies_it() -> None:
     cookie = Cookie("sid", "example.com", True, hidden="secret")
-    assert cookie.text == cookie.label == "sid example.com"
-    assert Figure(12, "x").text == "12 x"
-    assert Element("#a", "<p>").text == "#a"
+    assert cookie.in_words == cookie.label == "sid example.com"
+    assert Figure(12, "x").in_words == "12 x"
+    assert Element("#a", "<p>").in_words == "#a"
     assert Element("#a", "<p>").label == "<p> at #a"
     assert Header("Server", "nginx").label == "Server: nginx"
 
