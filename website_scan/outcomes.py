@@ -115,17 +115,21 @@ class Pass(_Seen):
 
 
 class Fault(_Seen):
-    """`severity` is one of those that the outcome declares; None for its only one. `fix` replaces the check's."""
+    """`severity` is one of those that the outcome declares; None for its only one. `fix` replaces the check's.
 
-    __slots__ = ("fix", "outcome", "severity")
+    `total` is the number of all places where `places` are only the first.
+    """
 
-    def __init__(
+    __slots__ = ("fix", "outcome", "severity", "total")
+
+    def __init__(  # noqa: PLR0913  # what a finding has, each by name
         self,
         outcome: str,
         summary: str,
         *,
         severity: Severity | None = None,
         places: Sequence[Place] = (),
+        total: int | None = None,
         details: Sequence[Place] = (),
         fix: str | Fix | None = None,
         credit: float | None = None,
@@ -134,6 +138,7 @@ class Fault(_Seen):
         super().__init__(summary, places, details, credit, values)
         self.outcome = outcome
         self.severity = severity
+        self.total = len(places) if total is None else total
         self.fix = Fix(fix) if isinstance(fix, str) else fix
 
 
@@ -183,7 +188,7 @@ def by_limits(
     """
     good, poor = limits
     if value <= good:
-        return _with_values(Pass(f"{summary}.", details=(*details, *places)), values)
+        return with_values(Pass(f"{summary}.", details=(*details, *places)), values)
     if limit is None:
         seen = f"{summary}."
     else:
@@ -191,9 +196,10 @@ def by_limits(
         seen = f"{summary}; {near}up to {{limit}} is good."
         values |= {"limit": limit}
     kind = Warn if value <= poor else Fail
-    return _with_values(kind(outcome, seen, places=places, details=details), values)
+    return with_values(kind(outcome, seen, places=places, details=details), values)
 
 
-def _with_values(finding: S, values: Mapping[str, Value | int | datetime]) -> S:
+def with_values(finding: S, values: Mapping[str, Value | int | datetime]) -> S:
+    """Return the finding with these values in place of its own."""
     finding.values = typed(values)
     return finding
