@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from website_scan.accessibility.wording import sentence, unclear, wording_of
+from website_scan.accessibility.wording import first_outcome, sentence, unclear, wording_of
 from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
 from website_scan.catalogue import Check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, Severity
@@ -42,7 +42,7 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
     if rule := axe.violations.get(check.id):
         wording = wording_of(check.function)
         finding = (Warn if check.id in NEVER_CERTAIN else Fail)(
-            wording.outcome,
+            first_outcome(check.function),
             f"{sentence(wording.template)}{', in {pairs} of colours ({colours})' if rule.pairs else ''}.",
             severity=_severity(rule, check),
             places=_places(rule, wording.place),
@@ -54,7 +54,7 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
     if rule := axe.incomplete.get(check.id):
         wording = wording_of(check.function)
         review = Review(
-            wording.outcome,
+            first_outcome(check.function),
             unclear(wording.template),
             places=_places(rule, wording.place),
             total=rule.count,
@@ -75,7 +75,7 @@ def _severity(rule: AxeRule, check: Check) -> Severity | None:
     """Return the severity of a violation. None, for the check's own, if axe-core's is none that the check declares."""
     is_mild = rule.id in MILD and all(map(MILD[rule.id], rule.nodes))
     severity = severity_of_impact(rule.impact, is_capped=BEST_PRACTICE in rule.tags or is_mild)
-    return severity if severity in check.outcome(wording_of(check.function).outcome).severities else None
+    return severity if severity in check.outcome(first_outcome(check.function)).severities else None
 
 
 def _colours(rule: AxeRule) -> dict[str, Value]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import shown_text
 from website_scan.accessibility.wcag import Criterion
-from website_scan.accessibility.wording import Wording, agreeing, faulty, sentence, unclear
+from website_scan.accessibility.wording import agreeing, faulty, first_outcome, sentence, unclear, wording_of
 from website_scan.elements import telling_first
 from website_scan.findings import MEDIUM, NotApplicable
 from website_scan.messages import excerpt
@@ -80,19 +80,17 @@ Judge = Callable[[AccessibleDocument], Faults | Finding]
 
 
 def judges(
-    outcome: str, subject: str, predicate: str, *, passed: str, criterion: Criterion, only_warns: bool = False
+    subject: str, predicate: str, passed: str, criterion: Criterion, *, only_warns: bool = False
 ) -> Callable[[Judge], Callable[[AccessibleDocument], Finding]]:
-    """Declare how a check judges elements. Goes below `@check`, with the words of `faulty` first.
+    """Declare how a check judges elements. Goes below `@check`; subject and predicate are those of `faulty`.
 
     The function returns its faults, which become a finding, or a finding of its own. `passed` says what all right
     elements do ("have alternative text"), `criterion` what faulty ones fail. If a check `only_warns`, no fault is
     certain, and elements that a style sheet may hide pass.
     """
 
-    words = faulty(outcome, subject, predicate)
-
     def mark(function: Judge) -> Callable[[AccessibleDocument], Finding]:
-        @words
+        @faulty(subject, predicate)
         @wraps(function)
         def judged(document: AccessibleDocument) -> Finding:
             found = function(document)
@@ -102,26 +100,31 @@ def judges(
                 hidden = MAY_BE_HIDDEN if found.certain or found.uncertain else ""
                 visible = _visible(document, found.certain)
                 found = replace(found, certain=(), uncertain=visible, unless="", review=())
-                return _judged(words, document, found, criterion, f"{passed}{hidden}")
-            return _judged(words, document, found, criterion, passed)
+                return _judged(judged, document, found, criterion, f"{passed}{hidden}")
+            return _judged(judged, document, found, criterion, passed)
 
         return judged
 
     return mark
 
 
+warns = partial(judges, only_warns=True)
+
+
 def _judged(
-    wording: Wording, document: AccessibleDocument, found: Faults, criterion: Criterion, passed: str
+    check: Callable[..., Finding], document: AccessibleDocument, found: Faults, criterion: Criterion, passed: str
 ) -> Finding:
-    """Return the finding for faults. Not applicable without any element.
+    """Return the finding of a check. Not applicable without any element.
 
     It is a warning if all faults are uncertain, or if an external style sheet may hide the faulty elements. If all
     faults are mild, the severity is medium. Elements for review count only where no element is faulty.
     """
+    wording = wording_of(check)
     if not found.judged:
         return NotApplicable(f"The page has no {wording.all}.")
-    if found.outcome:
-        wording = replace(wording, outcome=found.outcome, predicate=found.predicate)
+    if found.predicate:
+        wording = replace(wording, predicate=found.predicate)
+    outcome = found.outcome or first_outcome(check)
     wrong = found.certain or found.uncertain
     visible = _visible(document, wrong or found.review)
     if wrong:
@@ -131,7 +134,7 @@ def _judged(
         named: dict[str, Value] = {"faults": Values(faults)} if faults else {}
         condition = "" if is_certain else agreeing(found.unless if visible else UNLESS_HIDDEN)
         finding = (Fail if is_certain else Warn)(
-            wording.outcome,
+            outcome,
             f"{sentence(wording.template)}{' ({faults})' if faults else ''}{f', {condition}' if condition else ''}.",
             severity=MEDIUM if all(map(found.is_mild, shown)) else None,
             places=places(shown, criterion),
@@ -140,9 +143,7 @@ def _judged(
         )
         return with_values(finding, wording.values(len(shown), len(found.judged)) | named)
     if visible:
-        review = Review(
-            wording.outcome, unclear(wording.template), places=places(visible, criterion), total=len(visible)
-        )
+        review = Review(outcome, unclear(wording.template), places=places(visible, criterion), total=len(visible))
         return with_values(review, wording.values(len(visible), len(found.judged)))
     hidden = MAY_BE_HIDDEN if found.review else ""
     return Pass(f"All {wording.all} ({{judged}}) {passed}{hidden}.", judged=Count(len(found.judged)))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from website_scan.catalogue import Declaration
 from website_scan.places import Element
 from website_scan.values import Share, Value
 
@@ -16,13 +17,12 @@ FORMS = re.compile(r"(?<![\w-])([\w-]+)\|([\w-]+)")
 
 @dataclass(frozen=True)
 class Wording:
-    """How a check says what is wrong in an outcome: ("missing", "image|images", "has|have no alternative text").
+    """How a check says what is wrong: subject and predicate, ("image|images", "has|have no alternative text").
 
     `|` is between singular and plural. A subject without it, such as "the page", is not counted. `place` is the kind of
     place for an element that axe-core reports. As the decorator `@faulty`, it goes below `@check`.
     """
 
-    outcome: str
     subject: str
     predicate: str
     place: type[Element] = Element
@@ -55,6 +55,12 @@ def wording_of(check: Callable[..., object]) -> Wording:
     """Return what `faulty` declared for the check's function."""
     declared: Wording = check.__wording__  # type: ignore[attr-defined]  # the decorator set it
     return declared
+
+
+def first_outcome(check: Callable[..., object]) -> str:
+    """Return the first outcome that the check declares: that of its own rule, and of axe-core's."""
+    declared: Declaration = check.__check__  # type: ignore[attr-defined]  # `check` set it
+    return next(iter(declared.outcomes))
 
 
 def sentence(clause: str) -> str:

@@ -18,8 +18,8 @@ from website_scan.values import filled
 
 # axe-core has no rule for a page that shows nothing.
 CHECKS = [each for each in checks(ScanType.ACCESSIBILITY) if each.id != "accessibility-blank-page"]
-IMAGES = Wording("missing", "image|images", "has|have no alternative text")
-DOCUMENT = Wording("missing", "the page", "has no title")
+IMAGES = Wording("image|images", "has|have no alternative text")
+DOCUMENT = Wording("the page", "has no title")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_words_agree_with_the_number(words: Wording, faulty: int, judged: in
 
 
 def test_all_are_named_in_the_plural() -> None:
-    assert Wording("missing", "form field|fields", "has|have no label").all == "form fields"
+    assert Wording("form field|fields", "has|have no label").all == "form fields"
     assert agreeing("unless a style sheet hides it|them") == "unless a style sheet hides {faulty:it|them}"
 
 
@@ -58,7 +58,7 @@ def test_a_fault_that_axe_core_reports_has_the_words_and_first_outcome_of_the_ch
     finding = axe_verdict(check, found_by_axe(check, count, is_certain=True))
     assert isinstance(finding, Fail | Warn)
     wording = wording_of(check.function)
-    assert outcome(finding) == wording.outcome == next(iter(check.outcomes))
+    assert outcome(finding) == next(iter(check.outcomes))
     assert message(finding).lower() == f"{filled(wording.template, wording.values(count))}.".lower()
     assert message(finding).startswith(f"{count} ") == ("|" in wording.subject)
     assert "|" not in message(finding)

@@ -27,7 +27,7 @@ from website_scan.accessibility.aria.role_faults import (
 )
 from website_scan.accessibility.controls.focus import controls_in_text, hidden_focusable
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.accessibility.verdicts import Faults, judges, place
+from website_scan.accessibility.verdicts import Faults, judges, place, warns
 from website_scan.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS, NAME_ROLE_VALUE
 from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
@@ -48,7 +48,7 @@ CATEGORY = Category("ARIA", weight=15, html=True, content=True)
     fix='Use a role of WAI-ARIA, as in `<div role="button" tabindex="0">`, or better, the native element, `<button>`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-roles"),
 )
-@judges("invalid", "ARIA role|roles", "is|are invalid", passed="are valid", criterion=NAME_ROLE_VALUE)
+@judges("ARIA role|roles", "is|are invalid", "are valid", NAME_ROLE_VALUE)
 def aria_roles(document: AccessibleDocument) -> Faults:
     return unknown_roles(document)
 
@@ -62,7 +62,7 @@ def aria_roles(document: AccessibleDocument) -> Faults:
     fix='Replace the role: `role="list"` for `directory`, `role="listitem"` for `doc-endnote` and `doc-biblioentry`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-deprecated-role"),
 )
-@judges("deprecated", "ARIA role|roles", "is|are deprecated", passed="are supported", criterion=NAME_ROLE_VALUE)
+@judges("ARIA role|roles", "is|are deprecated", "are supported", NAME_ROLE_VALUE)
 def aria_deprecated_role(document: AccessibleDocument) -> Faults:
     return deprecated_roles(document)
 
@@ -80,11 +80,10 @@ def aria_deprecated_role(document: AccessibleDocument) -> Faults:
     absence=True,
 )
 @judges(
-    "missing",
     "element|elements with a role",
     "lacks|lack an attribute that the role requires",
-    passed="have the attributes that their role requires",
-    criterion=NAME_ROLE_VALUE,
+    "have the attributes that their role requires",
+    NAME_ROLE_VALUE,
 )
 def aria_required_attr(document: AccessibleDocument) -> Faults:
     return missing_attributes(document)
@@ -100,11 +99,10 @@ def aria_required_attr(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr"),
 )
 @judges(
-    "unknown",
     "element|elements with ARIA attributes",
     "has|have one that does not exist",
-    passed="have only those that exist",
-    criterion=NAME_ROLE_VALUE,
+    "have only those that exist",
+    NAME_ROLE_VALUE,
 )
 def aria_valid_attr(document: AccessibleDocument) -> Faults:
     return unknown_attributes(document)
@@ -121,11 +119,7 @@ def aria_valid_attr(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr-value"),
 )
 @judges(
-    "invalid",
-    "element|elements with ARIA attributes",
-    "has|have one with an invalid value",
-    passed="have valid values",
-    criterion=NAME_ROLE_VALUE,
+    "element|elements with ARIA attributes", "has|have one with an invalid value", "have valid values", NAME_ROLE_VALUE
 )
 def aria_valid_attr_value(document: AccessibleDocument) -> Faults:
     return invalid_values(document)
@@ -142,11 +136,10 @@ def aria_valid_attr_value(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-allowed-attr"),
 )
 @judges(
-    "not-allowed",
     "element|elements with ARIA attributes",
     "has|have one that the role does not allow",
-    passed="have only attributes that their role allows",
-    criterion=NAME_ROLE_VALUE,
+    "have only attributes that their role allows",
+    NAME_ROLE_VALUE,
 )
 def aria_allowed_attr(document: AccessibleDocument) -> Faults:
     return disallowed_attributes(document)
@@ -163,11 +156,10 @@ def aria_allowed_attr(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.8.6", "axe-core: aria-prohibited-attr"),
 )
 @judges(
-    "prohibited",
     "element|elements with ARIA attributes",
     "has|have a label that the role prohibits",
-    passed="have a label only if their role permits one",
-    criterion=NAME_ROLE_VALUE,
+    "have a label only if their role permits one",
+    NAME_ROLE_VALUE,
 )
 def aria_prohibited_attr(document: AccessibleDocument) -> Faults:
     return prohibited_names(document)
@@ -183,11 +175,10 @@ def aria_prohibited_attr(document: AccessibleDocument) -> Faults:
     references=("WAI-ARIA 1.2, section 7", "axe-core: presentation-role-conflict (best practice)"),
 )
 @judges(
-    "exposed",
     "decorative element|elements",
     "is|are focusable or has|have a global ARIA attribute",
-    passed="are hidden from screen readers",
-    criterion=BEST_PRACTICE,
+    "are hidden from screen readers",
+    BEST_PRACTICE,
 )
 def presentation_role_conflict(document: AccessibleDocument) -> Faults:
     return conflicting_presentation(document)
@@ -203,11 +194,10 @@ def presentation_role_conflict(document: AccessibleDocument) -> Faults:
     references=("axe-core: aria-text (best practice)",),
 )
 @judges(
-    "focusable",
     "element|elements with role=text",
     "contains|contain a link or control",
-    passed="contain no links or controls",
-    criterion=BEST_PRACTICE,
+    "contain no links or controls",
+    BEST_PRACTICE,
 )
 def aria_text(document: AccessibleDocument) -> Faults:
     return controls_in_text(document)
@@ -224,11 +214,10 @@ def aria_text(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-braille-equivalent"),
 )
 @judges(
-    "braille-only",
     "element|elements with a braille label",
     "has|have no spoken equivalent",
-    passed="have a spoken equivalent",
-    criterion=NAME_ROLE_VALUE,
+    "have a spoken equivalent",
+    NAME_ROLE_VALUE,
 )
 def aria_braille_equivalent(document: AccessibleDocument) -> Faults:
     return braille_only(document)
@@ -246,13 +235,11 @@ def aria_braille_equivalent(document: AccessibleDocument) -> Faults:
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.6", "axe-core: aria-required-children"),
     absence=True,
 )
-@judges(
-    "wrong",
+@warns(
     "element|elements whose role requires children",
     "lacks|lack them or contains|contain something else",
-    passed="contain them and nothing else",
-    criterion=INFO_AND_RELATIONSHIPS,
-    only_warns=True,
+    "contain them and nothing else",
+    INFO_AND_RELATIONSHIPS,
 )
 def aria_required_children(document: AccessibleDocument) -> Faults:
     return missing_required_children(document)
@@ -268,13 +255,11 @@ def aria_required_children(document: AccessibleDocument) -> Faults:
     "listbox.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.7", "axe-core: aria-required-parent"),
 )
-@judges(
-    "outside",
+@warns(
     "element|elements whose role requires a parent",
     "is|are outside that parent",
-    passed="are inside that parent",
-    criterion=INFO_AND_RELATIONSHIPS,
-    only_warns=True,
+    "are inside that parent",
+    INFO_AND_RELATIONSHIPS,
 )
 def aria_required_parent(document: AccessibleDocument) -> Faults:
     return missing_required_parents(document)
@@ -289,14 +274,7 @@ def aria_required_parent(document: AccessibleDocument) -> Faults:
     fix="Use an element that fits the role, or one without semantics of its own: `<div>` or `<span>`.",
     references=("ARIA in HTML, section 4", "axe-core: aria-allowed-role (best practice)"),
 )
-@judges(
-    "not-allowed",
-    "ARIA role|roles",
-    "is|are not allowed on its|their element",
-    passed="are allowed on their element",
-    criterion=BEST_PRACTICE,
-    only_warns=True,
-)
+@warns("ARIA role|roles", "is|are not allowed on its|their element", "are allowed on their element", BEST_PRACTICE)
 def aria_allowed_role(document: AccessibleDocument) -> Faults:
     return disallowed_roles(document)
 
@@ -311,13 +289,11 @@ def aria_allowed_role(document: AccessibleDocument) -> Faults:
     "everyone.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-focus"),
 )
-@judges(
-    "focusable",
+@warns(
     "element|elements with aria-hidden",
     "leaves|leave something in the tab order",
-    passed="are out of the tab order",
-    criterion=NAME_ROLE_VALUE,
-    only_warns=True,
+    "are out of the tab order",
+    NAME_ROLE_VALUE,
 )
 def aria_hidden_focus(document: AccessibleDocument) -> Faults:
     return hidden_focusable(document)
@@ -332,13 +308,11 @@ def aria_hidden_focus(document: AccessibleDocument) -> Faults:
     fix="Use the native state, `checked` instead of `aria-checked`; only rows of a treegrid have a level.",
     references=(f"{NAME_ROLE_VALUE}", "ARIA in HTML, section 4", "axe-core: aria-conditional-attr"),
 )
-@judges(
-    "contradictory",
+@warns(
     "element|elements with ARIA attributes",
     "has|have one that contradicts the element",
-    passed="have no attribute that contradicts what they are",
-    criterion=NAME_ROLE_VALUE,
-    only_warns=True,
+    "have no attribute that contradicts what they are",
+    NAME_ROLE_VALUE,
 )
 def aria_conditional_attr(document: AccessibleDocument) -> Faults:
     return conditional_attributes(document)
@@ -354,11 +328,10 @@ def aria_conditional_attr(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: duplicate-id-aria"),
 )
 @judges(
-    "duplicate",
     "element|elements that labels or ARIA attributes refer to",
     "shares|share its|their ID with another",
-    passed="have a unique ID",
-    criterion=NAME_ROLE_VALUE,
+    "have a unique ID",
+    NAME_ROLE_VALUE,
 )
 def duplicate_id_aria(document: AccessibleDocument) -> Faults:
     return duplicate_ids(document)
@@ -373,7 +346,7 @@ def duplicate_id_aria(document: AccessibleDocument) -> Faults:
     fix='Remove `aria-hidden="true"` from the `<body>`.',
     references=(f"{INFO_AND_RELATIONSHIPS}", f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-body"),
 )
-@faulty("hidden", "the body", "is hidden from assistive technology")
+@faulty("the body", "is hidden from assistive technology")
 def aria_hidden_body(document: AccessibleDocument) -> Finding:
     body = document.document.tree.body
     if body is None or attribute(body, "aria-hidden") != "true":

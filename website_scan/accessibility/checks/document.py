@@ -73,7 +73,7 @@ class TimedRefresh(Place):
     fix='Declare the language of the page, as in `<html lang="en">`.',
     references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-has-lang"),
 )
-@faulty("missing", "the page", "does not declare its language")
+@faulty("the page", "does not declare its language")
 def html_has_lang(document: Document) -> Finding:
     root = document.tree.root
     if root is None:
@@ -98,7 +98,7 @@ def html_has_lang(document: Document) -> Finding:
     fix='Use a language tag from the IANA registry, such as `<html lang="en">`, `lang="de"` or `lang="pt-BR"`.',
     references=(f"{LANGUAGE_OF_PAGE}", "RFC 5646, section 2.2.1", "axe-core: html-lang-valid"),
 )
-@faulty("invalid", "the page", "declares an invalid language")
+@faulty("the page", "declares an invalid language")
 def html_lang_valid(document: Document) -> Finding:
     root = document.tree.root
     if root is None:
@@ -126,11 +126,10 @@ def html_lang_valid(document: Document) -> Finding:
     content=True,
 )
 @judges(
-    "invalid",
     "part|parts with a language of its|their own",
     "has|have one that does not exist",
-    passed="have a registered one",
-    criterion=LANGUAGE_OF_PARTS,
+    "have a registered one",
+    LANGUAGE_OF_PARTS,
 )
 def valid_lang(document: AccessibleDocument) -> Faults:
     parts = (
@@ -150,7 +149,7 @@ def valid_lang(document: AccessibleDocument) -> Faults:
     fix="Remove `xml:lang`, or give it the same language as `lang`.",
     references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-xml-lang-mismatch"),
 )
-@faulty("differ", "the page", "declares two languages")
+@faulty("the page", "declares two languages")
 def html_xml_lang_mismatch(document: Document) -> Finding:
     root = document.tree.root
     if root is None:
@@ -184,7 +183,7 @@ def html_xml_lang_mismatch(document: Document) -> Finding:
     fix="Write a `<title>` in the head that says what the page is.",
     references=(f"{PAGE_TITLED}", "axe-core: document-title"),
 )
-@faulty("missing", "the page", "has no title")
+@faulty("the page", "has no title")
 def document_title(document: Document) -> Finding:
     titles = (node for node in live(document, "title") if enclosing(node, "svg") is None)
     first = next(titles, None)
@@ -205,7 +204,7 @@ def document_title(document: Document) -> Finding:
     fix="Redirect on the server with status 301, or let visitors reload the page themselves.",
     references=(f"{TIMING_ADJUSTABLE}", "axe-core: meta-refresh"),
 )
-@faulty("timed", "the page", "changes by itself within 20 hours")
+@faulty("the page", "changes by itself within 20 hours")
 def meta_refresh(page: Page, document: Document) -> Finding:
     found = refresh(page, document)
     if found is None and http_equivs(document, "refresh", anywhere=True):
@@ -232,7 +231,7 @@ def meta_refresh(page: Page, document: Document) -> Finding:
     fix=Fix("Allow zooming.", ZOOM),
     references=(f"{RESIZE_TEXT}", "axe-core: meta-viewport"),
 )
-@faulty("disabled", "the viewport", "keeps people from zooming to 200%")
+@faulty("the viewport", "keeps people from zooming to 200%")
 def meta_viewport(document: Document) -> Finding:
     return _judged_viewport("disabled", document, _forbids_zoom, RESIZE_TEXT, "200%")
 
@@ -246,7 +245,7 @@ def meta_viewport(document: Document) -> Finding:
     fix=Fix("Do not limit zooming.", ZOOM),
     references=("axe-core: meta-viewport-large (best practice)",),
 )
-@faulty("limited", "the viewport", "keeps people from zooming to 500%")
+@faulty("the viewport", "keeps people from zooming to 500%")
 def meta_viewport_large(document: Document) -> Finding:
     finding = _judged_viewport("limited", document, _limits_zoom, BEST_PRACTICE, "500%")
     if isinstance(finding, Pass) and any(_forbids_zoom(properties) for _, properties in _viewports(document)):
@@ -264,13 +263,7 @@ def meta_viewport_large(document: Document) -> Finding:
     references=(f"{PAUSE_STOP_HIDE}", "axe-core: blink"),
     content=True,
 )
-@judges(
-    "blinking",
-    "<blink> element|elements",
-    "shows|show blinking content",
-    passed="are empty or hidden",
-    criterion=PAUSE_STOP_HIDE,
-)
+@judges("<blink> element|elements", "shows|show blinking content", "are empty or hidden", PAUSE_STOP_HIDE)
 def blink(document: AccessibleDocument) -> Faults:
     return _moving(document, "blink", lambda _: True)
 
@@ -285,13 +278,7 @@ def blink(document: AccessibleDocument) -> Faults:
     references=(f"{PAUSE_STOP_HIDE}", "axe-core: marquee"),
     content=True,
 )
-@judges(
-    "scrolling",
-    "<marquee> element|elements",
-    "shows|show moving content",
-    passed="are empty or hidden",
-    criterion=PAUSE_STOP_HIDE,
-)
+@judges("<marquee> element|elements", "shows|show moving content", "are empty or hidden", PAUSE_STOP_HIDE)
 def marquee(document: AccessibleDocument) -> Faults:
     return _moving(document, "marquee", _has_content)
 
@@ -309,9 +296,7 @@ def marquee(document: AccessibleDocument) -> Faults:
     references=(f"{CAPTIONS}", "axe-core: video-caption"),
     content=True,
 )
-@judges(
-    "missing", "video|videos with sound", "has|have no captions", passed="have a captions track", criterion=CAPTIONS
-)
+@judges("video|videos with sound", "has|have no captions", "have a captions track", CAPTIONS)
 def video_caption(document: AccessibleDocument) -> Faults:
     videos = [each for each in document.exposed("video") if attribute(each, "muted") is None]
     bare = [each for each in videos if not any(_is_captions(track) for track in select(each, "track"))]
@@ -330,11 +315,10 @@ def video_caption(document: AccessibleDocument) -> Faults:
     content=True,
 )
 @judges(
-    "no-controls",
     "player|players that starts|start by itself|themselves",
     "plays|play sound for more than three seconds without controls",
-    passed="have controls to stop them",
-    criterion=AUDIO_CONTROL,
+    "have controls to stop them",
+    AUDIO_CONTROL,
 )
 def no_autoplay_audio(document: AccessibleDocument) -> Faults:
     # A hidden player is audible all the same.

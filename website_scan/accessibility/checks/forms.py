@@ -85,13 +85,7 @@ class _Purpose(Enum):
     references=(f"{NAME_ROLE_VALUE}", "axe-core: label"),
     absence=True,
 )
-@judges(
-    "missing",
-    "form field|fields",
-    "has|have no label",
-    passed="have a label or another name",
-    criterion=NAME_ROLE_VALUE,
-)
+@judges("form field|fields", "has|have no label", "have a label or another name", NAME_ROLE_VALUE)
 def label(document: AccessibleDocument) -> Faults:
     return Faults.find(
         _labelled_fields(document, "input, textarea"),
@@ -110,13 +104,7 @@ def label(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: select-name"),
     absence=True,
 )
-@judges(
-    "missing",
-    "select element|elements",
-    "has|have no label",
-    passed="have a label or another name",
-    criterion=NAME_ROLE_VALUE,
-)
+@judges("select element|elements", "has|have no label", "have a label or another name", NAME_ROLE_VALUE)
 def select_name(document: AccessibleDocument) -> Faults:
     return Faults.find(
         document.exposed("select"),
@@ -138,7 +126,7 @@ def select_name(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-input-field-name"),
     absence=True,
 )
-@judges("missing", "ARIA input field|fields", "has|have no name", passed="have a name", criterion=NAME_ROLE_VALUE)
+@judges("ARIA input field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_input_field_name(document: AccessibleDocument) -> Faults:
     fields = widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
     nameless = Faults.find(fields, lambda each: not has_author_name(document, each), may_be_named)
@@ -158,7 +146,7 @@ def aria_input_field_name(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-toggle-field-name"),
     absence=True,
 )
-@judges("missing", "ARIA toggle field|fields", "has|have no name", passed="have a name", criterion=NAME_ROLE_VALUE)
+@judges("ARIA toggle field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
     nameless = Faults.find(
         widgets(document, "checkbox", "menuitemcheckbox", "menuitemradio", "radio", "switch", "option"),
@@ -182,11 +170,10 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
     references=(f"{INPUT_PURPOSE}", "axe-core: autocomplete-valid"),
 )
 @judges(
-    "invalid",
     "autocomplete attribute|attributes",
     "has|have an invalid value",
-    passed="have a value that browsers support",
-    criterion=INPUT_PURPOSE,
+    "have a value that browsers support",
+    INPUT_PURPOSE,
 )
 def autocomplete_valid(document: AccessibleDocument) -> Faults:
     fields = [each for each in document.exposed(FIELDS) if _asks_for_autofill(each)]
@@ -211,7 +198,7 @@ def autocomplete_valid(document: AccessibleDocument) -> Faults:
     fix="Keep one `<label>` for each field, and put the rest into an element referenced by `aria-describedby`.",
     references=(f"{LABELS}", "axe-core: form-field-multiple-labels"),
 )
-@judges("several", "form field|fields", "has|have several labels", passed="have at most one label", criterion=LABELS)
+@judges("form field|fields", "has|have several labels", "have at most one label", LABELS)
 def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
     fields = _labelled_fields(document, FIELDS)
     return Faults(fields, review=[each for each in fields if _has_rival_labels(document, each)])
@@ -229,11 +216,10 @@ def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
     references=("axe-core: label-title-only (best practice)",),
 )
 @judges(
-    "title-only",
     "form field|fields",
     "is|are labelled by title or description only",
-    passed="have more than a title or aria-describedby",
-    criterion=BEST_PRACTICE,
+    "have more than a title or aria-describedby",
+    BEST_PRACTICE,
 )
 def label_title_only(document: AccessibleDocument) -> Faults:
     fields = _labelled_fields(document, FIELDS)
@@ -249,7 +235,7 @@ def label_title_only(document: AccessibleDocument) -> Faults:
     fix="Begin the accessible name with the control's visible text.",
     references=("WCAG 2.5.3 Label in Name (A)", "axe-core: label-content-name-mismatch"),
 )
-@faulty("mismatch", "control|controls", "has|have a name that does not contain the visible text")
+@faulty("control|controls", "has|have a name that does not contain the visible text")
 def label_content_name_mismatch(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 

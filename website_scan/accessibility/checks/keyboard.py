@@ -22,7 +22,7 @@ from website_scan.accessibility.names import visible_text
 from website_scan.accessibility.roles import is_focusable, tab_index
 from website_scan.accessibility.structure.headings import plain_headings
 from website_scan.accessibility.structure.skip_links import SkipLinks
-from website_scan.accessibility.verdicts import NO_TEXT, Faults, judges, shows_text
+from website_scan.accessibility.verdicts import NO_TEXT, Faults, judges, shows_text, warns
 from website_scan.accessibility.wai_aria import WIDGETS
 from website_scan.accessibility.wcag import BEST_PRACTICE, BYPASS_BLOCKS, KEYBOARD, NAME_ROLE_VALUE
 from website_scan.accessibility.wording import faulty
@@ -78,13 +78,7 @@ class FailedCriterion(Place):
     fix='Use `tabindex="0"` or none at all, and put the elements in the HTML into the order of use.',
     references=("axe-core: tabindex (best practice)",),
 )
-@judges(
-    "positive",
-    "element|elements with a tabindex",
-    "has|have one above 0",
-    passed="have 0 or less",
-    criterion=BEST_PRACTICE,
-)
+@judges("element|elements with a tabindex", "has|have one above 0", "have 0 or less", BEST_PRACTICE)
 def tabindex(document: AccessibleDocument) -> Faults:
     return Faults.find(document.exposed("[tabindex]"), lambda each: (tab_index(each) or 0) > 0)
 
@@ -99,13 +93,7 @@ def tabindex(document: AccessibleDocument) -> Faults:
     fix="Use each `accesskey` for one element only, or remove them: they conflict with screen readers' own keys.",
     references=("axe-core: accesskeys (best practice)",),
 )
-@judges(
-    "duplicate",
-    "element|elements with an access key",
-    "shares|share it with another",
-    passed="have a key of their own",
-    criterion=BEST_PRACTICE,
-)
+@judges("element|elements with an access key", "shares|share it with another", "have a key of their own", BEST_PRACTICE)
 def accesskeys(document: AccessibleDocument) -> Faults:
     owners: dict[str, list[LexborNode]] = {}
     for node in live(document.document, "[accesskey]"):
@@ -135,7 +123,7 @@ def accesskeys(document: AccessibleDocument) -> Faults:
     references=(f"{BYPASS_BLOCKS}", "axe-core: bypass"),
     absence=True,
 )
-@faulty("missing", "the page", "has no way to bypass repeated content")
+@faulty("the page", "has no way to bypass repeated content")
 def bypass(document: AccessibleDocument) -> Finding:
     links = list(live(document.document, "a[href]"))
     if not links:
@@ -166,14 +154,7 @@ def bypass(document: AccessibleDocument) -> Finding:
     'id="content">`.',
     references=("axe-core: skip-link (best practice)",),
 )
-@judges(
-    "no-target",
-    "skip link|links",
-    "has|have no visible target",
-    passed="have a target on the page",
-    criterion=BEST_PRACTICE,
-    only_warns=True,
-)
+@warns("skip link|links", "has|have no visible target", "have a target on the page", BEST_PRACTICE)
 def skip_link(document: AccessibleDocument) -> Faults:
     skip_links = SkipLinks(document)
     found = (
@@ -195,13 +176,8 @@ def skip_link(document: AccessibleDocument) -> Faults:
     fix="Put one control beside the other instead of inside it, or remove the role from the outer one.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: nested-interactive"),
 )
-@judges(
-    "nested",
-    "control|controls or image|images",
-    "contains|contain another control",
-    passed="contain no other control",
-    criterion=NAME_ROLE_VALUE,
-    only_warns=True,
+@warns(
+    "control|controls or image|images", "contains|contain another control", "contain no other control", NAME_ROLE_VALUE
 )
 def nested_interactive(document: AccessibleDocument) -> Faults:
     found = [each for each in document.exposed(OPAQUE_ELEMENTS) if role(document, each) in OPAQUE]
@@ -218,7 +194,7 @@ def nested_interactive(document: AccessibleDocument) -> Faults:
     "control inside it.",
     references=(f"{KEYBOARD}", "axe-core: scrollable-region-focusable"),
 )
-@faulty("unreachable", "scrollable region|regions", "cannot be scrolled by keyboard")
+@faulty("scrollable region|regions", "cannot be scrolled by keyboard")
 def scrollable_region_focusable(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
@@ -232,7 +208,7 @@ def scrollable_region_focusable(axe: AxeReport) -> Finding:
     fix='Remove `tabindex="-1"` from the frame: it makes everything in it unreachable by keyboard.',
     references=(f"{KEYBOARD}", "axe-core: frame-focusable-content"),
 )
-@faulty("unreachable", "frame|frames with controls", "has|have a negative tabindex")
+@faulty("frame|frames with controls", "has|have a negative tabindex")
 def frame_focusable_content(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 

@@ -56,7 +56,7 @@ Named = Callable[[AccessibleDocument, LexborNode], bool]
     'cart"><svg …></a>`.',
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: link-name"),
 )
-@judges("missing", "link|links", "has|have no name", passed="have a name", criterion=LINK_PURPOSE)
+@judges("link|links", "has|have no name", "have a name", LINK_PURPOSE)
 def link_name(document: AccessibleDocument) -> Faults:
     found = (each for each in document.exposed("a[href]") if attribute(each, "href") is not None)
     return _nameless(document, found, _is_named_by_content)
@@ -73,11 +73,7 @@ def link_name(document: AccessibleDocument) -> Faults:
     references=(f"{LINK_PURPOSE_ALONE}", "axe-core: identical-links-same-purpose"),
 )
 @judges(
-    "ambiguous",
-    "link name|names",
-    "belongs|belong to links with different purposes",
-    passed="lead to one place each",
-    criterion=LINK_PURPOSE_ALONE,
+    "link name|names", "belongs|belong to links with different purposes", "lead to one place each", LINK_PURPOSE_ALONE
 )
 def identical_links_same_purpose(document: AccessibleDocument) -> Faults:
     return ambiguous_links(document)
@@ -93,7 +89,7 @@ def identical_links_same_purpose(document: AccessibleDocument) -> Faults:
     "…></button>`.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: button-name"),
 )
-@judges("missing", "button|buttons", "has|have no name", passed="have a name", criterion=NAME_ROLE_VALUE)
+@judges("button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def button_name(document: AccessibleDocument) -> Faults:
     found = (each for each in document.exposed("button") if _is_judged_as_button(each))
     return _nameless(document, found, _is_named_button)
@@ -108,7 +104,7 @@ def button_name(document: AccessibleDocument) -> Faults:
     fix='Say what the button does, as in `<input type="button" value="Add to cart">`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: input-button-name"),
 )
-@judges("missing", "input button|buttons", "has|have no name", passed="have a name", criterion=NAME_ROLE_VALUE)
+@judges("input button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def input_button_name(document: AccessibleDocument) -> Faults:
     inputs = (each for each in document.exposed("input[type]") if attribute(each, "type") in INPUT_BUTTONS)
     found = (each for each in inputs if _is_judged_as_button(each))
@@ -124,7 +120,7 @@ def input_button_name(document: AccessibleDocument) -> Faults:
     fix="Say what the element opens, as in `<details><summary>Delivery</summary>…</details>`.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: summary-name"),
 )
-@judges("missing", "summary element|elements", "has|have no name", passed="have a name", criterion=NAME_ROLE_VALUE)
+@judges("summary element|elements", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def summary_name(document: AccessibleDocument) -> Faults:
     found = (each for each in document.exposed("summary") if _is_first_summary(each))
     return _nameless(document, found, _is_named_by_content)
@@ -140,7 +136,7 @@ def summary_name(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title"),
     absence=False,
 )
-@judges("missing", "frame|frames", "has|have no title", passed="have a title", criterion=NAME_ROLE_VALUE)
+@judges("frame|frames", "has|have no title", "have a title", NAME_ROLE_VALUE)
 def frame_title(document: AccessibleDocument) -> Faults:
     found = (each for each in document.exposed("frame, iframe") if not has_negative_tabindex(each))
     return _nameless(document, found, _is_named_frame)
@@ -155,7 +151,7 @@ def frame_title(document: AccessibleDocument) -> Faults:
     fix="Give the heading text, or remove it.",
     references=("axe-core: empty-heading (best practice)",),
 )
-@judges("empty", "heading|headings", "has|have no text", passed="have text", criterion=BEST_PRACTICE)
+@judges("heading|headings", "has|have no text", "have text", BEST_PRACTICE)
 def empty_heading(document: AccessibleDocument) -> Faults:
     return _nameless(document, _headings(document), _is_named_by_content)
 
@@ -169,7 +165,7 @@ def empty_heading(document: AccessibleDocument) -> Faults:
     fix="Say what the column or row contains, or use `<td>` for an empty corner.",
     references=("axe-core: empty-table-header (best practice)",),
 )
-@judges("empty", "table header|headers", "has|have no text", passed="have text", criterion=BEST_PRACTICE)
+@judges("table header|headers", "has|have no text", "have text", BEST_PRACTICE)
 def empty_table_header(document: AccessibleDocument) -> Faults:
     return _nameless(document, _table_headers(document), has_content_name)
 
@@ -183,13 +179,7 @@ def empty_table_header(document: AccessibleDocument) -> Faults:
     fix='Say what the control does, as in `<div role="button" aria-label="Close" …>`, or write it as text.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-command-name"),
 )
-@judges(
-    "missing",
-    "ARIA link|links, button|buttons or menu item|items",
-    "has|have no name",
-    passed="have a name",
-    criterion=NAME_ROLE_VALUE,
-)
+@judges("ARIA link|links, button|buttons or menu item|items", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_command_name(document: AccessibleDocument) -> Faults:
     return _nameless(document, widgets(document, "link", "button", "menuitem"), _is_named_by_content)
 
@@ -203,7 +193,7 @@ def aria_command_name(document: AccessibleDocument) -> Faults:
     fix='Name the dialog after its heading, as in `<div role="dialog" aria-labelledby="dialog-heading">`.',
     references=("axe-core: aria-dialog-name (best practice)",),
 )
-@judges("missing", "ARIA dialog|dialogs", "has|have no name", passed="have a name", criterion=BEST_PRACTICE)
+@judges("ARIA dialog|dialogs", "has|have no name", "have a name", BEST_PRACTICE)
 def aria_dialog_name(document: AccessibleDocument) -> Faults:
     return _nameless(document, widgets(document, "dialog", "alertdialog"), has_author_name)
 
@@ -217,7 +207,7 @@ def aria_dialog_name(document: AccessibleDocument) -> Faults:
     fix='Say what is measured, as in `<div role="meter" aria-label="Disk space" …>`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: aria-meter-name"),
 )
-@judges("missing", "ARIA meter|meters", "has|have no name", passed="have a name", criterion=NON_TEXT_CONTENT)
+@judges("ARIA meter|meters", "has|have no name", "have a name", NON_TEXT_CONTENT)
 def aria_meter_name(document: AccessibleDocument) -> Faults:
     return _nameless(document, widgets(document, "meter"), has_author_name)
 
@@ -231,7 +221,7 @@ def aria_meter_name(document: AccessibleDocument) -> Faults:
     fix='Say what is in progress, as in `<div role="progressbar" aria-label="Upload" …>`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: aria-progressbar-name"),
 )
-@judges("missing", "ARIA progress bar|bars", "has|have no name", passed="have a name", criterion=NON_TEXT_CONTENT)
+@judges("ARIA progress bar|bars", "has|have no name", "have a name", NON_TEXT_CONTENT)
 def aria_progressbar_name(document: AccessibleDocument) -> Faults:
     return _nameless(document, widgets(document, "progressbar"), has_author_name)
 
@@ -245,7 +235,7 @@ def aria_progressbar_name(document: AccessibleDocument) -> Faults:
     fix='Say what the tab shows, as in `<div role="tab" aria-label="Reviews" …>`, or write it as text.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-tab-name"),
 )
-@judges("missing", "ARIA tab|tabs", "has|have no name", passed="have a name", criterion=NAME_ROLE_VALUE)
+@judges("ARIA tab|tabs", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_tab_name(document: AccessibleDocument) -> Faults:
     return _nameless(document, widgets(document, "tab"), _is_named_by_content)
 
@@ -259,7 +249,7 @@ def aria_tab_name(document: AccessibleDocument) -> Faults:
     fix='Put the text of the tooltip inside the element with `role="tooltip"`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-tooltip-name"),
 )
-@judges("missing", "ARIA tooltip|tooltips", "has|have no name", passed="have a name", criterion=NAME_ROLE_VALUE)
+@judges("ARIA tooltip|tooltips", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_tooltip_name(document: AccessibleDocument) -> Faults:
     return _nameless(document, widgets(document, "tooltip"), _is_named_by_content)
 
@@ -273,7 +263,7 @@ def aria_tooltip_name(document: AccessibleDocument) -> Faults:
     fix='Say what the item is, as in `<li role="treeitem">Documents</li>`, or use `aria-label`.',
     references=("axe-core: aria-treeitem-name (best practice)",),
 )
-@judges("missing", "ARIA tree item|items", "has|have no name", passed="have a name", criterion=BEST_PRACTICE)
+@judges("ARIA tree item|items", "has|have no name", "have a name", BEST_PRACTICE)
 def aria_treeitem_name(document: AccessibleDocument) -> Faults:
     return _nameless(document, widgets(document, "treeitem"), _is_named_by_content)
 
@@ -287,7 +277,7 @@ def aria_treeitem_name(document: AccessibleDocument) -> Faults:
     fix='Give each frame a title that differs from the others, as in `<iframe title="Map of our shops" …>`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title-unique"),
 )
-@faulty("duplicate", "frame|frames", "has|have the title of another")
+@faulty("frame|frames", "has|have the title of another")
 def frame_title_unique(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 

@@ -10,7 +10,7 @@ from website_scan.accessibility.aria.native_roles import role
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.structure import landmarks, lists, tables
 from website_scan.accessibility.structure.headings import skipping, top_headings
-from website_scan.accessibility.verdicts import NO_TEXT, Faults, judges, shows_text, unless_dialog
+from website_scan.accessibility.verdicts import NO_TEXT, Faults, judges, shows_text, unless_dialog, warns
 from website_scan.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS
 from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
@@ -31,11 +31,7 @@ CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: list"),
 )
 @judges(
-    "other-content",
-    "list|lists",
-    "contains|contain something other than list items",
-    passed="contain list items only",
-    criterion=INFO_AND_RELATIONSHIPS,
+    "list|lists", "contains|contain something other than list items", "contain list items only", INFO_AND_RELATIONSHIPS
 )
 def list_(document: AccessibleDocument) -> Faults:
     return lists.strays(document, "ul, ol", lists.strays_in_list)
@@ -50,7 +46,7 @@ def list_(document: AccessibleDocument) -> Faults:
     fix="Put the `<li>` elements directly into a `<ul>` or `<ol>` that has no other role.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: listitem"),
 )
-@judges("outside", "list item|items", "is|are outside a list", passed="are in a list", criterion=INFO_AND_RELATIONSHIPS)
+@judges("list item|items", "is|are outside a list", "are in a list", INFO_AND_RELATIONSHIPS)
 def listitem(document: AccessibleDocument) -> Faults:
     return Faults.find(lists.items(document), lambda each: not lists.is_in_list(document, each), lists.is_in_component)
 
@@ -65,11 +61,10 @@ def listitem(document: AccessibleDocument) -> Faults:
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: dlitem"),
 )
 @judges(
-    "outside",
     "term|terms or description|descriptions",
     "is|are outside a description list",
-    passed="are in a description list",
-    criterion=INFO_AND_RELATIONSHIPS,
+    "are in a description list",
+    INFO_AND_RELATIONSHIPS,
 )
 def dlitem(document: AccessibleDocument) -> Faults:
     items = lists.without_role(document, "dd, dt")
@@ -86,11 +81,10 @@ def dlitem(document: AccessibleDocument) -> Faults:
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: definition-list"),
 )
 @judges(
-    "malformed",
     "description list|lists",
     "does|do not consist of groups of <dt> and <dd>",
-    passed="are groups of <dt> and <dd>",
-    criterion=INFO_AND_RELATIONSHIPS,
+    "are groups of <dt> and <dd>",
+    INFO_AND_RELATIONSHIPS,
 )
 def definition_list(document: AccessibleDocument) -> Faults:
     return lists.strays(document, "dl", lists.strays_in_descriptions)
@@ -110,11 +104,10 @@ def definition_list(document: AccessibleDocument) -> Faults:
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-headers-attr"),
 )
 @judges(
-    "invalid",
     "cell|cells with a headers attribute",
     "refers|refer to something other than header cells of the table",
-    passed="refer to header cells of their table",
-    criterion=INFO_AND_RELATIONSHIPS,
+    "refer to header cells of their table",
+    INFO_AND_RELATIONSHIPS,
 )
 def td_headers_attr(document: AccessibleDocument) -> Faults | Finding:
     of_page = tables.tables(document)
@@ -135,13 +128,7 @@ def td_headers_attr(document: AccessibleDocument) -> Faults | Finding:
     fix='Use `scope` on header cells only, as in `<th scope="col">` or `<th scope="row">`.',
     references=("axe-core: scope-attr-valid (best practice)",),
 )
-@judges(
-    "invalid",
-    "cell|cells with a scope",
-    "uses|use it incorrectly",
-    passed="are header cells with a valid one",
-    criterion=BEST_PRACTICE,
-)
+@judges("cell|cells with a scope", "uses|use it incorrectly", "are header cells with a valid one", BEST_PRACTICE)
 def scope_attr_valid(document: AccessibleDocument) -> Faults:
     return tables.invalid_scopes(document)
 
@@ -156,11 +143,10 @@ def scope_attr_valid(document: AccessibleDocument) -> Faults:
     references=("axe-core: table-duplicate-name (best practice)",),
 )
 @judges(
-    "repeated",
     "table|tables",
     "has|have a summary that repeats the caption",
-    passed="have a summary that differs from the caption, or only one of the two",
-    criterion=BEST_PRACTICE,
+    "have a summary that differs from the caption, or only one of the two",
+    BEST_PRACTICE,
 )
 def table_duplicate_name(document: AccessibleDocument) -> Faults:
     return Faults.find(document.exposed("table"), lambda each: tables.repeats_caption(document, each))
@@ -175,13 +161,7 @@ def table_duplicate_name(document: AccessibleDocument) -> Faults:
     fix='Say what a header applies to, with `<th scope="col">` or `<th scope="row">`, and use `<td>` for other cells.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: th-has-data-cells"),
 )
-@judges(
-    "no-cells",
-    "table header|headers",
-    "has|have no data cells",
-    passed="have data cells",
-    criterion=INFO_AND_RELATIONSHIPS,
-)
+@judges("table header|headers", "has|have no data cells", "have data cells", INFO_AND_RELATIONSHIPS)
 def th_has_data_cells(document: AccessibleDocument) -> Faults | Finding:
     found = tables.headers(document)
     if found is None:
@@ -201,13 +181,11 @@ def th_has_data_cells(document: AccessibleDocument) -> Faults | Finding:
     fix="Move the text of the row into a caption, as in `<table><caption>Prices</caption><tr>…`.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: table-fake-caption"),
 )
-@judges(
-    "cell",
+@warns(
     "data table|tables",
     "has|have a first row of one cell, which may be a caption",
-    passed="have no caption made of cells",
-    criterion=INFO_AND_RELATIONSHIPS,
-    only_warns=True,
+    "have no caption made of cells",
+    INFO_AND_RELATIONSHIPS,
 )
 def table_fake_caption(document: AccessibleDocument) -> Faults:
     return tables.fake_captions(document)
@@ -224,11 +202,10 @@ def table_fake_caption(document: AccessibleDocument) -> Faults:
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-has-header"),
 )
 @judges(
-    "missing",
     "large data table|tables",
     "has|have data cells without a header",
-    passed="have a header for each data cell",
-    criterion=INFO_AND_RELATIONSHIPS,
+    "have a header for each data cell",
+    INFO_AND_RELATIONSHIPS,
 )
 def td_has_header(document: AccessibleDocument) -> Faults:
     return tables.without_headers(document)
@@ -243,14 +220,7 @@ def td_has_header(document: AccessibleDocument) -> Faults:
     fix="Skip no level on the way down: `<h3>` follows `<h2>`, not `<h1>`.",
     references=("axe-core: heading-order (best practice)",),
 )
-@judges(
-    "skipped",
-    "heading|headings",
-    "skips|skip a level",
-    passed="follow one another without skipping a level",
-    criterion=BEST_PRACTICE,
-    only_warns=True,
-)
+@warns("heading|headings", "skips|skip a level", "follow one another without skipping a level", BEST_PRACTICE)
 def heading_order(document: AccessibleDocument) -> Faults:
     return skipping(document)
 
@@ -265,7 +235,7 @@ def heading_order(document: AccessibleDocument) -> Faults:
     references=("axe-core: page-has-heading-one (best practice)",),
     absence=True,
 )
-@faulty("missing", "the page", "has no level-one heading")
+@faulty("the page", "has no level-one heading")
 def page_has_heading_one(document: AccessibleDocument) -> Finding:
     if found := top_headings(document):
         return Pass("The page has {headings}.", headings=Count(len(found), "level-one heading"))
@@ -281,14 +251,7 @@ def page_has_heading_one(document: AccessibleDocument) -> Finding:
     fix='Move the `<header>` or `role="banner"` out of the landmark around it.',
     references=("axe-core: landmark-banner-is-top-level (best practice)",),
 )
-@judges(
-    "nested",
-    "banner landmark|landmarks",
-    "is|are inside another landmark",
-    passed="are in no other landmark",
-    criterion=BEST_PRACTICE,
-    only_warns=True,
-)
+@warns("banner landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE)
 def landmark_banner_is_top_level(document: AccessibleDocument) -> Faults:
     return landmarks.nested(document, "banner")
 
@@ -302,14 +265,7 @@ def landmark_banner_is_top_level(document: AccessibleDocument) -> Faults:
     fix='Move the `<footer>` or `role="contentinfo"` out of the landmark around it.',
     references=("axe-core: landmark-contentinfo-is-top-level (best practice)",),
 )
-@judges(
-    "nested",
-    "contentinfo landmark|landmarks",
-    "is|are inside another landmark",
-    passed="are in no other landmark",
-    criterion=BEST_PRACTICE,
-    only_warns=True,
-)
+@warns("contentinfo landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE)
 def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Faults:
     return landmarks.nested(document, "contentinfo")
 
@@ -323,14 +279,7 @@ def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Faults:
     fix="Move the `<main>` out of the landmark around it.",
     references=("axe-core: landmark-main-is-top-level (best practice)",),
 )
-@judges(
-    "nested",
-    "main landmark|landmarks",
-    "is|are inside another landmark",
-    passed="are in no other landmark",
-    criterion=BEST_PRACTICE,
-    only_warns=True,
-)
+@warns("main landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE)
 def landmark_main_is_top_level(document: AccessibleDocument) -> Faults:
     return landmarks.nested(document, "main")
 
@@ -344,7 +293,7 @@ def landmark_main_is_top_level(document: AccessibleDocument) -> Faults:
     fix="Keep one `<header>` that is not part of an `<article>` or `<section>`; use `<div>` for the others.",
     references=("axe-core: landmark-no-duplicate-banner (best practice)",),
 )
-@faulty("several", "the page", "has more than one banner landmark")
+@faulty("the page", "has more than one banner landmark")
 def landmark_no_duplicate_banner(document: AccessibleDocument) -> Finding:
     return landmarks.several(document, "banner")
 
@@ -358,7 +307,7 @@ def landmark_no_duplicate_banner(document: AccessibleDocument) -> Finding:
     fix="Keep one `<footer>` that is not part of an `<article>` or `<section>`; use `<div>` for the others.",
     references=("axe-core: landmark-no-duplicate-contentinfo (best practice)",),
 )
-@faulty("several", "the page", "has more than one contentinfo landmark")
+@faulty("the page", "has more than one contentinfo landmark")
 def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Finding:
     return landmarks.several(document, "contentinfo")
 
@@ -372,7 +321,7 @@ def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Finding:
     fix="Keep one `<main>`; use `<div>` or `<section>` for the others.",
     references=("axe-core: landmark-no-duplicate-main (best practice)",),
 )
-@faulty("several", "the page", "has more than one main landmark")
+@faulty("the page", "has more than one main landmark")
 def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
     return landmarks.several(document, "main")
 
@@ -387,7 +336,7 @@ def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
     references=("axe-core: landmark-one-main (best practice)",),
     absence=True,
 )
-@faulty("missing", "the page", "has no main landmark")
+@faulty("the page", "has no main landmark")
 def landmark_one_main(document: AccessibleDocument) -> Finding:
     if landmarks.candidates(document, "main"):
         return Pass("The page has a main landmark.")
@@ -404,14 +353,7 @@ def landmark_one_main(document: AccessibleDocument) -> Finding:
     'aria-label="Footer">`.',
     references=("axe-core: landmark-unique (best practice)",),
 )
-@judges(
-    "duplicate",
-    "landmark|landmarks",
-    "has|have the role and name of another",
-    passed="differ in role or name",
-    criterion=BEST_PRACTICE,
-    only_warns=True,
-)
+@warns("landmark|landmarks", "has|have the role and name of another", "differ in role or name", BEST_PRACTICE)
 def landmark_unique(document: AccessibleDocument) -> Faults:
     found = landmarks.duplicate(document)
     if all(role(document, each) == "main" for each in found.certain):
@@ -430,14 +372,7 @@ def landmark_unique(document: AccessibleDocument) -> Faults:
     references=("axe-core: region (best practice)",),
     absence=True,
 )
-@judges(
-    "outside",
-    "part|parts of the page",
-    "is|are outside landmarks",
-    passed="are in landmarks",
-    criterion=BEST_PRACTICE,
-    only_warns=True,
-)
+@warns("part|parts of the page", "is|are outside landmarks", "are in landmarks", BEST_PRACTICE)
 def region(document: AccessibleDocument) -> Faults | Finding:
     found = landmarks.outside(document)
     if not found.judged or not shows_text(document):

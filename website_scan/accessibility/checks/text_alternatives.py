@@ -38,11 +38,10 @@ REPEATING = frozenset({"button", "p", "li", "td", "th"})
     references=(f"{NON_TEXT_CONTENT}", "axe-core: image-alt"),
 )
 @judges(
-    "missing",
     "image|images",
     "has|have no alternative text",
-    passed="have alternative text or are marked as decorative",
-    criterion=NON_TEXT_CONTENT,
+    "have alternative text or are marked as decorative",
+    NON_TEXT_CONTENT,
 )
 def image_alt(document: AccessibleDocument) -> Faults:
     return without_alternative(document)
@@ -57,13 +56,7 @@ def image_alt(document: AccessibleDocument) -> Faults:
     fix='Say what the button does, as in `<input type="image" src="go.png" alt="Search">`.',
     references=(f"{NON_TEXT_CONTENT}", f"{NAME_ROLE_VALUE}", "axe-core: input-image-alt"),
 )
-@judges(
-    "missing",
-    "image button|buttons",
-    "has|have no alternative text",
-    passed="have alternative text",
-    criterion=NON_TEXT_CONTENT,
-)
+@judges("image button|buttons", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def input_image_alt(document: AccessibleDocument) -> Faults:
     return Faults.find(
         document.exposed("input[type=image i]"),
@@ -80,13 +73,7 @@ def input_image_alt(document: AccessibleDocument) -> Faults:
     fix='Say where each area leads, as in `<area href="/north" alt="Shops in the north" …>`.',
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: area-alt"),
 )
-@judges(
-    "missing",
-    "linked area|areas of image maps",
-    "has|have no alternative text",
-    passed="have alternative text",
-    criterion=LINK_PURPOSE,
-)
+@judges("linked area|areas of image maps", "has|have no alternative text", "have alternative text", LINK_PURPOSE)
 def area_alt(document: AccessibleDocument) -> Faults:
     # The map need not be used by an image, as in axe-core.
     areas = (each for each in live(document.document, "area[href]") if enclosing(each, "map") is not None)
@@ -102,13 +89,7 @@ def area_alt(document: AccessibleDocument) -> Faults:
     fix='Name the image, as in `<span role="img" aria-label="Five stars">`, or use `role="none"` if it is decorative.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: role-img-alt"),
 )
-@judges(
-    "missing",
-    "element|elements with role img",
-    "has|have no alternative text",
-    passed="have alternative text",
-    criterion=NON_TEXT_CONTENT,
-)
+@judges("element|elements with role img", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def role_img_alt(document: AccessibleDocument) -> Faults:
     images = (
         each
@@ -127,13 +108,7 @@ def role_img_alt(document: AccessibleDocument) -> Faults:
     fix='Name the image, as in `<svg role="img"><title>Sales by month</title>…`, or hide it with `aria-hidden="true"`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: svg-img-alt"),
 )
-@judges(
-    "missing",
-    "SVG image|images",
-    "has|have no alternative text",
-    passed="have alternative text",
-    criterion=NON_TEXT_CONTENT,
-)
+@judges("SVG image|images", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def svg_img_alt(document: AccessibleDocument) -> Faults:
     drawings = (each for each in document.exposed("[role]") if explicit_role(each) in SVG_ROLES and _is_svg(each))
     return Faults.find(drawings, lambda each: not is_named(document, each) and not _has_title_element(each))
@@ -149,13 +124,7 @@ def svg_img_alt(document: AccessibleDocument) -> Faults:
     'house">`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: object-alt"),
 )
-@judges(
-    "missing",
-    "embedded object|objects",
-    "has|have no alternative text",
-    passed="have alternative text",
-    criterion=NON_TEXT_CONTENT,
-)
+@judges("embedded object|objects", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def object_alt(document: AccessibleDocument) -> Faults:
     objects = (
         each
@@ -180,11 +149,10 @@ def object_alt(document: AccessibleDocument) -> Faults:
     references=(f"{KEYBOARD}", "axe-core: server-side-image-map"),
 )
 @judges(
-    "mouse-only",
     "image|images with ismap",
     "is|are the only way to the pages behind it|them",
-    passed="send no clicks to the server",
-    criterion=KEYBOARD,
+    "send no clicks to the server",
+    KEYBOARD,
 )
 def server_side_image_map(document: AccessibleDocument) -> Faults:
     maps = list(document.exposed("img[ismap]"))
@@ -202,11 +170,10 @@ def server_side_image_map(document: AccessibleDocument) -> Faults:
     references=("axe-core: image-redundant-alt (best practice)",),
 )
 @judges(
-    "repeated",
     "image|images with alternative text",
     "repeats|repeat the text beside it|them",
-    passed="do not repeat the text beside them",
-    criterion=BEST_PRACTICE,
+    "do not repeat the text beside them",
+    BEST_PRACTICE,
 )
 def image_redundant_alt(document: AccessibleDocument) -> Faults:
     images = (each for each in document.exposed("img") if not is_presentational(each))

@@ -23,7 +23,7 @@ CATEGORY = Category("Colour and layout", weight=10, html=True, content=True)
     "18.7 px if bold.",
     references=("WCAG 1.4.3 Contrast (Minimum) (AA)", "axe-core: color-contrast"),
 )
-@faulty("low", "piece|pieces of text", "has|have too little contrast", StyledElement)
+@faulty("piece|pieces of text", "has|have too little contrast", StyledElement)
 def color_contrast(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
@@ -37,7 +37,7 @@ def color_contrast(axe: AxeReport) -> Finding:
     fix="Underline links within text, or give them another weight; not everyone can tell colours apart.",
     references=("WCAG 1.4.1 Use of Color (A)", "axe-core: link-in-text-block"),
 )
-@faulty("colour-only", "link|links in text", "differs|differ from the text by colour only", StyledElement)
+@faulty("link|links in text", "differs|differ from the text by colour only", StyledElement)
 def link_in_text_block(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
@@ -52,7 +52,7 @@ def link_in_text_block(axe: AxeReport) -> Finding:
     "touches no other.",
     references=("WCAG 2.5.8 Target Size (Minimum) (AA)", "axe-core: target-size"),
 )
-@faulty("small", "touch target|targets", "is|are smaller than 24 pixels and too close to another", StyledElement)
+@faulty("touch target|targets", "is|are smaller than 24 pixels and too close to another", StyledElement)
 def target_size(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
@@ -66,7 +66,7 @@ def target_size(axe: AxeReport) -> Finding:
     fix="Remove the CSS that rotates the page: `@media (orientation: …)` with `transform: rotate(90deg)`.",
     references=("WCAG 1.3.4 Orientation (AA)", "axe-core: css-orientation-lock"),
 )
-@faulty("locked", "the page", "is locked to one orientation")
+@faulty("the page", "is locked to one orientation")
 def css_orientation_lock(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
@@ -80,6 +80,6 @@ def css_orientation_lock(axe: AxeReport) -> Finding:
     fix="Remove `!important` from `line-height`, `letter-spacing` and `word-spacing` in style attributes.",
     references=("WCAG 1.4.12 Text Spacing (AA)", "axe-core: avoid-inline-spacing"),
 )
-@faulty("fixed", "element|elements", "fixes|fix the spacing of text with !important")
+@faulty("element|elements", "fixes|fix the spacing of text with !important")
 def avoid_inline_spacing(axe: AxeReport) -> Finding:
     return INAPPLICABLE

@@ -180,11 +180,10 @@ def _main_headings(document: AccessibleDocument) -> list[str]:
     content=True,
 )
 @judges(
-    "missing",
     "image|images",
     "has|have no alternative text",
-    passed="have alternative text or are marked as decorative",
-    criterion=NON_TEXT_CONTENT,
+    "have alternative text or are marked as decorative",
+    NON_TEXT_CONTENT,
 )
 def seo_image_alt(document: AccessibleDocument) -> Faults:
     return without_alternative(document)
