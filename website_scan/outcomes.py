@@ -202,7 +202,7 @@ def by_limits(
     """
     good, poor = limits
     if value <= good:
-        return _with_values(Pass(f"{summary}.", details=(*details, *places)), values)
+        return with_values(Pass(f"{summary}.", details=(*details, *places)), values)
     if limit is None:
         seen = f"{summary}."
     else:
@@ -210,9 +210,10 @@ def by_limits(
         seen = f"{summary} ({limited})." if places else f"{summary}; {limited}."
         values |= {"limit": limit}
     kind = Warn if value <= poor else Fail
-    return _with_values(kind(outcome, seen, places=places, details=details), values)
+    return with_values(kind(outcome, seen, places=places, details=details), values)
 
 
-def _with_values(finding: S, values: Mapping[str, Value | int | datetime]) -> S:
+def with_values(finding: S, values: Mapping[str, Value | int | datetime]) -> S:
+    """Return the finding with these values in place of its own."""
     finding.values = typed(values)
     return finding

@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from website_scan.addresses import normal_address
 from website_scan.elements import element, prose
 from website_scan.generated_names import without_generated
-from website_scan.messages import excerpt, plain
+from website_scan.messages import cut, excerpt, plain
 from website_scan.written_urls import WrittenUrl
 
 # `code` is for copying, `mono` for exact reading, `address` is a URL or a path, `short` is one or two words, `colour`
@@ -205,7 +205,8 @@ class Element(Place):
         """Return the element and its selector. Empty for the root, which stands for the whole page."""
         if self.selector == "html":
             return ""
-        return f"{self.snippet} at {self.selector}" if self.snippet else self.selector
+        selector = cut(self.selector, 76)
+        return f"{cut(self.snippet, 80)} at {selector}" if self.snippet else selector
 
     def normal(self, page: WrittenUrl) -> str:
         path = self.ancestry or self.selector

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from tests.website_scan import cast
-from tests.website_scan.cast import AnyFinding, severity_of, verdict
+from tests.website_scan.cast import severity_of, verdict
 from tests.website_scan.security.cast import LEAF, NOW, document, hops, https_answer, page, peer, policies
 from website_scan.crawl.robots import parse_robots
 from website_scan.crawl.robots_file import RobotsFile
@@ -26,7 +26,7 @@ SECURE_WWW = "https://www.example.com/"
 GCM = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 ROBOTS = "https://site.example.com/robots.txt"
 
-Case = tuple[Callable[..., object], AnyFinding]
+Case = tuple[Callable[..., object], Finding]
 
 
 def certificate(**left: int) -> Case:

@@ -5,24 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from website_scan.accessibility.verdicts import places
-from website_scan.accessibility.wording import review_title, sentence, unclear, wording_of
+from website_scan.accessibility.wording import first_outcome, sentence, unclear, wording_of
 from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
 from website_scan.catalogue import Check
-from website_scan.findings import (
-    CRITICAL,
-    HIGH,
-    LOW,
-    MEDIUM,
-    EvidenceItem,
-    Fail,
-    Finding,
-    NotApplicable,
-    Pass,
-    Severity,
-    Warn,
-)
-from website_scan.messages import counted, excerpt, some
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, Severity
+from website_scan.messages import excerpt
+from website_scan.outcomes import Fail, Finding, Pass, Review, Warn, with_values
+from website_scan.places import Element
+from website_scan.values import Count, Excerpt, Value, Values
 
 IMPACTS = {"critical": CRITICAL, "serious": HIGH, "moderate": MEDIUM, "minor": LOW}
 LEVELS = re.compile(r"wcag2\d?(a{1,3})")
@@ -50,67 +40,65 @@ INAPPLICABLE = NotApplicable("The rendered page has nothing to judge.")
 def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
     """Return axe-core's result for the rule with the check's ID. None if axe-core has no such rule or has it off."""
     if rule := axe.violations.get(check.id):
-        return (Warn if check.id in NEVER_CERTAIN else Fail)(
-            f"{sentence(_clause(check, rule))}{_pairs(rule)}{_places(check, rule)}.",
-            severity=_severity(rule, check.severity),
-            evidence=_evidence(rule),
+        wording = wording_of(check.function)
+        finding = (Warn if check.id in NEVER_CERTAIN else Fail)(
+            first_outcome(check.function),
+            f"{sentence(wording.template)}{', in {pairs} of colours ({colours})' if rule.pairs else ''}.",
+            severity=_severity(rule, check),
+            places=_places(rule, wording.place),
+            total=rule.count,
         )
+        return with_values(finding, wording.values(rule.count) | _colours(rule))
     if check.id in axe.incomplete and check.id in NEVER_REVIEWED:
         return INAPPLICABLE
     if rule := axe.incomplete.get(check.id):
-        return Warn(
-            f"{unclear(_clause(check, rule))}{_places(check, rule)}.",
-            # Not a finding yet, so it costs no points.
-            severity=LOW,
-            evidence=_evidence(rule),
-            weighs=False,
-            title=review_title(check.function),
+        wording = wording_of(check.function)
+        review = Review(
+            first_outcome(check.function),
+            unclear(wording.template),
+            places=_places(rule, wording.place),
+            total=rule.count,
         )
+        return with_values(review, wording.values(rule.count))
     if check.id in axe.passes:
         return Pass("axe-core found no fault on the rendered page.")
     return INAPPLICABLE if check.id in axe.inapplicable else None
 
 
-def _clause(check: Check, rule: AxeRule) -> str:
-    return wording_of(check.function).clause(rule.count)
+def severity_of_impact(impact: str, *, is_capped: bool) -> Severity | None:
+    """Return the severity for axe-core's word, at most medium if it is capped. None for an unknown word."""
+    severity = IMPACTS.get(impact)
+    return MEDIUM if is_capped and severity in (CRITICAL, HIGH) else severity
 
 
-def _pairs(rule: AxeRule) -> str:
+def _severity(rule: AxeRule, check: Check) -> Severity | None:
+    """Return the severity of a violation. None, for the check's own, if axe-core's is none that the check declares."""
+    is_mild = rule.id in MILD and all(map(MILD[rule.id], rule.nodes))
+    severity = severity_of_impact(rule.impact, is_capped=BEST_PRACTICE in rule.tags or is_mild)
+    return severity if severity in check.outcome(first_outcome(check.function)).severities else None
+
+
+def _colours(rule: AxeRule) -> dict[str, Value]:
     """Return the pairs of colours, each of which takes one fix for all of its elements."""
     if not rule.pairs:
-        return ""
-    listed = some([f"{colours} ({counted(count, 'element')})" for colours, count in rule.pairs])
-    return f", in {counted(len(rule.pairs), 'pair')} of colours: {listed}. Examples"
+        return {}
+    listed = [Excerpt(colours if count == 1 else f"{colours} {count:,} times") for colours, count in rule.pairs]
+    return {"pairs": Count(len(rule.pairs), "pair"), "colours": Values(listed)}
 
 
-def _places(check: Check, rule: AxeRule) -> str:
-    """Return the first elements; if there are pairs of colours, the first of each. Empty if the whole page lacks it."""
-    if check.absence and [node.selector for node in rule.nodes] == ["html"]:
-        return ""
-    of_pairs = {node.colours: node for node in reversed(rule.nodes)}
-    nodes = [of_pairs[colours] for colours, _ in rule.pairs if colours in of_pairs] or rule.nodes
-    return f": {places(((node.snippet, node.selector) for node in nodes), rule.count)}"
-
-
-def _severity(rule: AxeRule, declared: Severity) -> Severity:
-    severity = IMPACTS.get(rule.impact, declared)
-    is_mild = rule.id in MILD and all(map(MILD[rule.id], rule.nodes))
-    if (BEST_PRACTICE in rule.tags or is_mild) and severity in (CRITICAL, HIGH):
-        return MEDIUM
-    return severity
-
-
-def _evidence(rule: AxeRule) -> list[EvidenceItem]:
+def _places(rule: AxeRule, kind: type[Element]) -> list[Element]:
+    """Return the elements: the first one of each pair of colours before all others."""
     criterion = next((".".join(match.groups()) for tag in rule.tags if (match := CRITERIA.fullmatch(tag))), None)
     level = next((match[1].upper() for tag in rule.tags if (match := LEVELS.fullmatch(tag))), None)
+    first = {node.colours: node for node in reversed(rule.nodes)}.values() if rule.pairs else ()
     return [
-        {
-            "selector": excerpt(node.selector, 300),
-            "ancestry": excerpt(node.ancestry, 300),
-            "snippet": excerpt(node.snippet, 300),
-            "why": excerpt(node.why, 300),
-            "wcag": criterion,
-            "level": level,
-        }
-        for node in rule.nodes
+        kind(
+            excerpt(node.selector, 300),
+            excerpt(node.snippet, 300),
+            why=excerpt(node.why, 300),
+            wcag=criterion,
+            level=level,
+            ancestry=excerpt(node.ancestry, 300),
+        )
+        for node in sorted(rule.nodes, key=lambda node: node not in first)
     ]

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import has_author_name
 from website_scan.accessibility.roles import explicit_role, is_focusable, is_presentational
-from website_scan.accessibility.verdicts import Faults, judge
+from website_scan.accessibility.verdicts import Faults
 from website_scan.accessibility.wai_aria import NAME_REQUIRED
-from website_scan.accessibility.wcag import NON_TEXT_CONTENT
-from website_scan.findings import Finding
 from website_scan.page.markup import attribute
 
 
-def judge_image_alternatives(check: Callable[..., Finding], document: AccessibleDocument) -> Finding:
-    """Judge for a check that every image has alternative text or is marked as decorative; axe-core's `image-alt`."""
+def without_alternative(document: AccessibleDocument) -> Faults:
+    """Judge the images: faulty are those without alternative text that are not marked as decorative, as in axe-core."""
     images = (each for each in document.exposed("img") if is_judged_as_image(each))
-    return judge(
-        check,
-        Faults.find(document, images, lambda each: not _has_alternative(document, each)),
-        NON_TEXT_CONTENT,
-        passed="have alternative text or are marked as decorative",
-    )
+    return Faults.find(images, lambda each: not _has_alternative(document, each))
 
 
 def is_judged_as_image(node: LexborNode) -> bool:

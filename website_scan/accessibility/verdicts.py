@@ -1,26 +1,29 @@
-"""Findings from faulty elements: the message counts them and shows the first, the evidence has their selectors."""
+"""Findings from faulty elements: the summary counts them, the places have their selectors."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial, wraps
 
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import shown_text
 from website_scan.accessibility.wcag import Criterion
-from website_scan.accessibility.wording import Wording, in_number, review_title, sentence, unclear, wording_of
+from website_scan.accessibility.wording import agreeing, faulty, first_outcome, sentence, unclear, wording_of
 from website_scan.elements import telling_first
-from website_scan.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from website_scan.messages import excerpt, some
+from website_scan.findings import MEDIUM, NotApplicable
+from website_scan.messages import excerpt
+from website_scan.outcomes import Fail, Finding, Pass, Review, Warn, with_values
 from website_scan.page.markup import attribute, live, select
+from website_scan.places import Element
+from website_scan.values import Count, Excerpt, Value, Values
 
-SHOWN = 3  # elements in the message
-MOST_SHOWN = 20  # elements in the evidence, the most a report takes; a selector needs the element's siblings counted
+MOST_SHOWN = 20  # places, the most a report takes; a selector needs the element's siblings counted
 SELECTOR_LEVELS = 100  # more than on real pages; a selector must not be as long as a hostile page is deep
-SNIPPET = ANCESTRY = 300  # characters, as in evidence of axe-core
+SNIPPET = ANCESTRY = 300  # characters, as in places of axe-core
 IDENTIFIER = re.compile(r"-?[A-Za-z_][\w-]*")
 UNLESS_CHANGED = "unless scripts or style sheets change that"
 UNLESS_HIDDEN = "unless a style sheet hides it|them"
@@ -35,22 +38,25 @@ Test = Callable[[LexborNode], object]
 class Faults:
     """Elements in document order: those judged, and the faulty ones among them.
 
-    `certain`: faulty. `uncertain`: faulty unless a script changes them. `review`: a person has to look.
-    `words(element)` returns the names of its faults. `is_mild(element)`: its fault harms people little.
+    `certain`: faulty. `uncertain`: maybe faulty; `unless` says under which condition they are not. `review`: a person
+    has to look. `words(element)` returns the names of its faults. `is_mild(element)`: its fault harms people little.
+    `outcome` and `predicate` together, and `fix`, replace those of the check for another fault.
     """
 
-    document: AccessibleDocument
     judged: Sequence[LexborNode]
     certain: Sequence[LexborNode] = ()
     uncertain: Sequence[LexborNode] = ()
     review: Sequence[LexborNode] = ()
     words: Callable[[LexborNode], Iterable[str]] = lambda _: ()
     is_mild: Test = lambda _: False
+    unless: str = UNLESS_CHANGED
+    outcome: str = ""
+    predicate: str = ""
+    fix: str | None = None
 
     @classmethod
     def find(
         cls,
-        document: AccessibleDocument,
         judged: Iterable[LexborNode],
         is_faulty: Test,
         may_change: Test = lambda _: False,
@@ -67,82 +73,84 @@ class Faults:
         for each in found:
             if is_faulty(each):
                 (review if needs_review(each) else uncertain if may_change(each) else certain).append(each)
-        return cls(document, found, certain, uncertain, review, words, is_mild)
+        return cls(found, certain, uncertain, review, words, is_mild)
 
 
-def judge(
-    check: Callable[..., Finding],
-    found: Faults,
-    criterion: Criterion,
-    *,
-    passed: str,
-    wording: Wording | None = None,
-    title: str = "",
-    unless: str = UNLESS_CHANGED,
-) -> Finding:
-    """Turn faults into a finding of `check`, in the words that `faulty` declares for it. Not applicable without any.
+Judge = Callable[[AccessibleDocument], Faults | Finding]
 
-    The message says what all elements do (`passed`: "have alternative text"), or counts the faulty elements and shows
-    the first. `wording` and `title` replace the check's own for another fault.
 
-    The finding is a warning if all faults are uncertain, or if an external style sheet may hide the faulty elements.
-    Elements for review are not a finding yet, so such a finding has severity low and does not weigh, as in the browser.
-    If all faults are mild, the severity is medium.
-    `unless` says under which condition uncertain faults are none.
+def judges(
+    subject: str, predicate: str, passed: str, criterion: Criterion, *, only_warns: bool = False
+) -> Callable[[Judge], Callable[[AccessibleDocument], Finding]]:
+    """Declare how a check judges elements. Goes below `@check`; subject and predicate are those of `faulty`.
+
+    The function returns its faults, which become a finding, or a finding of its own. `passed` says what all right
+    elements do ("have alternative text"), `criterion` what faulty ones fail. If a check `only_warns`, no fault is
+    certain, and elements that a style sheet may hide pass.
     """
-    words = wording or wording_of(check)
-    if not found.judged:
-        return NotApplicable(f"The page has no {words.all}.")
-    if found.certain or found.uncertain:
-        return _judged(words, found, found.certain or found.uncertain, criterion, title, unless)
-    visible = _visible(found.document, found.review)
-    if visible:
-        return Warn(
-            f"{unclear(words.clause(len(visible), len(found.judged)))}: {_first(visible)}.",
-            LOW,
-            [evidence_item(each, criterion) for each in visible[:MOST_SHOWN]],
-            weighs=False,
-            title=review_title(check),
-        )
-    hidden = MAY_BE_HIDDEN if found.review else ""
-    return Pass(f"All {words.all} ({len(found.judged):,}) {passed}{hidden}.")
+
+    def mark(function: Judge) -> Callable[[AccessibleDocument], Finding]:
+        @faulty(subject, predicate)
+        @wraps(function)
+        def judged(document: AccessibleDocument) -> Finding:
+            found = function(document)
+            if not isinstance(found, Faults):
+                return found
+            if only_warns:
+                hidden = MAY_BE_HIDDEN if found.certain or found.uncertain else ""
+                visible = _visible(document, found.certain)
+                found = replace(found, certain=(), uncertain=visible, unless="", review=())
+                return _judged(judged, document, found, criterion, f"{passed}{hidden}")
+            return _judged(judged, document, found, criterion, passed)
+
+        return judged
+
+    return mark
 
 
-def warn_at_most(
-    check: Callable[..., Finding], found: Faults, criterion: Criterion, *, passed: str, unless: str = ""
-) -> Finding:
-    """Judge only the certain faults, and warn at most. Elements that a style sheet may hide pass."""
-    visible = _visible(found.document, found.certain)
-    if found.certain or found.uncertain:
-        passed = f"{passed}{MAY_BE_HIDDEN}"
-    warned = replace(found, certain=(), uncertain=visible, review=())
-    return judge(check, warned, criterion, passed=passed, unless=unless)
+warns = partial(judges, only_warns=True)
 
 
 def _judged(
-    words: Wording, found: Faults, faulty: Sequence[LexborNode], criterion: Criterion, title: str, unless: str
+    check: Callable[..., Finding], document: AccessibleDocument, found: Faults, criterion: Criterion, passed: str
 ) -> Finding:
-    visible = _visible(found.document, faulty)
-    shown = visible or faulty
-    faults = list(dict.fromkeys(excerpt(word, 40) for each in shown for word in found.words(each)))
-    named = f" ({some(faults)})" if faults else ""
-    is_certain = bool(visible and found.certain)
-    condition = "" if is_certain else in_number(unless if visible else UNLESS_HIDDEN, len(shown))
-    message = (
-        f"{sentence(words.clause(len(shown), len(found.judged)))}{named}{f', {condition}' if condition else ''}: "
-        f"{_first(shown)}."
-    )
-    evidence = [evidence_item(each, criterion) for each in shown[:MOST_SHOWN]]
-    severity = MEDIUM if all(map(found.is_mild, shown)) else None
-    return (Fail if is_certain else Warn)(message, severity, evidence, title=title)
+    """Return the finding of a check. Not applicable without any element.
+
+    It is a warning if all faults are uncertain, or if an external style sheet may hide the faulty elements. If all
+    faults are mild, the severity is medium. Elements for review count only where no element is faulty.
+    """
+    wording = wording_of(check)
+    if not found.judged:
+        return NotApplicable(f"The page has no {wording.all}.")
+    if found.predicate:
+        wording = replace(wording, predicate=found.predicate)
+    outcome = found.outcome or first_outcome(check)
+    wrong = found.certain or found.uncertain
+    visible = _visible(document, wrong or found.review)
+    if wrong:
+        shown = visible or wrong
+        is_certain = bool(visible and found.certain)
+        faults = list(dict.fromkeys(Excerpt(word, 40) for each in shown for word in found.words(each)))
+        named: dict[str, Value] = {"faults": Values(faults)} if faults else {}
+        condition = "" if is_certain else agreeing(found.unless if visible else UNLESS_HIDDEN)
+        finding = (Fail if is_certain else Warn)(
+            outcome,
+            f"{sentence(wording.template)}{' ({faults})' if faults else ''}{f', {condition}' if condition else ''}.",
+            severity=MEDIUM if all(map(found.is_mild, shown)) else None,
+            places=places(shown, criterion),
+            total=len(shown),
+            fix=found.fix,
+        )
+        return with_values(finding, wording.values(len(shown), len(found.judged)) | named)
+    if visible:
+        review = Review(outcome, unclear(wording.template), places=places(visible, criterion), total=len(visible))
+        return with_values(review, wording.values(len(visible), len(found.judged)))
+    hidden = MAY_BE_HIDDEN if found.review else ""
+    return Pass(f"All {wording.all} ({{judged}}) {passed}{hidden}.", judged=Count(len(found.judged)))
 
 
-def _first(shown: Sequence[LexborNode]) -> str:
-    return places([(start_tag(each), selector(each)) for each in shown[:SHOWN]], len(shown))
-
-
-def page_lacks(check: Callable[..., Finding], document: AccessibleDocument, selector: str) -> Finding:
-    """Warn in the words of the check that the page lacks something.
+def unless_dialog(document: AccessibleDocument, selector: str, lacking: Warn) -> Finding:
+    """Return the warning that the page lacks something.
 
     Pass if the page shows a dialog; not applicable if it shows no text yet.
 
@@ -155,7 +163,7 @@ def page_lacks(check: Callable[..., Finding], document: AccessibleDocument, sele
     is_shown = bool(_visible(document, shown))
     if is_shown or (shown and any(not visibility.is_hidden(each) for each in live(document.document, selector))):
         return Pass("The page shows a dialog, which stands for all of it.")
-    return Warn(f"{sentence(wording_of(check).clause(1))}.") if shows_text(document) else NO_TEXT
+    return lacking if shows_text(document) else NO_TEXT
 
 
 def shows_text(document: AccessibleDocument) -> bool:
@@ -164,21 +172,20 @@ def shows_text(document: AccessibleDocument) -> bool:
     return body is not None and bool(shown_text(document, body))
 
 
-def places(shown: Iterable[tuple[str, str]], count: int) -> str:
-    """Format the first of `count` elements, each given as start tag and selector."""
-    first = [f"{excerpt(tag, 120)} at {excerpt(selector, 120)}" for tag, selector in shown][:SHOWN]
-    return "; ".join(first) + (f" and {count - SHOWN} more" if count > SHOWN else "")
+def places(nodes: Sequence[LexborNode], criterion: Criterion) -> list[Element]:
+    """Return the places of the first elements, as many as a report takes."""
+    return [place(each, criterion) for each in nodes[:MOST_SHOWN]]
 
 
-def evidence_item(node: LexborNode, criterion: Criterion) -> EvidenceItem:
-    """Return the evidence for an element: its selector, its start tag, and the criterion that it fails."""
-    return {
-        "selector": selector(node),
-        "ancestry": _ancestry(node),
-        "snippet": excerpt(start_tag(node), SNIPPET),
-        "wcag": criterion.number or None,
-        "level": criterion.level or None,
-    }
+def place(node: LexborNode, criterion: Criterion) -> Element:
+    """Return the place of an element: its selector, its start tag, and the criterion that it fails."""
+    return Element(
+        selector(node),
+        excerpt(start_tag(node), SNIPPET),
+        wcag=criterion.number or None,
+        level=criterion.level or None,
+        ancestry=_ancestry(node),
+    )
 
 
 def selector(node: LexborNode) -> str:

@@ -7,49 +7,60 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from website_scan.catalogue import Declaration
+from website_scan.places import Element
+from website_scan.values import Share, Value
+
 F = TypeVar("F", bound=Callable[..., Any])
 FORMS = re.compile(r"(?<![\w-])([\w-]+)\|([\w-]+)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wording:
-    """Subject and predicate of a sentence: ("image|images", "has|have no alternative text").
+    """How a check says what is wrong: subject and predicate, ("image|images", "has|have no alternative text").
 
-    `|` is between singular and plural. A subject without it, such as "the page", is not counted.
+    `|` is between singular and plural. A subject without it, such as "the page", is not counted. `place` is the kind of
+    place for an element that axe-core reports. As the decorator `@faulty`, it goes below `@check`.
     """
 
     subject: str
     predicate: str
+    place: type[Element] = Element
+
+    def __call__(self, function: F) -> F:
+        function.__wording__ = self  # type: ignore[attr-defined]  # functions take attributes
+        return function
 
     @property
     def all(self) -> str:
         """The subject in the plural: "images"."""
-        return in_number(self.subject, 2)
+        return FORMS.sub(r"\2", self.subject)
 
-    def clause(self, faulty: int, judged: int | None = None) -> str:
-        """Return "1 image has no alternative text", or "1 of 3 images has no alternative text" if 3 were judged."""
-        predicate = in_number(self.predicate, faulty)
+    @property
+    def template(self) -> str:
+        """Return the clause as a template: "{faulty} {faulty:has|have} no alternative text"."""
+        return f"{{faulty}} {agreeing(self.predicate)}" if "|" in self.subject else f"{self.subject} {self.predicate}"
+
+    def values(self, faulty: int, judged: int | None = None) -> dict[str, Value]:
+        """Return the values of the template, for the number of faulty elements and of all that were judged."""
         if "|" not in self.subject:
-            return f"{self.subject} {predicate}"
-        if judged is None or judged == faulty:
-            return f"{faulty:,} {in_number(self.subject, faulty)} {predicate}"
-        return f"{faulty:,} of {judged:,} {in_number(self.subject, judged)} {predicate}"
+            return {}
+        return {"faulty": Share(faulty, judged or faulty, FORMS.sub(r"\1", self.subject), self.all)}
 
 
-def faulty(subject: str, predicate: str) -> Callable[[F], F]:
-    """Declare how a check says what is wrong with elements. Goes below `@check`."""
-
-    def mark(function: F) -> F:
-        function.__wording__ = Wording(subject, predicate)  # type: ignore[attr-defined]  # functions take attributes
-        return function
-
-    return mark
+faulty = Wording
 
 
 def wording_of(check: Callable[..., object]) -> Wording:
     """Return what `faulty` declared for the check's function."""
-    declared: Wording = check.__wording__  # type: ignore[attr-defined]  # `faulty` set it
+    declared: Wording = check.__wording__  # type: ignore[attr-defined]  # the decorator set it
     return declared
+
+
+def first_outcome(check: Callable[..., object]) -> str:
+    """Return the first outcome that the check declares: that of its own rule, and of axe-core's."""
+    declared: Declaration = check.__check__  # type: ignore[attr-defined]  # `check` set it
+    return next(iter(declared.outcomes))
 
 
 def sentence(clause: str) -> str:
@@ -59,14 +70,9 @@ def sentence(clause: str) -> str:
 
 def unclear(clause: str) -> str:
     """Return the sentence for a clause whose truth neither a static rule nor axe-core can tell."""
-    return f"Only a person can tell whether {clause}"
+    return f"Only a person can tell whether {clause}."
 
 
-def review_title(check: Callable[..., object]) -> str:
-    """Return the title of a check's finding that a person has to review."""
-    return f"Check by hand: {check.__check__.name}"  # type: ignore[attr-defined]  # `check` set it
-
-
-def in_number(text: str, number: int) -> str:
-    """Return the text with the forms for a number: ("hides it|them", 2) becomes "hides them"."""
-    return FORMS.sub(r"\1" if number == 1 else r"\2", text)
+def agreeing(text: str) -> str:
+    """Return the text as a template that agrees with the value `faulty`: "hides {faulty:it|them}"."""
+    return FORMS.sub(r"{faulty:\1|\2}", text)

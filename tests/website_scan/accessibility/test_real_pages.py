@@ -10,11 +10,13 @@ from collections.abc import Mapping
 import pytest
 
 from tests.website_scan.accessibility.in_chromium import axe_reports
-from tests.website_scan.accessibility.static import static_findings
+from tests.website_scan.accessibility.static import labels, static_findings
+from tests.website_scan.cast import message, rows
 from website_scan.accessibility.axe import axe_verdict
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import checks
-from website_scan.findings import LOW, MEDIUM, Fail, Finding, ScanType, Warn
+from website_scan.findings import MEDIUM, ScanType
+from website_scan.outcomes import Fail, Fault, Finding, Warn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("differential")]
 
@@ -135,7 +137,7 @@ def both(reports: Mapping[str, AxeReport], group: str, key: tuple[str, str]) -> 
 
 
 def is_found(finding: Finding | None) -> bool:
-    return isinstance(finding, Warn | Fail) and finding.severity is not LOW
+    return isinstance(finding, Warn | Fail)
 
 
 @pytest.mark.parametrize("key", RIGHT, ids="/".join)
@@ -173,16 +175,17 @@ def test_the_browser_finds_the_fault_next_to_it(reports: Mapping[str, AxeReport]
 def test_what_a_page_lacks_is_not_named_in_its_frames(reports: Mapping[str, AxeReport], rule: str) -> None:
     found = by_axe(reports, "seen-wrong", (rule, "frame"))
     assert isinstance(found, Fail)
-    assert [each["selector"] for each in found.evidence] == ["html"]
+    assert [each["selector"] for each in rows(found)] == ["html"]
 
 
 def test_nobody_has_to_check_the_name_of_a_symbol(reports: Mapping[str, AxeReport]) -> None:
     key = ("label-content-name-mismatch", "symbol")
-    assert not isinstance(by_axe(reports, "seen-right", key), Warn | Fail)
+    assert not isinstance(by_axe(reports, "seen-right", key), Fault)
 
 
 def test_what_a_page_lacks_is_told_without_the_page_s_own_html(reports: Mapping[str, AxeReport]) -> None:
     found = by_axe(reports, "seen-wrong", ("landmark-one-main", "frame"))
     assert isinstance(found, Fail)
-    assert found.message == "The page has no main landmark."
-    assert [each["snippet"] for each in found.evidence] == ['<html lang="en">']
+    assert message(found) == "The page has no main landmark."
+    assert labels(found) == [""]
+    assert [each["snippet"] for each in rows(found)] == ['<html lang="en">']

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tests.website_scan.accessibility.in_chromium import axe_reports
+from tests.website_scan.cast import message, rows
 from website_scan.accessibility.axe import axe_verdict
 from website_scan.catalogue import checks
-from website_scan.findings import Fail, ScanType
+from website_scan.findings import ScanType
+from website_scan.outcomes import Fail
 
 FAINT = '<p style="color:#949494">Faint {}</p>'
 PAGE = (
@@ -43,6 +45,11 @@ def test_many_contrasts_are_told_by_their_pairs_of_colours() -> None:
     (check,) = (each for each in checks(ScanType.ACCESSIBILITY) if each.id == "color-contrast")
     finding = axe_verdict(check, report)
     assert isinstance(finding, Fail)
-    assert finding.message.startswith("44 pieces of text have too little contrast, in 4 pairs of colours: #eeeeee on")
-    assert "Examples: " in finding.message
-    assert "#faintest" in finding.message
+    assert message(finding) == (
+        "44 pieces of text have too little contrast, in 4 pairs of colours (#eeeeee on #ffffff, #bbbbbb on #ffffff, "
+        "#999999 on #ffffff 21 times, #949494 on #ffffff 21 times)."
+    )
+    assert finding.total == 44
+    first = rows(finding)[:4]
+    assert [row["selector"] for row in first[:2]] == ["#faintest", "#fainter"]
+    assert ["#999999" in str(first[2]["snippet"]), "#949494" in str(first[3]["snippet"])] == [True, True]

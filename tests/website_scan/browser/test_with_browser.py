@@ -11,11 +11,7 @@ import pytest
 
 from tests.website_scan.cast import target
 from website_scan import catalogue
-from website_scan.accessibility.axe import axe_verdict
 from website_scan.browser.evidence import (
-    AxeNode,
-    AxeReport,
-    AxeRule,
     BrowserLoad,
     Layout,
     Load,
@@ -29,7 +25,7 @@ from website_scan.browser.unshown import judge_shown
 from website_scan.browser.visit import Browser, BrowserFailed, Visit
 from website_scan.browser.waterfall import MAX_ROWS, waterfall
 from website_scan.catalogue import CatalogueError, Category, Check, check, checks, probe
-from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from website_scan.findings import CRITICAL, HIGH, LOW, Fail, Finding, Pass, ScanType, Warn
 from website_scan.judging import NO_CONTENT_YET
 from website_scan.net.client import Network
 from website_scan.page.evidence import Clock, ServedContent
@@ -311,100 +307,6 @@ def test_no_probe_that_needs_a_browser_is_planned_without_one(scan_type: ScanTyp
     assert BrowserLoad not in static_plan.probes
     assert (BrowserLoad in full_plan.probes) is scan_type.uses_browser
     assert len(full_plan.checks) == len(checks(scan_type))
-
-
-# axe-core's result as a finding.
-
-NODE = AxeNode("#a > img", "html > body > div > img", "<img src=a>", "Element does not have an alt attribute")
-
-
-def rule(count: int = 1, impact: str = "critical", tags: tuple[str, ...] = ("wcag2a", "wcag111")) -> AxeRule:
-    return AxeRule("image-alt", impact, tags, "Images must have alternative text", count, (NODE,) * min(count, 20))
-
-
-def verdict_of(axe: AxeReport) -> Finding | None:
-    image_alt = next(each for each in checks(ScanType.ACCESSIBILITY) if each.id == "image-alt")
-    return axe_verdict(image_alt, axe)
-
-
-NONE = AxeReport("4.12.1", {}, {}, frozenset(), frozenset())
-
-
-def test_a_violation_is_a_fail_with_its_places_and_criterion() -> None:
-    finding = verdict_of(replace(NONE, violations={"image-alt": rule(5)}))
-    assert isinstance(finding, Fail)
-    assert finding.severity is CRITICAL
-    assert finding.message.startswith("5 images have no alternative text: <img src=a> at #a > img; ")
-    assert finding.message.endswith(" and 2 more.")
-    assert len(finding.evidence) == 5
-    assert finding.evidence[0] == {
-        "selector": "#a > img",
-        "ancestry": "html > body > div > img",
-        "snippet": "<img src=a>",
-        "why": "Element does not have an alt attribute",
-        "wcag": "1.1.1",
-        "level": "A",
-    }
-
-
-@pytest.mark.parametrize(
-    ("impact", "tags", "severity"),
-    [
-        ("critical", ("wcag2a",), CRITICAL),
-        ("serious", ("wcag2aa",), HIGH),
-        ("moderate", ("wcag2a",), MEDIUM),
-        ("minor", ("wcag2a",), LOW),
-        ("serious", ("best-practice",), MEDIUM),
-        ("critical", ("best-practice",), MEDIUM),
-        ("minor", ("best-practice",), LOW),
-        ("", ("wcag2a",), CRITICAL),  # the check's own severity
-    ],
-)
-def test_impacts_are_severities(impact: str, tags: tuple[str, ...], severity: object) -> None:
-    finding = verdict_of(replace(NONE, violations={"image-alt": rule(1, impact, tags)}))
-    assert isinstance(finding, Fail)
-    assert finding.severity is severity
-
-
-@pytest.mark.parametrize(
-    ("tags", "criterion", "level"),
-    [
-        (("cat.color", "wcag2aa", "wcag143"), "1.4.3", "AA"),
-        (("wcag21aa", "wcag1412"), "1.4.12", "AA"),
-        (("wcag22aa", "wcag258"), "2.5.8", "AA"),
-        (("best-practice",), None, None),
-    ],
-)
-def test_the_criterion_and_level_are_read_from_the_tags(tags: tuple[str, ...], criterion: str, level: str) -> None:
-    finding = verdict_of(replace(NONE, violations={"image-alt": rule(tags=tags)}))
-    assert isinstance(finding, Fail)
-    assert (finding.evidence[0]["wcag"], finding.evidence[0]["level"]) == (criterion, level)
-
-
-def test_what_axe_could_not_tell_is_for_people_to_look_at() -> None:
-    finding = verdict_of(replace(NONE, incomplete={"image-alt": rule(2)}))
-    assert isinstance(finding, Warn)
-    assert not finding.weighs
-    assert finding.severity is LOW
-    assert finding.title == "Check by hand: Images have alternative text"
-    assert finding.message.startswith(
-        "Only a person can tell whether 2 images have no alternative text: <img src=a> at "
-    )
-
-
-def test_an_orientation_that_nothing_can_lock_is_no_question() -> None:
-    lock = next(each for each in checks(ScanType.ACCESSIBILITY) if each.id == "css-orientation-lock")
-    axe = replace(NONE, incomplete={lock.id: replace(rule(), id=lock.id)})
-    assert isinstance(axe_verdict(lock, axe), NotApplicable)
-
-
-def test_passes_and_rules_without_elements() -> None:
-    assert isinstance(verdict_of(replace(NONE, passes=frozenset({"image-alt"}))), Pass)
-    assert isinstance(verdict_of(replace(NONE, inapplicable=frozenset({"image-alt"}))), NotApplicable)
-
-
-def test_axe_says_nothing_of_rules_that_it_does_not_know() -> None:
-    assert verdict_of(NONE) is None
 
 
 # The waterfall.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from tests.website_scan.cast import CLOCK, AnyFinding, message
+from tests.website_scan.cast import CLOCK, message
 from website_scan.catalogue import checks, probes
 from website_scan.findings import ScanType
 from website_scan.outcomes import Fault, Finding
 from website_scan.page.evidence import Clock, Page
 
-F = TypeVar("F", bound=AnyFinding)
+F = TypeVar("F", bound=Finding)
 
 
 def told(finding: Finding) -> str:

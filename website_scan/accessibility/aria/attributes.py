@@ -39,7 +39,7 @@ BREAKS = frozenset({"br", "wbr"})
 def unknown_attributes(document: AccessibleDocument) -> Faults:
     """Find elements with an aria-* attribute that does not exist in ARIA."""
     return Faults.find(
-        document, _with_aria(document), _unknown, lambda node: not any(map(is_plain, _unknown(node))), words=_unknown
+        _with_aria(document), _unknown, lambda node: not any(map(is_plain, _unknown(node))), words=_unknown
     )
 
 
@@ -60,13 +60,12 @@ def invalid_values(document: AccessibleDocument) -> Faults:
     def needs_review(node: LexborNode) -> bool:
         return judge_value(document, node, names(node)[0]) is Verdict.UNCERTAIN
 
-    return Faults.find(document, _with_aria(document), names, may_change, needs_review=needs_review, words=names)
+    return Faults.find(_with_aria(document), names, may_change, needs_review=needs_review, words=names)
 
 
 def missing_attributes(document: AccessibleDocument) -> Faults:
     """Find elements without an attribute that their role requires."""
     return Faults.find(
-        document,
         document.exposed("[role]"),
         _missing,
         lambda node: may_be_written(node, "role", *_missing(node)),
@@ -79,7 +78,6 @@ def missing_attributes(document: AccessibleDocument) -> Faults:
 def disallowed_attributes(document: AccessibleDocument) -> Faults:
     """Find elements with attributes that their role does not support."""
     return Faults.find(
-        document,
         _with_aria(document),
         partial(_disallowed, document),
         lambda node: may_be_written(node, "role", "href", "type"),
@@ -91,7 +89,6 @@ def disallowed_attributes(document: AccessibleDocument) -> Faults:
 def prohibited_names(document: AccessibleDocument) -> Faults:
     """Find elements with aria-label or aria-labelledby although their role prohibits a name."""
     return Faults.find(
-        document,
         _with_aria(document),
         partial(_has_prohibited_name, document, Ownership(document)),
         lambda node: may_be_written(node, "role", "href") or may_be_named(node),
@@ -102,7 +99,6 @@ def prohibited_names(document: AccessibleDocument) -> Faults:
 def conditional_attributes(document: AccessibleDocument) -> Faults:
     """Find elements with attributes that contradict the element's native state, or its table."""
     return Faults.find(
-        document,
         _with_aria(document),
         lambda node: _contradicts_state(document, node) or _is_no_tree_row(document, node),
         lambda node: may_be_written(node, "role", "checked", "aria-checked"),
@@ -112,7 +108,7 @@ def conditional_attributes(document: AccessibleDocument) -> Faults:
 def braille_only(document: AccessibleDocument) -> Faults:
     """Find elements with a text for braille that has no equivalent in speech."""
     nodes = list(document.exposed("[aria-braillelabel], [aria-brailleroledescription]"))
-    return Faults(document, nodes, review=[each for each in nodes if _is_for_braille_only(document, each)])
+    return Faults(nodes, review=[each for each in nodes if _is_for_braille_only(document, each)])
 
 
 def duplicate_ids(document: AccessibleDocument) -> Faults:
@@ -121,7 +117,7 @@ def duplicate_ids(document: AccessibleDocument) -> Faults:
     nodes = [each for each in live(document.document, "[id]") if attribute(each, "id") in referenced]
     counts = Counter(attribute(each, "id") for each in nodes)
     repeated = [each for each in nodes if counts[attribute(each, "id")] > 1]
-    return Faults(document, nodes, review=repeated, words=lambda node: [attribute(node, "id") or ""])
+    return Faults(nodes, review=repeated, words=lambda node: [attribute(node, "id") or ""])
 
 
 def _with_aria(document: AccessibleDocument) -> list[LexborNode]:

@@ -29,7 +29,6 @@ LISTS = frozenset({"ul", "ol"})
 def unknown_roles(document: AccessibleDocument) -> Faults:
     """Find role attributes without a valid role, or with an abstract one."""
     return Faults.find(
-        document,
         _with_role(document),
         lambda node: _is_unknown(attribute(node, "role") or ""),
         _may_change,
@@ -42,7 +41,6 @@ def unknown_roles(document: AccessibleDocument) -> Faults:
 def deprecated_roles(document: AccessibleDocument) -> Faults:
     """Find elements whose role is deprecated."""
     return Faults.find(
-        document,
         _with_role(document),
         lambda node: explicit_role(node) in DEPRECATED,
         _may_change,
@@ -54,13 +52,13 @@ def disallowed_roles(document: AccessibleDocument) -> Faults:
     """Find elements with a role that they are not allowed to have."""
     found = partial(unallowed_roles, document)
     nodes = (each for each in document.exposed("[role]") if explicit_role(each) is not None)
-    return Faults.find(document, nodes, found, _may_change, words=found)
+    return Faults.find(nodes, found, _may_change, words=found)
 
 
 def conflicting_presentation(document: AccessibleDocument) -> Faults:
     """Find elements with role none that are focusable or have a global ARIA attribute, so that the role is ignored."""
     nodes = (each for each in document.exposed("img, [role]") if _is_decoration(document, each))
-    return Faults.find(document, nodes, overrides_none, _may_change)
+    return Faults.find(nodes, overrides_none, _may_change)
 
 
 def missing_required_children(document: AccessibleDocument) -> Faults:
@@ -68,7 +66,6 @@ def missing_required_children(document: AccessibleDocument) -> Faults:
     nodes = (each for each in document.exposed("[role]") if _own(each) in REQUIRED_CHILDREN)
     ownership = Ownership(document)
     return Faults.find(
-        document,
         nodes,
         lambda node: not ownership.has_required_children(node),
         _may_change,
@@ -86,7 +83,6 @@ def missing_required_parents(document: AccessibleDocument) -> Faults:
     )
     ownership = Ownership(document)
     return Faults.find(
-        document,
         nodes,
         lambda node: not ownership.has_required_parent(node),
         _may_change,

@@ -27,11 +27,12 @@ from website_scan.accessibility.aria.role_faults import (
 )
 from website_scan.accessibility.controls.focus import controls_in_text, hidden_focusable
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.accessibility.verdicts import evidence_item, judge, start_tag, warn_at_most
+from website_scan.accessibility.verdicts import Faults, judges, place, warns
 from website_scan.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS, NAME_ROLE_VALUE
-from website_scan.accessibility.wording import faulty, sentence, wording_of
+from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
-from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, Pass
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM
+from website_scan.outcomes import Fail, Finding, Pass, outcome
 from website_scan.page.markup import attribute
 
 CATEGORY = Category("ARIA", weight=15, html=True, content=True)
@@ -40,322 +41,309 @@ CATEGORY = Category("ARIA", weight=15, html=True, content=True)
 @check(
     "aria-roles",
     name="ARIA roles are valid",
-    found="Invalid ARIA roles",
+    outcomes={"invalid": outcome("Invalid ARIA roles", CRITICAL, MEDIUM)},
     why="Assistive technologies ignore an unknown role, so the element is not announced as what it looks like.",
     judged="Elements with a role of their own, such as nav, keep it, so these are of medium severity.",
     severity=CRITICAL,
-    fix='Use a WAI-ARIA role: <div role="button" tabindex="0">, or better, the native element: <button>',
+    fix='Use a role of WAI-ARIA, as in `<div role="button" tabindex="0">`, or better, the native element, `<button>`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-roles"),
 )
-@faulty("ARIA role|roles", "is|are invalid")
-def aria_roles(document: AccessibleDocument) -> Finding:
-    return judge(
-        aria_roles,
-        unknown_roles(document),
-        NAME_ROLE_VALUE,
-        passed="are valid",
-    )
+@judges("ARIA role|roles", "is|are invalid", "are valid", NAME_ROLE_VALUE)
+def aria_roles(document: AccessibleDocument) -> Faults:
+    return unknown_roles(document)
 
 
 @check(
     "aria-deprecated-role",
     name="ARIA roles are not deprecated",
-    found="Deprecated ARIA roles",
+    outcomes={"deprecated": "Deprecated ARIA roles"},
     why="Assistive technologies may stop supporting a deprecated role.",
     severity=LOW,
-    fix='Replace the role: role="list" for directory, role="listitem" for doc-endnote and doc-biblioentry.',
+    fix='Replace the role: `role="list"` for `directory`, `role="listitem"` for `doc-endnote` and `doc-biblioentry`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-deprecated-role"),
 )
-@faulty("ARIA role|roles", "is|are deprecated")
-def aria_deprecated_role(document: AccessibleDocument) -> Finding:
-    return judge(
-        aria_deprecated_role,
-        deprecated_roles(document),
-        NAME_ROLE_VALUE,
-        passed="are supported",
-    )
+@judges("ARIA role|roles", "is|are deprecated", "are supported", NAME_ROLE_VALUE)
+def aria_deprecated_role(document: AccessibleDocument) -> Faults:
+    return deprecated_roles(document)
 
 
 @check(
     "aria-required-attr",
     name="Roles have their required ARIA attributes",
-    found="Required ARIA attributes are missing",
+    outcomes={"missing": outcome("Required ARIA attributes are missing", CRITICAL, MEDIUM)},
     why="Without the attribute, assistive technologies announce a wrong state of the control, or none.",
     judged="Headings without a level are of medium severity, because browsers assume level 2.",
     severity=CRITICAL,
-    fix='Add the state or value: <div role="checkbox" aria-checked="false">, <div role="slider" aria-valuenow="5">',
+    fix='Add the state or value, as in `<div role="checkbox" aria-checked="false">` or `<div role="slider" '
+    'aria-valuenow="5">`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.2", "axe-core: aria-required-attr"),
     absence=True,
 )
-@faulty("element|elements with a role", "lacks|lack an attribute that the role requires")
-def aria_required_attr(document: AccessibleDocument) -> Finding:
-    return judge(
-        aria_required_attr,
-        missing_attributes(document),
-        NAME_ROLE_VALUE,
-        passed="have the attributes that their role requires",
-    )
+@judges(
+    "element|elements with a role",
+    "lacks|lack an attribute that the role requires",
+    "have the attributes that their role requires",
+    NAME_ROLE_VALUE,
+)
+def aria_required_attr(document: AccessibleDocument) -> Faults:
+    return missing_attributes(document)
 
 
 @check(
     "aria-valid-attr",
     name="ARIA attributes exist",
-    found="Unknown ARIA attributes",
+    outcomes={"unknown": "Unknown ARIA attributes"},
     why="Assistive technologies ignore unknown attributes, so what was meant is never announced.",
     severity=CRITICAL,
-    fix="Correct the attribute's name, for example aria-lable to aria-label, or remove it.",
+    fix="Correct the name of the attribute, for example `aria-lable` to `aria-label`, or remove it.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr"),
 )
-@faulty("element|elements with ARIA attributes", "has|have one that does not exist")
-def aria_valid_attr(document: AccessibleDocument) -> Finding:
-    return judge(
-        aria_valid_attr,
-        unknown_attributes(document),
-        NAME_ROLE_VALUE,
-        passed="have only those that exist",
-    )
+@judges(
+    "element|elements with ARIA attributes",
+    "has|have one that does not exist",
+    "have only those that exist",
+    NAME_ROLE_VALUE,
+)
+def aria_valid_attr(document: AccessibleDocument) -> Faults:
+    return unknown_attributes(document)
 
 
 @check(
     "aria-valid-attr-value",
     name="ARIA attributes have valid values",
-    found="ARIA attributes with invalid values",
+    outcomes={"invalid": "ARIA attributes with invalid values"},
     why="Assistive technologies ignore or misread an invalid value.",
     severity=CRITICAL,
-    fix='Use a value that the attribute allows: aria-expanded="false", aria-controls="menu" with <ul id="menu">',
+    fix='Use a value that the attribute allows, as in `aria-expanded="false"`, or in `aria-controls="menu"` with `<ul '
+    'id="menu">`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr-value"),
 )
-@faulty("element|elements with ARIA attributes", "has|have one with an invalid value")
-def aria_valid_attr_value(document: AccessibleDocument) -> Finding:
-    return judge(
-        aria_valid_attr_value,
-        invalid_values(document),
-        NAME_ROLE_VALUE,
-        passed="have valid values",
-    )
+@judges(
+    "element|elements with ARIA attributes", "has|have one with an invalid value", "have valid values", NAME_ROLE_VALUE
+)
+def aria_valid_attr_value(document: AccessibleDocument) -> Faults:
+    return invalid_values(document)
 
 
 @check(
     "aria-allowed-attr",
     name="ARIA attributes are allowed for their role",
-    found="ARIA attributes not allowed for their role",
+    outcomes={"not-allowed": "ARIA attributes not allowed for their role"},
     why="The attribute has no meaning there, and may make assistive technologies announce something wrong.",
     severity=CRITICAL,
-    fix="Remove the attribute, or give the element a role that supports it: aria-checked needs a checkbox, for "
+    fix="Remove the attribute, or give the element a role that supports it: `aria-checked` needs a checkbox, for "
     "example.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-allowed-attr"),
 )
-@faulty("element|elements with ARIA attributes", "has|have one that the role does not allow")
-def aria_allowed_attr(document: AccessibleDocument) -> Finding:
-    return judge(
-        aria_allowed_attr,
-        disallowed_attributes(document),
-        NAME_ROLE_VALUE,
-        passed="have only attributes that their role allows",
-    )
+@judges(
+    "element|elements with ARIA attributes",
+    "has|have one that the role does not allow",
+    "have only attributes that their role allows",
+    NAME_ROLE_VALUE,
+)
+def aria_allowed_attr(document: AccessibleDocument) -> Faults:
+    return disallowed_attributes(document)
 
 
 @check(
     "aria-prohibited-attr",
     name="ARIA labels are only on roles that permit a name",
-    found="ARIA labels on roles that prohibit a name",
+    outcomes={"prohibited": "ARIA labels on roles that prohibit a name"},
     why="Assistive technologies may ignore the label, so its text reaches nobody.",
     severity=HIGH,
-    fix='Give the element a role that permits a name, such as role="img" or role="group", or write the name as text.',
+    fix='Give the element a role that permits a name, such as `role="img"` or `role="group"`, or write the name as '
+    "text.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.8.6", "axe-core: aria-prohibited-attr"),
 )
-@faulty("element|elements with ARIA attributes", "has|have a label that the role prohibits")
-def aria_prohibited_attr(document: AccessibleDocument) -> Finding:
-    return judge(
-        aria_prohibited_attr,
-        prohibited_names(document),
-        NAME_ROLE_VALUE,
-        passed="have a label only if their role permits one",
-    )
+@judges(
+    "element|elements with ARIA attributes",
+    "has|have a label that the role prohibits",
+    "have a label only if their role permits one",
+    NAME_ROLE_VALUE,
+)
+def aria_prohibited_attr(document: AccessibleDocument) -> Faults:
+    return prohibited_names(document)
 
 
 @check(
     "presentation-role-conflict",
     name="Decorative elements are hidden from screen readers",
-    found="Decorative elements exposed to screen readers",
+    outcomes={"exposed": "Decorative elements exposed to screen readers"},
     why="Browsers do not hide such an element, so screen readers announce what was meant to be decoration.",
     severity=LOW,
-    fix='Remove role="none", or what overrides it: tabindex or global ARIA attributes.',
+    fix='Remove `role="none"`, or what overrides it: `tabindex` or global ARIA attributes.',
     references=("WAI-ARIA 1.2, section 7", "axe-core: presentation-role-conflict (best practice)"),
 )
-@faulty("decorative element|elements", "is|are focusable or has|have a global ARIA attribute")
-def presentation_role_conflict(document: AccessibleDocument) -> Finding:
-    return judge(
-        presentation_role_conflict,
-        conflicting_presentation(document),
-        BEST_PRACTICE,
-        passed="are hidden from screen readers",
-    )
+@judges(
+    "decorative element|elements",
+    "is|are focusable or has|have a global ARIA attribute",
+    "are hidden from screen readers",
+    BEST_PRACTICE,
+)
+def presentation_role_conflict(document: AccessibleDocument) -> Faults:
+    return conflicting_presentation(document)
 
 
 @check(
     "aria-text",
     name="role=text has no focusable content",
-    found="Focusable content inside role=text",
+    outcomes={"focusable": "Focusable content inside role=text"},
     why="Screen readers read the content as plain text, and do not say that it contains a control.",
     severity=MEDIUM,
-    fix='Remove role="text" from elements that contain links or controls, which are read as plain text.',
+    fix='Remove `role="text"` from elements that contain links or controls, which are read as plain text.',
     references=("axe-core: aria-text (best practice)",),
 )
-@faulty("element|elements with role=text", "contains|contain a link or control")
-def aria_text(document: AccessibleDocument) -> Finding:
-    return judge(
-        aria_text,
-        controls_in_text(document),
-        BEST_PRACTICE,
-        passed="contain no links or controls",
-    )
+@judges(
+    "element|elements with role=text",
+    "contains|contain a link or control",
+    "contain no links or controls",
+    BEST_PRACTICE,
+)
+def aria_text(document: AccessibleDocument) -> Faults:
+    return controls_in_text(document)
 
 
 @check(
     "aria-braille-equivalent",
     name="Braille labels have a spoken equivalent",
-    found="Braille labels without a spoken equivalent",
+    outcomes={"braille-only": "Braille labels without a spoken equivalent"},
     why="A braille label without a spoken one leaves out everyone who uses speech.",
     severity=HIGH,
-    fix="Give the element an accessible name beside aria-braillelabel, or aria-roledescription beside "
-    "aria-brailleroledescription.",
+    fix="Give the element an accessible name beside `aria-braillelabel`, or `aria-roledescription` beside "
+    "`aria-brailleroledescription`.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-braille-equivalent"),
 )
-@faulty("element|elements with a braille label", "has|have no spoken equivalent")
-def aria_braille_equivalent(document: AccessibleDocument) -> Finding:
-    return judge(
-        aria_braille_equivalent,
-        braille_only(document),
-        NAME_ROLE_VALUE,
-        passed="have a spoken equivalent",
-    )
+@judges(
+    "element|elements with a braille label",
+    "has|have no spoken equivalent",
+    "have a spoken equivalent",
+    NAME_ROLE_VALUE,
+)
+def aria_braille_equivalent(document: AccessibleDocument) -> Faults:
+    return braille_only(document)
 
 
 @check(
     "aria-required-children",
     name="Roles contain the children they require",
-    found="Roles with the wrong children",
+    outcomes={"wrong": outcome("Roles with the wrong children", CRITICAL, MEDIUM)},
     why="Screen readers announce an empty list, menu or table, or the wrong number of items.",
     judged="If nothing but <li> elements is wrong, the severity is medium, because most browsers look through them.",
     severity=CRITICAL,
-    fix='Give the element the children that its role requires, and no others: role="listitem" in a list, role="tab" '
-    'in a tablist. Give <li> elements around them role="none".',
+    fix='Give the element the children that its role requires, and no others: `role="listitem"` in a list, '
+    '`role="tab"` in a tablist. Give `<li>` elements around them `role="none"`.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.6", "axe-core: aria-required-children"),
     absence=True,
 )
-@faulty("element|elements whose role requires children", "lacks|lack them or contains|contain something else")
-def aria_required_children(document: AccessibleDocument) -> Finding:
-    return warn_at_most(
-        aria_required_children,
-        missing_required_children(document),
-        INFO_AND_RELATIONSHIPS,
-        passed="contain them and nothing else",
-    )
+@warns(
+    "element|elements whose role requires children",
+    "lacks|lack them or contains|contain something else",
+    "contain them and nothing else",
+    INFO_AND_RELATIONSHIPS,
+)
+def aria_required_children(document: AccessibleDocument) -> Faults:
+    return missing_required_children(document)
 
 
 @check(
     "aria-required-parent",
     name="Roles are inside the parent they require",
-    found="Roles outside the parent they require",
+    outcomes={"outside": "Roles outside the parent they require"},
     why="Screen readers can announce neither the position of such an element nor its group.",
     severity=CRITICAL,
-    fix='Put the element inside the parent its role requires: role="tab" in a tablist, role="option" in a listbox.',
+    fix='Put the element inside the parent that its role requires: `role="tab"` in a tablist, `role="option"` in a '
+    "listbox.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.7", "axe-core: aria-required-parent"),
 )
-@faulty("element|elements whose role requires a parent", "is|are outside that parent")
-def aria_required_parent(document: AccessibleDocument) -> Finding:
-    return warn_at_most(
-        aria_required_parent,
-        missing_required_parents(document),
-        INFO_AND_RELATIONSHIPS,
-        passed="are inside that parent",
-    )
+@warns(
+    "element|elements whose role requires a parent",
+    "is|are outside that parent",
+    "are inside that parent",
+    INFO_AND_RELATIONSHIPS,
+)
+def aria_required_parent(document: AccessibleDocument) -> Faults:
+    return missing_required_parents(document)
 
 
 @check(
     "aria-allowed-role",
     name="Roles are allowed for their elements",
-    found="Roles not allowed for their elements",
+    outcomes={"not-allowed": "Roles not allowed for their elements"},
     why="The role takes away the element's own meaning without giving it the behaviour of the new role.",
     severity=LOW,
-    fix="Use an element that fits the role, or one without semantics of its own: <div> or <span>.",
+    fix="Use an element that fits the role, or one without semantics of its own: `<div>` or `<span>`.",
     references=("ARIA in HTML, section 4", "axe-core: aria-allowed-role (best practice)"),
 )
-@faulty("ARIA role|roles", "is|are not allowed on its|their element")
-def aria_allowed_role(document: AccessibleDocument) -> Finding:
-    return warn_at_most(
-        aria_allowed_role,
-        disallowed_roles(document),
-        BEST_PRACTICE,
-        passed="are allowed on their element",
-    )
+@warns("ARIA role|roles", "is|are not allowed on its|their element", "are allowed on their element", BEST_PRACTICE)
+def aria_allowed_role(document: AccessibleDocument) -> Faults:
+    return disallowed_roles(document)
 
 
 @check(
     "aria-hidden-focus",
     name="Elements with aria-hidden have no focusable content",
-    found="Focusable content inside aria-hidden",
+    outcomes={"focusable": "Focusable content inside aria-hidden"},
     why="Keyboard users land on something that screen readers do not announce.",
     severity=HIGH,
-    fix='Take hidden content out of the tab order too: <div aria-hidden="true" inert>, or hide it from everyone.',
+    fix='Take hidden content out of the tab order too, as in `<div aria-hidden="true" inert>`, or hide it from '
+    "everyone.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-focus"),
 )
-@faulty("element|elements with aria-hidden", "leaves|leave something in the tab order")
-def aria_hidden_focus(document: AccessibleDocument) -> Finding:
-    return warn_at_most(
-        aria_hidden_focus,
-        hidden_focusable(document),
-        NAME_ROLE_VALUE,
-        passed="are out of the tab order",
-    )
+@warns(
+    "element|elements with aria-hidden",
+    "leaves|leave something in the tab order",
+    "are out of the tab order",
+    NAME_ROLE_VALUE,
+)
+def aria_hidden_focus(document: AccessibleDocument) -> Faults:
+    return hidden_focusable(document)
 
 
 @check(
     "aria-conditional-attr",
     name="ARIA attributes agree with their elements",
-    found="ARIA attributes contradict their elements",
+    outcomes={"contradictory": "ARIA attributes contradict their elements"},
     why="What screen readers announce then depends on the browser.",
     severity=HIGH,
-    fix="Use the native state: checked instead of aria-checked; only rows of a treegrid have a level.",
+    fix="Use the native state, `checked` instead of `aria-checked`; only rows of a treegrid have a level.",
     references=(f"{NAME_ROLE_VALUE}", "ARIA in HTML, section 4", "axe-core: aria-conditional-attr"),
 )
-@faulty("element|elements with ARIA attributes", "has|have one that contradicts the element")
-def aria_conditional_attr(document: AccessibleDocument) -> Finding:
-    return warn_at_most(
-        aria_conditional_attr,
-        conditional_attributes(document),
-        NAME_ROLE_VALUE,
-        passed="have no attribute that contradicts what they are",
-    )
+@warns(
+    "element|elements with ARIA attributes",
+    "has|have one that contradicts the element",
+    "have no attribute that contradicts what they are",
+    NAME_ROLE_VALUE,
+)
+def aria_conditional_attr(document: AccessibleDocument) -> Faults:
+    return conditional_attributes(document)
 
 
 @check(
     "duplicate-id-aria",
     name="IDs used by labels and ARIA are unique",
-    found="Duplicate IDs in labels and ARIA",
+    outcomes={"duplicate": "Duplicate IDs in labels and ARIA"},
     why="Labels and descriptions may come from the wrong element.",
     severity=CRITICAL,
     fix="Give each element a unique ID, and correct the references to it.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: duplicate-id-aria"),
 )
-@faulty("element|elements that labels or ARIA attributes refer to", "shares|share its|their ID with another")
-def duplicate_id_aria(document: AccessibleDocument) -> Finding:
-    return judge(
-        duplicate_id_aria,
-        duplicate_ids(document),
-        NAME_ROLE_VALUE,
-        passed="have a unique ID",
-    )
+@judges(
+    "element|elements that labels or ARIA attributes refer to",
+    "shares|share its|their ID with another",
+    "have a unique ID",
+    NAME_ROLE_VALUE,
+)
+def duplicate_id_aria(document: AccessibleDocument) -> Faults:
+    return duplicate_ids(document)
 
 
 @check(
     "aria-hidden-body",
     name="The body is not hidden by aria-hidden",
-    found="The body is hidden by aria-hidden",
+    outcomes={"hidden": "The body is hidden by aria-hidden"},
     why="Screen readers see an empty page.",
     severity=CRITICAL,
-    fix='Remove aria-hidden="true" from the body.',
+    fix='Remove `aria-hidden="true"` from the `<body>`.',
     references=(f"{INFO_AND_RELATIONSHIPS}", f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-body"),
 )
 @faulty("the body", "is hidden from assistive technology")
@@ -363,7 +351,4 @@ def aria_hidden_body(document: AccessibleDocument) -> Finding:
     body = document.document.tree.body
     if body is None or attribute(body, "aria-hidden") != "true":
         return Pass("The body is exposed to assistive technology.")
-    return Fail(
-        f"{sentence(wording_of(aria_hidden_body).clause(1))}: {start_tag(body)}.",
-        evidence=[evidence_item(body, INFO_AND_RELATIONSHIPS)],
-    )
+    return Fail("hidden", "The body is hidden from assistive technology.", places=[place(body, INFO_AND_RELATIONSHIPS)])

@@ -6,7 +6,6 @@ the page after scripts have run, or where it asks a person to review.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum, auto
 from itertools import islice
 
@@ -25,13 +24,14 @@ from website_scan.accessibility.names import (
     visible_text,
 )
 from website_scan.accessibility.roles import explicit_role, has_negative_tabindex, is_presentational
-from website_scan.accessibility.verdicts import Faults, judge
+from website_scan.accessibility.verdicts import Faults, judges
 from website_scan.accessibility.wai_aria import WIDGETS
 from website_scan.accessibility.wcag import BEST_PRACTICE, INPUT_PURPOSE, LABELS, NAME_ROLE_VALUE
-from website_scan.accessibility.wording import Wording, faulty
+from website_scan.accessibility.wording import faulty
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import Category, check
-from website_scan.findings import CRITICAL, HIGH, MEDIUM, Finding, Pass
+from website_scan.findings import CRITICAL, HIGH, MEDIUM
+from website_scan.outcomes import Finding, Fix, Language
 from website_scan.page.markup import attribute, enclosing
 
 CATEGORY = Category("Forms", weight=15, html=True, content=True)
@@ -78,168 +78,158 @@ class _Purpose(Enum):
 @check(
     "label",
     name="Form fields have a label",
-    found="Form fields without a label",
+    outcomes={"missing": "Form fields without a label"},
     why="Screen reader users are not told what to enter, and clicking the text does not focus the field.",
     severity=CRITICAL,
-    fix='Label each field: <label for="mail">E-mail</label> <input id="mail" type="email">',
+    fix=Fix("Label each field.", {Language.HTML: '<label for="mail">E-mail</label> <input id="mail" type="email">'}),
     references=(f"{NAME_ROLE_VALUE}", "axe-core: label"),
     absence=True,
 )
-@faulty("form field|fields", "has|have no label")
-def label(document: AccessibleDocument) -> Finding:
-    return judge(
-        label,
-        Faults.find(
-            document,
-            _labelled_fields(document, "input, textarea"),
-            lambda each: not _is_named_field(document, each, takes_placeholder=True),
-            may_be_named,
-        ),
-        NAME_ROLE_VALUE,
-        passed="have a label or another name",
+@judges("form field|fields", "has|have no label", "have a label or another name", NAME_ROLE_VALUE)
+def label(document: AccessibleDocument) -> Faults:
+    return Faults.find(
+        _labelled_fields(document, "input, textarea"),
+        lambda each: not _is_named_field(document, each, takes_placeholder=True),
+        may_be_named,
     )
 
 
 @check(
     "select-name",
     name="Select elements have a label",
-    found="Select elements without a label",
+    outcomes={"missing": "Select elements without a label"},
     why="Screen reader users hear the options without knowing what they are choosing.",
     severity=CRITICAL,
-    fix='Label each field: <label for="size">Size</label> <select id="size">…',
+    fix=Fix("Label each field.", {Language.HTML: '<label for="size">Size</label> <select id="size">…</select>'}),
     references=(f"{NAME_ROLE_VALUE}", "axe-core: select-name"),
     absence=True,
 )
-@faulty("select element|elements", "has|have no label")
-def select_name(document: AccessibleDocument) -> Finding:
-    return judge(
-        select_name,
-        Faults.find(
-            document,
-            document.exposed("select"),
-            lambda each: not _is_named_field(document, each, takes_placeholder=False),
-            may_be_named,
-        ),
-        NAME_ROLE_VALUE,
-        passed="have a label or another name",
+@judges("select element|elements", "has|have no label", "have a label or another name", NAME_ROLE_VALUE)
+def select_name(document: AccessibleDocument) -> Faults:
+    return Faults.find(
+        document.exposed("select"),
+        lambda each: not _is_named_field(document, each, takes_placeholder=False),
+        may_be_named,
     )
 
 
 @check(
     "aria-input-field-name",
     name="ARIA input fields have a name",
-    found="ARIA input fields without a name",
+    outcomes={
+        "missing": "ARIA input fields without a name",
+        "unlike-label": "ARIA input fields named unlike their label",
+    },
     why="Screen reader users are not told what to enter, and voice control cannot find the field by its label.",
     severity=HIGH,
-    fix='Say what to fill in: <div role="textbox" aria-label="Comment" contenteditable>',
+    fix='Say what to fill in, as in `<div role="textbox" aria-label="Comment" contenteditable>`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-input-field-name"),
     absence=True,
 )
-@faulty("ARIA input field|fields", "has|have no name")
-def aria_input_field_name(document: AccessibleDocument) -> Finding:
+@judges("ARIA input field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
+def aria_input_field_name(document: AccessibleDocument) -> Faults:
     fields = widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
-    nameless = Faults.find(document, fields, lambda each: not has_author_name(document, each), may_be_named)
-    return _judged_by_role(
-        aria_input_field_name, nameless, "ARIA input field|fields", "ARIA input fields named unlike their label"
-    )
+    nameless = Faults.find(fields, lambda each: not has_author_name(document, each), may_be_named)
+    return _named_by_role(document, nameless)
 
 
 @check(
     "aria-toggle-field-name",
     name="ARIA toggle fields have a name",
-    found="ARIA toggle fields without a name",
+    outcomes={
+        "missing": "ARIA toggle fields without a name",
+        "unlike-label": "ARIA toggle fields named unlike their label",
+    },
     why="Screen readers announce “on” or “off” without saying of what, and voice control cannot find the control.",
     severity=HIGH,
-    fix='Say what is chosen: <span role="checkbox" aria-checked="false" tabindex="0">Gift wrap</span>',
+    fix='Say what is chosen, as in `<span role="checkbox" aria-checked="false" tabindex="0">Gift wrap</span>`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-toggle-field-name"),
     absence=True,
 )
-@faulty("ARIA toggle field|fields", "has|have no name")
-def aria_toggle_field_name(document: AccessibleDocument) -> Finding:
+@judges("ARIA toggle field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
+def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
     nameless = Faults.find(
-        document,
         widgets(document, "checkbox", "menuitemcheckbox", "menuitemradio", "radio", "switch", "option"),
         lambda each: not (has_author_name(document, each) or has_content_name(document, each)),
         may_be_named,
     )
-    return _judged_by_role(
-        aria_toggle_field_name, nameless, "ARIA toggle field|fields", "ARIA toggle fields named unlike their label"
-    )
+    return _named_by_role(document, nameless)
 
 
 @check(
     "autocomplete-valid",
     name="Autocomplete attributes are valid",
-    found="Invalid autocomplete attributes",
+    outcomes={
+        "invalid": "Invalid autocomplete attributes",
+        "not-standard": "Autocomplete values that HTML does not define",
+    },
     why="Browsers cannot fill in the field, which people with motor or cognitive disabilities rely on.",
     severity=HIGH,
-    fix='Use tokens from the HTML standard: <input autocomplete="email">, "given-name", "shipping street-address", …',
+    fix='Use tokens from the HTML standard, such as `autocomplete="email"`, `autocomplete="given-name"` or '
+    '`autocomplete="shipping street-address"`.',
     references=(f"{INPUT_PURPOSE}", "axe-core: autocomplete-valid"),
 )
-@faulty("autocomplete attribute|attributes", "has|have an invalid value")
-def autocomplete_valid(document: AccessibleDocument) -> Finding:
+@judges(
+    "autocomplete attribute|attributes",
+    "has|have an invalid value",
+    "have a value that browsers support",
+    INPUT_PURPOSE,
+)
+def autocomplete_valid(document: AccessibleDocument) -> Faults:
     fields = [each for each in document.exposed(FIELDS) if _asks_for_autofill(each)]
     purposes = [(each, _purpose(attribute(each, "autocomplete") or "")) for each in fields]
-    invalid = [each for each, found in purposes if found is _Purpose.INVALID]
-    uncertain = [each for each, found in purposes if found is _Purpose.UNCERTAIN]
-    return judge(
-        autocomplete_valid,
-        Faults(document, fields, invalid, uncertain),
-        INPUT_PURPOSE,
-        passed="have a value that browsers support",
-        wording=None
-        if invalid
-        else Wording("autocomplete attribute|attributes", "has|have a value that HTML does not define"),
+    if invalid := [each for each, found in purposes if found is _Purpose.INVALID]:
+        return Faults(fields, invalid)
+    return Faults(
+        fields,
+        uncertain=[each for each, found in purposes if found is _Purpose.UNCERTAIN],
         unless="",
+        outcome="not-standard",
+        predicate="has|have a value that HTML does not define",
     )
 
 
 @check(
     "form-field-multiple-labels",
     name="Form fields have at most one label",
-    found="Form fields with several labels",
+    outcomes={"several": "Form fields with several labels"},
     why="Screen readers announce some of the labels, and which ones depends on the browser.",
     severity=MEDIUM,
-    fix="Keep one <label> for each field, and put the rest into an element referenced by aria-describedby.",
+    fix="Keep one `<label>` for each field, and put the rest into an element referenced by `aria-describedby`.",
     references=(f"{LABELS}", "axe-core: form-field-multiple-labels"),
 )
-@faulty("form field|fields", "has|have several labels")
-def form_field_multiple_labels(document: AccessibleDocument) -> Finding:
+@judges("form field|fields", "has|have several labels", "have at most one label", LABELS)
+def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
     fields = _labelled_fields(document, FIELDS)
-    return judge(
-        form_field_multiple_labels,
-        Faults(document, fields, review=[each for each in fields if _has_rival_labels(document, each)]),
-        LABELS,
-        passed="have at most one label",
-    )
+    return Faults(fields, review=[each for each in fields if _has_rival_labels(document, each)])
 
 
 @check(
     "label-title-only",
     name="Form fields have a visible label",
-    found="Form fields without a visible label",
+    outcomes={"title-only": "Form fields without a visible label"},
     why="A title shows only to people who use a mouse, and some screen readers skip it.",
     judged="Fields with a placeholder, which everybody sees, pass.",
     severity=MEDIUM,
-    fix='Write a visible label: <label for="mail">E-mail</label>; title and aria-describedby only add to it.',
+    fix='Write a visible label, as in `<label for="mail">E-mail</label>`; `title` and `aria-describedby` only add to '
+    "it.",
     references=("axe-core: label-title-only (best practice)",),
 )
-@faulty("form field|fields", "is|are labelled by title or description only")
-def label_title_only(document: AccessibleDocument) -> Finding:
+@judges(
+    "form field|fields",
+    "is|are labelled by title or description only",
+    "have more than a title or aria-describedby",
+    BEST_PRACTICE,
+)
+def label_title_only(document: AccessibleDocument) -> Faults:
     fields = _labelled_fields(document, FIELDS)
-    return judge(
-        label_title_only,
-        Faults(document, fields, uncertain=[each for each in fields if _has_only_a_title(document, each)]),
-        BEST_PRACTICE,
-        passed="have more than a title or aria-describedby",
-        unless="",
-    )
+    return Faults(fields, uncertain=[each for each in fields if _has_only_a_title(document, each)], unless="")
 
 
 @check(
     "label-content-name-mismatch",
     name="Names contain the visible text",
-    found="Names that do not contain the visible text",
+    outcomes={"mismatch": "Names that do not contain the visible text"},
     why="People who use voice control say what they see, and nothing happens.",
     severity=HIGH,
     fix="Begin the accessible name with the control's visible text.",
@@ -250,20 +240,16 @@ def label_content_name_mismatch(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
 
-def _judged_by_role(check: Callable[..., Finding], nameless: Faults, what: str, unlike_label: str) -> Finding:
-    """Judge that the fields `what` have a name, and one that contains their label; else the title is `unlike_label`."""
-    finding = judge(check, nameless, NAME_ROLE_VALUE, passed="have a name")
-    if not isinstance(finding, Pass):
-        return finding
-    document, fields = nameless.document, nameless.judged
-    return judge(
-        check,
-        Faults(document, fields, uncertain=[each for each in fields if _differs_from_label(document, each)]),
-        NAME_ROLE_VALUE,
-        passed="have a name",
-        wording=Wording(what, "has|have a name that does not contain the text of its|their label"),
-        title=unlike_label,
+def _named_by_role(document: AccessibleDocument, nameless: Faults) -> Faults:
+    """Judge that the fields have a name; if all have one, that it contains their label."""
+    if nameless.certain or nameless.uncertain:
+        return nameless
+    return Faults(
+        nameless.judged,
+        uncertain=[each for each in nameless.judged if _differs_from_label(document, each)],
         unless="",
+        outcome="unlike-label",
+        predicate="has|have a name that does not contain the text of its|their label",
     )
 
 

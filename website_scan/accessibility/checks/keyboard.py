@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated, ClassVar
 
 from selectolax.lexbor import LexborNode
 
@@ -20,20 +22,16 @@ from website_scan.accessibility.names import visible_text
 from website_scan.accessibility.roles import is_focusable, tab_index
 from website_scan.accessibility.structure.headings import plain_headings
 from website_scan.accessibility.structure.skip_links import SkipLinks
-from website_scan.accessibility.verdicts import (
-    NO_TEXT,
-    Faults,
-    judge,
-    shows_text,
-    warn_at_most,
-)
+from website_scan.accessibility.verdicts import NO_TEXT, Faults, judges, shows_text, warns
 from website_scan.accessibility.wai_aria import WIDGETS
 from website_scan.accessibility.wcag import BEST_PRACTICE, BYPASS_BLOCKS, KEYBOARD, NAME_ROLE_VALUE
-from website_scan.accessibility.wording import faulty, review_title, unclear, wording_of
+from website_scan.accessibility.wording import faulty
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import Category, check
-from website_scan.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn
+from website_scan.findings import HIGH, MEDIUM, NotApplicable
+from website_scan.outcomes import Finding, Pass, Review
 from website_scan.page.markup import attribute, live
+from website_scan.places import Column, Place
 
 CATEGORY = Category("Keyboard and navigation", weight=10, html=True, content=True)
 
@@ -61,37 +59,42 @@ SKIPPING = re.compile(r"\b(?:skip|jump)\b", re.IGNORECASE)
 TOP = frozenset({"#top"})
 
 
+@dataclass(frozen=True, slots=True)
+class FailedCriterion(Place):
+    """Success criterion that the whole page may fail."""
+
+    kind: ClassVar[str] = "criterion"
+
+    wcag: Annotated[str, Column("WCAG", "short")]
+    level: Annotated[str, Column("WCAG level", "short")]
+
+
 @check(
     "tabindex",
     name="No tabindex above 0",
-    found="Tabindex above 0",
+    outcomes={"positive": "Tabindex above 0"},
     why="The Tab key moves through the page in an unexpected order.",
     severity=MEDIUM,
-    fix='Use tabindex="0" or none at all, and put the elements in the HTML into the order of use.',
+    fix='Use `tabindex="0"` or none at all, and put the elements in the HTML into the order of use.',
     references=("axe-core: tabindex (best practice)",),
 )
-@faulty("element|elements with a tabindex", "has|have one above 0")
-def tabindex(document: AccessibleDocument) -> Finding:
-    return judge(
-        tabindex,
-        Faults.find(document, document.exposed("[tabindex]"), lambda each: (tab_index(each) or 0) > 0),
-        BEST_PRACTICE,
-        passed="have 0 or less",
-    )
+@judges("element|elements with a tabindex", "has|have one above 0", "have 0 or less", BEST_PRACTICE)
+def tabindex(document: AccessibleDocument) -> Faults:
+    return Faults.find(document.exposed("[tabindex]"), lambda each: (tab_index(each) or 0) > 0)
 
 
 @check(
     "accesskeys",
     name="Access keys are unique",
-    found="Duplicate access keys",
+    outcomes={"duplicate": "Duplicate access keys"},
     why="The key works for one of the elements only, and which one depends on the browser.",
     judged="Links to the same address may share a key.",
     severity=MEDIUM,
-    fix="Use each accesskey for one element only, or remove them: they conflict with screen readers' own keys.",
+    fix="Use each `accesskey` for one element only, or remove them: they conflict with screen readers' own keys.",
     references=("axe-core: accesskeys (best practice)",),
 )
-@faulty("element|elements with an access key", "shares|share it with another")
-def accesskeys(document: AccessibleDocument) -> Finding:
+@judges("element|elements with an access key", "shares|share it with another", "have a key of their own", BEST_PRACTICE)
+def accesskeys(document: AccessibleDocument) -> Faults:
     owners: dict[str, list[LexborNode]] = {}
     for node in live(document.document, "[accesskey]"):
         key = (attribute(node, "accesskey") or "").upper()
@@ -107,21 +110,16 @@ def accesskeys(document: AccessibleDocument) -> Finding:
             certain += shown
         elif len(sharing) > 1:
             uncertain += sharing
-    return judge(
-        accesskeys,
-        Faults(document, [each for sharing in owners.values() for each in sharing], certain, uncertain),
-        BEST_PRACTICE,
-        passed="have a key of their own",
-    )
+    return Faults([each for sharing in owners.values() for each in sharing], certain, uncertain)
 
 
 @check(
     "bypass",
     name="Repeated content can be bypassed",
-    found="No way to bypass repeated content",
+    outcomes={"missing": "No way to bypass repeated content"},
     why="Keyboard users have to tab through the same navigation on every page.",
     severity=HIGH,
-    fix='Put the main content into <main>, give it headings, or start with <a href="#content">Skip to content</a>.',
+    fix='Put the main content into `<main>`, give it headings, or start with `<a href="#content">Skip to content</a>`.',
     references=(f"{BYPASS_BLOCKS}", "axe-core: bypass"),
     absence=True,
 )
@@ -138,26 +136,26 @@ def bypass(document: AccessibleDocument) -> Finding:
         return Pass("The page has links within it.")
     if not shows_text(document):
         return NO_TEXT
-    return Warn(
-        f"{unclear(wording_of(bypass).clause(1))}: it has no main landmark, no heading and no link within it.",
-        severity=LOW,
-        weighs=False,
-        title=review_title(bypass),
-        evidence=[{"wcag": BYPASS_BLOCKS.number, "level": BYPASS_BLOCKS.level}],
+    return Review(
+        "missing",
+        "Only a person can tell whether repeated content can be bypassed: the page has no main landmark, no heading "
+        "and no link within it.",
+        details=[FailedCriterion(BYPASS_BLOCKS.number, BYPASS_BLOCKS.level)],
     )
 
 
 @check(
     "skip-link",
     name="Skip links have a target",
-    found="Skip links without a target",
+    outcomes={"no-target": "Skip links without a target"},
     why="Keyboard users cannot skip the navigation after all.",
     severity=MEDIUM,
-    fix='Give the target the ID that the link refers to: <a href="#content">Skip to content</a> … <main id="content">.',
+    fix='Give the target the ID that the link refers to, as in `<a href="#content">Skip to content</a>` and `<main '
+    'id="content">`.',
     references=("axe-core: skip-link (best practice)",),
 )
-@faulty("skip link|links", "has|have no visible target")
-def skip_link(document: AccessibleDocument) -> Finding:
+@warns("skip link|links", "has|have no visible target", "have a target on the page", BEST_PRACTICE)
+def skip_link(document: AccessibleDocument) -> Faults:
     skip_links = SkipLinks(document)
     found = (
         each
@@ -166,42 +164,34 @@ def skip_link(document: AccessibleDocument) -> Finding:
         and (attribute(each, "href") or "").startswith(("#", "/#"))
         and (_is_out_of_sight(document, each) or skip_links.is_moved_away(each))
     )
-    return warn_at_most(
-        skip_link,
-        Faults.find(document, found, lambda each: not _has_target(document, each, skip_links.target(each))),
-        BEST_PRACTICE,
-        passed="have a target on the page",
-    )
+    return Faults.find(found, lambda each: not _has_target(document, each, skip_links.target(each)))
 
 
 @check(
     "nested-interactive",
     name="Interactive controls are not nested",
-    found="Nested interactive controls",
+    outcomes={"nested": "Nested interactive controls"},
     why="Screen readers announce only the outer control, and may not reach the inner one.",
     severity=HIGH,
     fix="Put one control beside the other instead of inside it, or remove the role from the outer one.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: nested-interactive"),
 )
-@faulty("control|controls or image|images", "contains|contain another control")
-def nested_interactive(document: AccessibleDocument) -> Finding:
+@warns(
+    "control|controls or image|images", "contains|contain another control", "contain no other control", NAME_ROLE_VALUE
+)
+def nested_interactive(document: AccessibleDocument) -> Faults:
     found = [each for each in document.exposed(OPAQUE_ELEMENTS) if role(document, each) in OPAQUE]
-    return warn_at_most(
-        nested_interactive,
-        Faults(document, found, _around_widgets(document, found)),
-        NAME_ROLE_VALUE,
-        passed="contain no other control",
-    )
+    return Faults(found, _around_widgets(document, found))
 
 
 @check(
     "scrollable-region-focusable",
     name="Scrollable regions are keyboard accessible",
-    found="Scrollable regions without keyboard access",
+    outcomes={"unreachable": "Scrollable regions without keyboard access"},
     why="Keyboard users cannot scroll the region, so they never see the rest of it.",
     severity=HIGH,
-    fix='Make the region focusable: <div tabindex="0" role="region" aria-label="…">, or put a focusable control '
-    "inside it.",
+    fix='Make the region focusable, as in `<div tabindex="0" role="region" aria-label="…">`, or put a focusable '
+    "control inside it.",
     references=(f"{KEYBOARD}", "axe-core: scrollable-region-focusable"),
 )
 @faulty("scrollable region|regions", "cannot be scrolled by keyboard")
@@ -212,10 +202,10 @@ def scrollable_region_focusable(axe: AxeReport) -> Finding:
 @check(
     "frame-focusable-content",
     name="Frames with controls are keyboard accessible",
-    found="Frames with controls and a negative tabindex",
+    outcomes={"unreachable": "Frames with controls and a negative tabindex"},
     why="Keyboard users cannot reach the controls inside the frame.",
     severity=HIGH,
-    fix='Remove tabindex="-1" from the frame: it makes everything in it unreachable by keyboard.',
+    fix='Remove `tabindex="-1"` from the frame: it makes everything in it unreachable by keyboard.',
     references=(f"{KEYBOARD}", "axe-core: frame-focusable-content"),
 )
 @faulty("frame|frames with controls", "has|have a negative tabindex")

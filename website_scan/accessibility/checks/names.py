@@ -23,7 +23,7 @@ from website_scan.accessibility.roles import (
     is_focusable,
     is_presentational,
 )
-from website_scan.accessibility.verdicts import Faults, judge
+from website_scan.accessibility.verdicts import Faults, judges
 from website_scan.accessibility.wai_aria import NAME_REQUIRED
 from website_scan.accessibility.wcag import (
     BEST_PRACTICE,
@@ -31,12 +31,12 @@ from website_scan.accessibility.wcag import (
     LINK_PURPOSE_ALONE,
     NAME_ROLE_VALUE,
     NON_TEXT_CONTENT,
-    Criterion,
 )
 from website_scan.accessibility.wording import faulty
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import Category, check
-from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Finding
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM
+from website_scan.outcomes import Finding
 from website_scan.page.markup import attribute, enclosing
 
 CATEGORY = Category("Names and labels of controls", weight=20, html=True, content=True, absence=True)
@@ -49,242 +49,232 @@ Named = Callable[[AccessibleDocument, LexborNode], bool]
 @check(
     "link-name",
     name="Links have a name",
-    found="Links without a name",
+    outcomes={"missing": "Links without a name"},
     why="Screen readers announce only “link”, or read out the URL.",
     severity=HIGH,
-    fix='Add text that says where the link leads, or an aria-label: <a href="/cart" aria-label="Shopping cart"><svg '
-    "…></a>",
+    fix='Add text that says where the link leads, or an `aria-label`, as in `<a href="/cart" aria-label="Shopping '
+    'cart"><svg …></a>`.',
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: link-name"),
 )
-@faulty("link|links", "has|have no name")
-def link_name(document: AccessibleDocument) -> Finding:
+@judges("link|links", "has|have no name", "have a name", LINK_PURPOSE)
+def link_name(document: AccessibleDocument) -> Faults:
     found = (each for each in document.exposed("a[href]") if attribute(each, "href") is not None)
-    return _judged(link_name, document, found, _is_named_by_content, LINK_PURPOSE)
+    return _nameless(document, found, _is_named_by_content)
 
 
 @check(
     "identical-links-same-purpose",
     name="Links with the same name lead to the same place",
-    found="Links with the same name lead to different places",
+    outcomes={"ambiguous": "Links with the same name lead to different places"},
     why="People who go through a list of the page's links cannot tell them apart.",
     severity=LOW,
-    fix='Say in each link what it leads to: <a href="/a">More about A</a>, or <a href="/a" aria-label="More about A">.',
+    fix='Say in each link what it leads to, as in `<a href="/a">More about A</a>` or `<a href="/a" aria-label="More '
+    'about A">`.',
     references=(f"{LINK_PURPOSE_ALONE}", "axe-core: identical-links-same-purpose"),
 )
-@faulty("link name|names", "belongs|belong to links with different purposes")
-def identical_links_same_purpose(document: AccessibleDocument) -> Finding:
-    return judge(
-        identical_links_same_purpose,
-        ambiguous_links(document),
-        LINK_PURPOSE_ALONE,
-        passed="lead to one place each",
-    )
+@judges(
+    "link name|names", "belongs|belong to links with different purposes", "lead to one place each", LINK_PURPOSE_ALONE
+)
+def identical_links_same_purpose(document: AccessibleDocument) -> Faults:
+    return ambiguous_links(document)
 
 
 @check(
     "button-name",
     name="Buttons have a name",
-    found="Buttons without a name",
+    outcomes={"missing": "Buttons without a name"},
     why="Screen readers announce only “button”, and not what it does.",
     severity=CRITICAL,
-    fix='Add text that says what the button does, or an aria-label: <button aria-label="Close"><svg …></button>',
+    fix='Add text that says what the button does, or an `aria-label`, as in `<button aria-label="Close"><svg '
+    "…></button>`.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: button-name"),
 )
-@faulty("button|buttons", "has|have no name")
-def button_name(document: AccessibleDocument) -> Finding:
+@judges("button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
+def button_name(document: AccessibleDocument) -> Faults:
     found = (each for each in document.exposed("button") if _is_judged_as_button(each))
-    return _judged(button_name, document, found, _is_named_button, NAME_ROLE_VALUE)
+    return _nameless(document, found, _is_named_button)
 
 
 @check(
     "input-button-name",
     name="Input buttons have a name",
-    found="Input buttons without a name",
+    outcomes={"missing": "Input buttons without a name"},
     why="Screen readers announce only “button”, and not what it does.",
     severity=CRITICAL,
-    fix='Say what the button does: <input type="button" value="Add to cart">',
+    fix='Say what the button does, as in `<input type="button" value="Add to cart">`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: input-button-name"),
 )
-@faulty("input button|buttons", "has|have no name")
-def input_button_name(document: AccessibleDocument) -> Finding:
+@judges("input button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
+def input_button_name(document: AccessibleDocument) -> Faults:
     inputs = (each for each in document.exposed("input[type]") if attribute(each, "type") in INPUT_BUTTONS)
     found = (each for each in inputs if _is_judged_as_button(each))
-    return _judged(input_button_name, document, found, _is_named_input_button, NAME_ROLE_VALUE)
+    return _nameless(document, found, _is_named_input_button)
 
 
 @check(
     "summary-name",
     name="Summaries have a name",
-    found="Summaries without a name",
+    outcomes={"missing": "Summaries without a name"},
     why="Screen readers cannot say what the element opens.",
     severity=HIGH,
-    fix="Say what the element opens: <details><summary>Delivery</summary>…",
+    fix="Say what the element opens, as in `<details><summary>Delivery</summary>…</details>`.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: summary-name"),
 )
-@faulty("summary element|elements", "has|have no name")
-def summary_name(document: AccessibleDocument) -> Finding:
+@judges("summary element|elements", "has|have no name", "have a name", NAME_ROLE_VALUE)
+def summary_name(document: AccessibleDocument) -> Faults:
     found = (each for each in document.exposed("summary") if _is_first_summary(each))
-    return _judged(summary_name, document, found, _is_named_by_content, NAME_ROLE_VALUE)
+    return _nameless(document, found, _is_named_by_content)
 
 
 @check(
     "frame-title",
     name="Frames have a title",
-    found="Frames without a title",
+    outcomes={"missing": "Frames without a title"},
     why="Screen reader users have to enter a frame to find out what is in it.",
     severity=HIGH,
-    fix='Say what the frame shows: <iframe src="…" title="Map of our shops">',
+    fix='Say what the frame shows, as in `<iframe src="…" title="Map of our shops">`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title"),
     absence=False,
 )
-@faulty("frame|frames", "has|have no title")
-def frame_title(document: AccessibleDocument) -> Finding:
+@judges("frame|frames", "has|have no title", "have a title", NAME_ROLE_VALUE)
+def frame_title(document: AccessibleDocument) -> Faults:
     found = (each for each in document.exposed("frame, iframe") if not has_negative_tabindex(each))
-    return _judged(frame_title, document, found, _is_named_frame, NAME_ROLE_VALUE, "have a title")
+    return _nameless(document, found, _is_named_frame)
 
 
 @check(
     "empty-heading",
     name="Headings have text",
-    found="Headings without text",
+    outcomes={"empty": "Headings without text"},
     why="Screen reader users jump from heading to heading; an empty one leads nowhere.",
     severity=LOW,
     fix="Give the heading text, or remove it.",
     references=("axe-core: empty-heading (best practice)",),
 )
-@faulty("heading|headings", "has|have no text")
-def empty_heading(document: AccessibleDocument) -> Finding:
-    found = _headings(document)
-    return _judged(empty_heading, document, found, _is_named_by_content, BEST_PRACTICE, "have text")
+@judges("heading|headings", "has|have no text", "have text", BEST_PRACTICE)
+def empty_heading(document: AccessibleDocument) -> Faults:
+    return _nameless(document, _headings(document), _is_named_by_content)
 
 
 @check(
     "empty-table-header",
     name="Table headers have text",
-    found="Table headers without text",
+    outcomes={"empty": "Table headers without text"},
     why="Screen readers announce the header with each cell, but this one is empty.",
     severity=LOW,
-    fix="Say what the column or row contains, or use <td> for an empty corner.",
+    fix="Say what the column or row contains, or use `<td>` for an empty corner.",
     references=("axe-core: empty-table-header (best practice)",),
 )
-@faulty("table header|headers", "has|have no text")
-def empty_table_header(document: AccessibleDocument) -> Finding:
-    found = _table_headers(document)
-    return _judged(empty_table_header, document, found, has_content_name, BEST_PRACTICE, "have text")
+@judges("table header|headers", "has|have no text", "have text", BEST_PRACTICE)
+def empty_table_header(document: AccessibleDocument) -> Faults:
+    return _nameless(document, _table_headers(document), has_content_name)
 
 
 @check(
     "aria-command-name",
     name="ARIA links, buttons and menu items have a name",
-    found="ARIA controls without a name",
+    outcomes={"missing": "ARIA controls without a name"},
     why="Screen readers announce the role alone, and not what the control does.",
     severity=HIGH,
-    fix='Say what the control does: <div role="button" aria-label="Close" …>, or write it as text.',
+    fix='Say what the control does, as in `<div role="button" aria-label="Close" …>`, or write it as text.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-command-name"),
 )
-@faulty("ARIA link|links, button|buttons or menu item|items", "has|have no name")
-def aria_command_name(document: AccessibleDocument) -> Finding:
-    found = widgets(document, "link", "button", "menuitem")
-    return _judged(aria_command_name, document, found, _is_named_by_content, NAME_ROLE_VALUE)
+@judges("ARIA link|links, button|buttons or menu item|items", "has|have no name", "have a name", NAME_ROLE_VALUE)
+def aria_command_name(document: AccessibleDocument) -> Faults:
+    return _nameless(document, widgets(document, "link", "button", "menuitem"), _is_named_by_content)
 
 
 @check(
     "aria-dialog-name",
     name="ARIA dialogs have a name",
-    found="ARIA dialogs without a name",
+    outcomes={"missing": "ARIA dialogs without a name"},
     why="When the dialog opens, screen reader users are not told what it is about.",
     severity=MEDIUM,
-    fix='Name the dialog after its heading: <div role="dialog" aria-labelledby="dialog-heading">',
+    fix='Name the dialog after its heading, as in `<div role="dialog" aria-labelledby="dialog-heading">`.',
     references=("axe-core: aria-dialog-name (best practice)",),
 )
-@faulty("ARIA dialog|dialogs", "has|have no name")
-def aria_dialog_name(document: AccessibleDocument) -> Finding:
-    found = widgets(document, "dialog", "alertdialog")
-    return _judged(aria_dialog_name, document, found, has_author_name, BEST_PRACTICE)
+@judges("ARIA dialog|dialogs", "has|have no name", "have a name", BEST_PRACTICE)
+def aria_dialog_name(document: AccessibleDocument) -> Faults:
+    return _nameless(document, widgets(document, "dialog", "alertdialog"), has_author_name)
 
 
 @check(
     "aria-meter-name",
     name="ARIA meters have a name",
-    found="ARIA meters without a name",
+    outcomes={"missing": "ARIA meters without a name"},
     why="Screen readers announce a value without saying what it measures.",
     severity=HIGH,
-    fix='Say what is measured: <div role="meter" aria-label="Disk space" …>',
+    fix='Say what is measured, as in `<div role="meter" aria-label="Disk space" …>`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: aria-meter-name"),
 )
-@faulty("ARIA meter|meters", "has|have no name")
-def aria_meter_name(document: AccessibleDocument) -> Finding:
-    found = widgets(document, "meter")
-    return _judged(aria_meter_name, document, found, has_author_name, NON_TEXT_CONTENT)
+@judges("ARIA meter|meters", "has|have no name", "have a name", NON_TEXT_CONTENT)
+def aria_meter_name(document: AccessibleDocument) -> Faults:
+    return _nameless(document, widgets(document, "meter"), has_author_name)
 
 
 @check(
     "aria-progressbar-name",
     name="ARIA progress bars have a name",
-    found="ARIA progress bars without a name",
+    outcomes={"missing": "ARIA progress bars without a name"},
     why="Screen readers announce progress without saying of what.",
     severity=HIGH,
-    fix='Say what is in progress: <div role="progressbar" aria-label="Upload" …>',
+    fix='Say what is in progress, as in `<div role="progressbar" aria-label="Upload" …>`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: aria-progressbar-name"),
 )
-@faulty("ARIA progress bar|bars", "has|have no name")
-def aria_progressbar_name(document: AccessibleDocument) -> Finding:
-    found = widgets(document, "progressbar")
-    return _judged(aria_progressbar_name, document, found, has_author_name, NON_TEXT_CONTENT)
+@judges("ARIA progress bar|bars", "has|have no name", "have a name", NON_TEXT_CONTENT)
+def aria_progressbar_name(document: AccessibleDocument) -> Faults:
+    return _nameless(document, widgets(document, "progressbar"), has_author_name)
 
 
 @check(
     "aria-tab-name",
     name="ARIA tabs have a name",
-    found="ARIA tabs without a name",
+    outcomes={"missing": "ARIA tabs without a name"},
     why="Screen readers announce “tab” without saying what it shows.",
     severity=HIGH,
-    fix='Say what the tab shows: <div role="tab" aria-label="Reviews" …>, or write it as text.',
+    fix='Say what the tab shows, as in `<div role="tab" aria-label="Reviews" …>`, or write it as text.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-tab-name"),
 )
-@faulty("ARIA tab|tabs", "has|have no name")
-def aria_tab_name(document: AccessibleDocument) -> Finding:
-    found = widgets(document, "tab")
-    return _judged(aria_tab_name, document, found, _is_named_by_content, NAME_ROLE_VALUE)
+@judges("ARIA tab|tabs", "has|have no name", "have a name", NAME_ROLE_VALUE)
+def aria_tab_name(document: AccessibleDocument) -> Faults:
+    return _nameless(document, widgets(document, "tab"), _is_named_by_content)
 
 
 @check(
     "aria-tooltip-name",
     name="ARIA tooltips have a name",
-    found="ARIA tooltips without a name",
+    outcomes={"missing": "ARIA tooltips without a name"},
     why="Screen readers have nothing to announce for the tooltip.",
     severity=HIGH,
-    fix='Put the text of the tooltip inside the element with role="tooltip".',
+    fix='Put the text of the tooltip inside the element with `role="tooltip"`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-tooltip-name"),
 )
-@faulty("ARIA tooltip|tooltips", "has|have no name")
-def aria_tooltip_name(document: AccessibleDocument) -> Finding:
-    found = widgets(document, "tooltip")
-    return _judged(aria_tooltip_name, document, found, _is_named_by_content, NAME_ROLE_VALUE)
+@judges("ARIA tooltip|tooltips", "has|have no name", "have a name", NAME_ROLE_VALUE)
+def aria_tooltip_name(document: AccessibleDocument) -> Faults:
+    return _nameless(document, widgets(document, "tooltip"), _is_named_by_content)
 
 
 @check(
     "aria-treeitem-name",
     name="ARIA tree items have a name",
-    found="ARIA tree items without a name",
+    outcomes={"missing": "ARIA tree items without a name"},
     why="Screen readers announce the level of the item without saying which one it is.",
     severity=MEDIUM,
-    fix='Say what the item is: <li role="treeitem">Documents</li>, or use aria-label.',
+    fix='Say what the item is, as in `<li role="treeitem">Documents</li>`, or use `aria-label`.',
     references=("axe-core: aria-treeitem-name (best practice)",),
 )
-@faulty("ARIA tree item|items", "has|have no name")
-def aria_treeitem_name(document: AccessibleDocument) -> Finding:
-    found = widgets(document, "treeitem")
-    return _judged(aria_treeitem_name, document, found, _is_named_by_content, BEST_PRACTICE)
+@judges("ARIA tree item|items", "has|have no name", "have a name", BEST_PRACTICE)
+def aria_treeitem_name(document: AccessibleDocument) -> Faults:
+    return _nameless(document, widgets(document, "treeitem"), _is_named_by_content)
 
 
 @check(
     "frame-title-unique",
     name="Frame titles are unique",
-    found="Frames with the same title",
+    outcomes={"duplicate": "Frames with the same title"},
     why="Screen reader users cannot tell such frames apart.",
     severity=HIGH,
-    fix='Give each frame a title that differs from the others: <iframe title="Map of our shops" …>.',
+    fix='Give each frame a title that differs from the others, as in `<iframe title="Map of our shops" …>`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title-unique"),
 )
 @faulty("frame|frames", "has|have the title of another")
@@ -292,16 +282,8 @@ def frame_title_unique(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
 
-def _judged(
-    check: Callable[..., Finding],
-    document: AccessibleDocument,
-    elements: Iterable[LexborNode],
-    is_named: Named,
-    criterion: Criterion,
-    passed: str = "have a name",
-) -> Finding:
-    faults = Faults.find(document, elements, lambda each: not is_named(document, each), may_be_named)
-    return judge(check, faults, criterion, passed=passed)
+def _nameless(document: AccessibleDocument, found: Iterable[LexborNode], is_named: Named) -> Faults:
+    return Faults.find(found, lambda each: not is_named(document, each), may_be_named)
 
 
 def _is_named_by_content(document: AccessibleDocument, node: LexborNode) -> bool:

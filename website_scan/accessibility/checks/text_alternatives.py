@@ -8,14 +8,13 @@ from __future__ import annotations
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.accessibility.images import is_judged_as_image, is_named, judge_image_alternatives
+from website_scan.accessibility.images import is_judged_as_image, is_named, without_alternative
 from website_scan.accessibility.names import accessible_name, has_content, is_labelled, visible_text
 from website_scan.accessibility.roles import explicit_role, is_presentational
-from website_scan.accessibility.verdicts import Faults, judge
+from website_scan.accessibility.verdicts import Faults, judges
 from website_scan.accessibility.wcag import BEST_PRACTICE, KEYBOARD, LINK_PURPOSE, NAME_ROLE_VALUE, NON_TEXT_CONTENT
-from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
-from website_scan.findings import CRITICAL, HIGH, LOW, Finding
+from website_scan.findings import CRITICAL, HIGH, LOW
 from website_scan.page.markup import MAX_DEPTH, attribute, elements, enclosing, live
 
 CATEGORY = Category("Text alternatives", weight=15, html=True, content=True)
@@ -32,167 +31,151 @@ REPEATING = frozenset({"button", "p", "li", "td", "th"})
 @check(
     "image-alt",
     name="Images have alternative text",
-    found="Images without alternative text",
+    outcomes={"missing": "Images without alternative text"},
     why="Screen readers read out the file name, or nothing, instead of what the image shows.",
     severity=CRITICAL,
-    fix='Say what the image shows: <img alt="Red running shoe, side view">; use alt="" if it is decorative.',
+    fix='Say what the image shows, as in `<img alt="Red running shoe, side view">`; use `alt=""` if it is decorative.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: image-alt"),
 )
-@faulty("image|images", "has|have no alternative text")
-def image_alt(document: AccessibleDocument) -> Finding:
-    return judge_image_alternatives(image_alt, document)
+@judges(
+    "image|images",
+    "has|have no alternative text",
+    "have alternative text or are marked as decorative",
+    NON_TEXT_CONTENT,
+)
+def image_alt(document: AccessibleDocument) -> Faults:
+    return without_alternative(document)
 
 
 @check(
     "input-image-alt",
     name="Image buttons have alternative text",
-    found="Image buttons without alternative text",
+    outcomes={"missing": "Image buttons without alternative text"},
     why="Screen readers announce only “button”, or the file name.",
     severity=CRITICAL,
-    fix='Say what the button does: <input type="image" src="go.png" alt="Search">',
+    fix='Say what the button does, as in `<input type="image" src="go.png" alt="Search">`.',
     references=(f"{NON_TEXT_CONTENT}", f"{NAME_ROLE_VALUE}", "axe-core: input-image-alt"),
 )
-@faulty("image button|buttons", "has|have no alternative text")
-def input_image_alt(document: AccessibleDocument) -> Finding:
-    return judge(
-        input_image_alt,
-        Faults.find(
-            document,
-            document.exposed("input[type=image i]"),
-            lambda each: not (is_named(document, each, "alt") or is_labelled(document, each)),
-        ),
-        NON_TEXT_CONTENT,
-        passed="have alternative text",
+@judges("image button|buttons", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
+def input_image_alt(document: AccessibleDocument) -> Faults:
+    return Faults.find(
+        document.exposed("input[type=image i]"),
+        lambda each: not (is_named(document, each, "alt") or is_labelled(document, each)),
     )
 
 
 @check(
     "area-alt",
     name="Areas of image maps have alternative text",
-    found="Areas of image maps without alternative text",
+    outcomes={"missing": "Areas of image maps without alternative text"},
     why="Screen readers cannot say where this part of the image leads.",
     severity=CRITICAL,
-    fix='Say where each area leads: <area href="/north" alt="Shops in the north" …>',
+    fix='Say where each area leads, as in `<area href="/north" alt="Shops in the north" …>`.',
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: area-alt"),
 )
-@faulty("linked area|areas of image maps", "has|have no alternative text")
-def area_alt(document: AccessibleDocument) -> Finding:
+@judges("linked area|areas of image maps", "has|have no alternative text", "have alternative text", LINK_PURPOSE)
+def area_alt(document: AccessibleDocument) -> Faults:
     # The map need not be used by an image, as in axe-core.
     areas = (each for each in live(document.document, "area[href]") if enclosing(each, "map") is not None)
-    return judge(
-        area_alt,
-        Faults.find(document, areas, lambda each: not is_named(document, each, "alt")),
-        LINK_PURPOSE,
-        passed="have alternative text",
-    )
+    return Faults.find(areas, lambda each: not is_named(document, each, "alt"))
 
 
 @check(
     "role-img-alt",
     name="Elements with role img have alternative text",
-    found="Elements with role img without alternative text",
+    outcomes={"missing": "Elements with role img without alternative text"},
     why="Screen readers announce an image without saying what it shows.",
     severity=HIGH,
-    fix='Name the image: <span role="img" aria-label="Five stars">, or use role="none" if it is decorative.',
+    fix='Name the image, as in `<span role="img" aria-label="Five stars">`, or use `role="none"` if it is decorative.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: role-img-alt"),
 )
-@faulty("element|elements with role img", "has|have no alternative text")
-def role_img_alt(document: AccessibleDocument) -> Finding:
+@judges("element|elements with role img", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
+def role_img_alt(document: AccessibleDocument) -> Faults:
     images = (
         each
         for each in document.exposed("[role]")
         if explicit_role(each) == "img" and each.tag not in NATIVE_IMAGES and not _is_svg(each)
     )
-    return judge(
-        role_img_alt,
-        Faults.find(document, images, lambda each: not is_named(document, each)),
-        NON_TEXT_CONTENT,
-        passed="have alternative text",
-    )
+    return Faults.find(images, lambda each: not is_named(document, each))
 
 
 @check(
     "svg-img-alt",
     name="SVG images have alternative text",
-    found="SVG images without alternative text",
+    outcomes={"missing": "SVG images without alternative text"},
     why="Screen readers announce an image without saying what it shows.",
     severity=HIGH,
-    fix='Name the image: <svg role="img"><title>Sales by month</title>…, or hide it: aria-hidden="true".',
+    fix='Name the image, as in `<svg role="img"><title>Sales by month</title>…`, or hide it with `aria-hidden="true"`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: svg-img-alt"),
 )
-@faulty("SVG image|images", "has|have no alternative text")
-def svg_img_alt(document: AccessibleDocument) -> Finding:
+@judges("SVG image|images", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
+def svg_img_alt(document: AccessibleDocument) -> Faults:
     drawings = (each for each in document.exposed("[role]") if explicit_role(each) in SVG_ROLES and _is_svg(each))
-    return judge(
-        svg_img_alt,
-        Faults.find(document, drawings, lambda each: not is_named(document, each) and not _has_title_element(each)),
-        NON_TEXT_CONTENT,
-        passed="have alternative text",
-    )
+    return Faults.find(drawings, lambda each: not is_named(document, each) and not _has_title_element(each))
 
 
 @check(
     "object-alt",
     name="Objects have alternative text",
-    found="Objects without alternative text",
+    outcomes={"missing": "Objects without alternative text"},
     why="Screen readers cannot say what the embedded object is.",
     severity=HIGH,
-    fix='Name the embedded object: <object data="plan.pdf" type="application/pdf" aria-label="Plan of the house">',
+    fix='Name the embedded object, as in `<object data="plan.pdf" type="application/pdf" aria-label="Plan of the '
+    'house">`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: object-alt"),
 )
-@faulty("embedded object|objects", "has|have no alternative text")
-def object_alt(document: AccessibleDocument) -> Finding:
+@judges("embedded object|objects", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
+def object_alt(document: AccessibleDocument) -> Faults:
     objects = (
         each
         for each in document.exposed("object[data]")
         if (attribute(each, "data") or "").strip() and is_judged_as_image(each) and not _needs_plugin(each)
     )
-    return judge(
-        object_alt,
-        Faults.find(
-            document,
-            objects,
-            lambda each: not is_named(document, each) and not is_presentational(each),
-            needs_review=lambda each: has_content(document, each),
-        ),
-        NON_TEXT_CONTENT,
-        passed="have alternative text",
+    return Faults.find(
+        objects,
+        lambda each: not is_named(document, each) and not is_presentational(each),
+        needs_review=lambda each: has_content(document, each),
     )
 
 
 @check(
     "server-side-image-map",
     name="No server-side image maps",
-    found="Server-side image maps",
+    outcomes={"mouse-only": "Server-side image maps"},
     why="Such an image works only with a mouse: the server needs coordinates, which a keyboard cannot send.",
     severity=LOW,
-    fix='Replace ismap with a client-side image map: <img usemap="#plan"> and <map name="plan"> with an <area> per '
-    "link.",
+    fix='Replace `ismap` with a client-side image map: `<img usemap="#plan">` and `<map name="plan">` with an '
+    "`<area>` per link.",
     references=(f"{KEYBOARD}", "axe-core: server-side-image-map"),
 )
-@faulty("image|images with ismap", "is|are the only way to the pages behind it|them")
-def server_side_image_map(document: AccessibleDocument) -> Finding:
+@judges(
+    "image|images with ismap",
+    "is|are the only way to the pages behind it|them",
+    "send no clicks to the server",
+    KEYBOARD,
+)
+def server_side_image_map(document: AccessibleDocument) -> Faults:
     maps = list(document.exposed("img[ismap]"))
     # A person has to see if links to the same places stand beside them; axe-core asks for a review, too.
-    return judge(
-        server_side_image_map,
-        Faults(document, maps, review=maps),
-        KEYBOARD,
-        passed="send no clicks to the server",
-    )
+    return Faults(maps, review=maps)
 
 
 @check(
     "image-redundant-alt",
     name="Alternative text does not repeat adjacent text",
-    found="Alternative text repeats adjacent text",
+    outcomes={"repeated": "Alternative text repeats adjacent text"},
     why="Screen readers say the same thing twice.",
     severity=LOW,
-    fix='Use alt="" on an image whose meaning is in the text beside it.',
+    fix='Use `alt=""` on an image whose meaning is in the text beside it.',
     references=("axe-core: image-redundant-alt (best practice)",),
 )
-@faulty("image|images with alternative text", "repeats|repeat the text beside it|them")
-def image_redundant_alt(document: AccessibleDocument) -> Finding:
+@judges(
+    "image|images with alternative text",
+    "repeats|repeat the text beside it|them",
+    "do not repeat the text beside them",
+    BEST_PRACTICE,
+)
+def image_redundant_alt(document: AccessibleDocument) -> Faults:
     images = (each for each in document.exposed("img") if not is_presentational(each))
     named = [(each, name) for each in images if (name := accessible_name(document, each))]
     repeating = [
@@ -200,13 +183,7 @@ def image_redundant_alt(document: AccessibleDocument) -> Finding:
         for each, name in named
         if (around := _text_around(each)) is not None and visible_text(document, around).lower() == name.lower()
     ]
-    return judge(
-        image_redundant_alt,
-        Faults(document, [each for each, _ in named], uncertain=repeating),
-        BEST_PRACTICE,
-        passed="do not repeat the text beside them",
-        unless="",
-    )
+    return Faults([each for each, _ in named], uncertain=repeating, unless="")
 
 
 def _has_title_element(drawing: LexborNode) -> bool:

@@ -33,7 +33,7 @@ def hidden_focusable(document: AccessibleDocument) -> Faults:
         seen.update(inner.mem_id for inner in inside if _is_hidden_by_aria(inner))
         if any(_is_reached(document, inner) for inner in inside):
             wrong.append(each)
-    return Faults(document, outermost, () if _shows_modal(document) else wrong)
+    return Faults(outermost, () if _shows_modal(document) else wrong)
 
 
 def controls_in_text(document: AccessibleDocument) -> Faults:
@@ -41,7 +41,6 @@ def controls_in_text(document: AccessibleDocument) -> Faults:
     nodes = (each for each in document.exposed("[role]") if attribute(each, "role") == "text")
     steps = iter(range(MAX_STEPS))
     return Faults.find(
-        document,
         nodes,
         lambda node: any(_is_control(document, inner) for _, inner in zip(steps, _elements_in(node), strict=False)),
         lambda node: may_be_written(node, "role"),

@@ -42,7 +42,7 @@ def ambiguous_links(document: AccessibleDocument) -> Faults:
         link, known = first.setdefault(name, (node, place))
         if place != known:
             ambiguous[name] = link
-    return Faults(document, [node for node, _ in first.values()], review=list(ambiguous.values()))
+    return Faults([node for node, _ in first.values()], review=list(ambiguous.values()))
 
 
 def _letters(name: str) -> str:

@@ -61,7 +61,7 @@ def skipping(document: AccessibleDocument) -> Faults:
         if above is not None and level - above > 1 and accessible_name(document, node):
             wrong.append(node)
         above = level
-    return Faults(document, found, wrong)
+    return Faults(found, wrong)
 
 
 def _is_fixed(node: LexborNode) -> bool:

@@ -17,9 +17,10 @@ from website_scan.accessibility.languages import VISUAL, VISUAL_ROLES, WITHOUT_T
 from website_scan.accessibility.names import accessible_name, has_aria_name
 from website_scan.accessibility.roles import sole_role
 from website_scan.accessibility.structure.skip_links import SkipLinks
-from website_scan.accessibility.verdicts import Faults, warn_at_most
+from website_scan.accessibility.verdicts import Faults, places
 from website_scan.accessibility.wcag import BEST_PRACTICE
-from website_scan.findings import Finding, NotApplicable, Pass
+from website_scan.findings import NotApplicable
+from website_scan.outcomes import Finding, Pass, Warn
 from website_scan.page.markup import attribute, elements, select, texts
 
 # WAI-ARIA 1.2, section 5.3.4, plus application, as in axe-core.
@@ -63,7 +64,7 @@ def nested(document: AccessibleDocument, landmark: str) -> Faults:
         for each in candidates(document, landmark)
         if landmark == "main" or attribute(each, "role") is not None or not surroundings.of(each.parent).part
     ]
-    return Faults.find(document, found, lambda each: surroundings.of(each.parent).landmark)
+    return Faults.find(found, lambda each: surroundings.of(each.parent).landmark)
 
 
 def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
@@ -75,19 +76,19 @@ def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
     ]
 
 
-def judge_nesting(check: Callable[..., Finding], document: AccessibleDocument, landmark: str) -> Finding:
-    """Warn about landmarks of a kind that are inside another landmark."""
-    return warn_at_most(check, nested(document, landmark), BEST_PRACTICE, passed="are in no other landmark")
-
-
-def judge_number(check: Callable[..., Finding], document: AccessibleDocument, landmark: str) -> Finding:
+def several(document: AccessibleDocument, landmark: str) -> Finding:
     """Warn about several landmarks of a kind. Not applicable without any."""
     if not candidates(document, landmark):
         return NotApplicable(f"The page has no {landmark} landmarks.")
     found = of_kind(document, landmark)
     if len(found) <= 1:
         return Pass(f"The page has no more than one {landmark} landmark.")
-    return warn_at_most(check, Faults(document, found, found), BEST_PRACTICE, passed="are unique")
+    return Warn(
+        "several",
+        f"The page has more than one {landmark} landmark.",
+        places=places(found, BEST_PRACTICE),
+        total=len(found),
+    )
 
 
 def duplicate(document: AccessibleDocument) -> Faults:
@@ -115,7 +116,7 @@ def duplicate(document: AccessibleDocument) -> Faults:
             if (own, name) in seen:
                 repeated.append(node)
             seen.add((own, name))
-    return Faults(document, found, repeated)
+    return Faults(found, repeated)
 
 
 def _targets(node: LexborNode) -> frozenset[str]:
@@ -136,7 +137,7 @@ def outside(document: AccessibleDocument) -> Faults:
     """
     body = next(document.exposed("body"), None)
     if body is None:
-        return Faults(document, ())
+        return Faults(())
     skip_links = SkipLinks(document)
     holding: set[int] = {body.mem_id}  # elements that contain a landmark or an element that is left out
     found: list[LexborNode] = []
@@ -161,7 +162,7 @@ def outside(document: AccessibleDocument) -> Faults:
             lonely.append(node)
         else:
             pending.extend(reversed([*elements(node)]))
-    return Faults(document, found if has_region or lonely else (), _outermost(lonely, holding))
+    return Faults(found if has_region or lonely else (), _outermost(lonely, holding))
 
 
 @dataclass(frozen=True, slots=True)

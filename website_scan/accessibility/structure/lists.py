@@ -54,7 +54,6 @@ def strays(
     """Judge the lists that match: faulty are those with content that is not an item."""
     found = [(each, strays_in(document, each)) for each in without_role(document, selector)]
     return Faults(
-        document,
         [each for each, _ in found],
         certain=[each for each, strays in found if strays.certain],
         uncertain=[each for each, strays in found if strays.uncertain],

@@ -224,7 +224,7 @@ def references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Fau
                 empty.append(cell)
             elif any(each == attribute(cell, "id") or roles.get(each) not in HEADER_ROLES for each in named):
                 wrong.append(cell)
-    return Faults(document, cells, wrong, review=empty)
+    return Faults(cells, wrong, review=empty)
 
 
 def headers(document: AccessibleDocument) -> Faults | None:
@@ -243,7 +243,7 @@ def headers(document: AccessibleDocument) -> Faults | None:
         with_text += of_table
         used = _used(document, [cell for row in each.rows for cell in row], each.lines)
         alone += [cell for cell in of_table if cell.mem_id not in used]
-    return Faults(document, with_text, alone) if is_found else None
+    return Faults(with_text, alone) if is_found else None
 
 
 def fake_captions(document: AccessibleDocument) -> Faults:
@@ -254,7 +254,7 @@ def fake_captions(document: AccessibleDocument) -> Faults:
     """
     found = list(grids(document))
     fake = [each.table for each in found if _is_fake_caption(each)]
-    return Faults(document, [each.table for each in found], fake)
+    return Faults([each.table for each in found], fake)
 
 
 def without_headers(document: AccessibleDocument) -> Faults:
@@ -268,10 +268,10 @@ def without_headers(document: AccessibleDocument) -> Faults:
     ]
     faulty = [each for each in found if _has_headless_cell(document, each)]
     return Faults(
-        document,
         [each.table for each in found],
         uncertain=[each.table for each in faulty if is_declared(each.table, each.rows)],
         review=[each.table for each in faulty if not is_declared(each.table, each.rows)],
+        unless="unless it|they only lays|lay out the page",
     )
 
 
@@ -340,7 +340,6 @@ def invalid_scopes(document: AccessibleDocument) -> Faults:
     """Judge the scope attributes of cells: faulty are values unknown to HTML and, in HTML5, a scope on a data cell."""
     is_html5 = DOCTYPE.match(document.document.text[:10_000]) is not None
     return Faults.find(
-        document,
         document.exposed("td[scope], th[scope]"),
         lambda cell: (is_html5 and cell.tag == "td") or (attribute(cell, "scope") or "").lower() not in SCOPES,
     )

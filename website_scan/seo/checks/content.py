@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NotRequired, TypedDict
 
-from website_scan import findings
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.accessibility.images import judge_image_alternatives
+from website_scan.accessibility.images import without_alternative
 from website_scan.accessibility.names import accessible_name, shown_text
-from website_scan.accessibility.wording import faulty
+from website_scan.accessibility.verdicts import Faults, judges
+from website_scan.accessibility.wcag import NON_TEXT_CONTENT
 from website_scan.browser.evidence import Rendered
 from website_scan.catalogue import Category, check
 from website_scan.crawl.indexing import IndexingRules
@@ -179,9 +179,14 @@ def _main_headings(document: AccessibleDocument) -> list[str]:
     references=("Google Search Central: image best practices", "WCAG 1.1.1 Non-text Content (A)"),
     content=True,
 )
-@faulty("image|images", "has|have no alternative text")
-def seo_image_alt(document: AccessibleDocument) -> findings.Finding:
-    return judge_image_alternatives(seo_image_alt, document)
+@judges(
+    "image|images",
+    "has|have no alternative text",
+    "have alternative text or are marked as decorative",
+    NON_TEXT_CONTENT,
+)
+def seo_image_alt(document: AccessibleDocument) -> Faults:
+    return without_alternative(document)
 
 
 @check(

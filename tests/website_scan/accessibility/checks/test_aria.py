@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.website_scan.cast import VERDICTS, body, document, message, page, verdict
+from tests.website_scan.accessibility.static import labels
+from tests.website_scan.cast import VERDICTS, body, document, message, page, rows, severity_of, verdict
 from website_scan.accessibility.checks import aria as checks
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.wai_aria import ATTRIBUTES, ROLES
-from website_scan.findings import Fail, Finding, Warn
+from website_scan.findings import CRITICAL, HIGH, MEDIUM, Severity
+from website_scan.outcomes import Fail, Finding, Review
+from website_scan.places import Element
 
 # By rule: markup, and the verdict; "review" is a warning without weight.
 CASES: dict[str, list[tuple[str, str]]] = {
@@ -521,31 +524,26 @@ def judged(rule: str, markup: str) -> Finding:
 )
 def test_aria(rule: str, markup: str, expected: str) -> None:
     finding = judged(rule, markup)
-    is_review = isinstance(finding, Warn) and not finding.weighs
-    assert ("review" if is_review else verdict(finding)) == expected
+    assert ("review" if isinstance(finding, Review) else verdict(finding)) == expected
 
 
 def test_the_message_says_what_is_wrong_and_shows_the_first_offenders() -> None:
     finding = judged("aria-valid-attr", "<p id=p aria-lable=a><b aria-label=b></b>" + "<i aria-rol=x></i>" * 3)
     assert isinstance(finding, Fail)
-    assert finding.message.startswith(
-        "4 of 5 elements with ARIA attributes have one that does not exist (aria-lable, aria-rol): "
-        '<p id="p" aria-lable="a"> at #p; '
+    assert message(finding) == (
+        "4 of 5 elements with ARIA attributes have one that does not exist (aria-lable, aria-rol)."
     )
-    assert finding.message.endswith("and 1 more.")
-    assert finding.evidence[0] == {
-        "selector": "#p",
-        "ancestry": "html > body > p",
-        "snippet": '<p id="p" aria-lable="a">',
-        "wcag": "4.1.2",
-        "level": "A",
-    }
+    assert labels(finding)[0] == '<p id="p" aria-lable="a"> at #p'
+    assert len(finding.places) == 4
+    assert finding.places[0] == Element(
+        "#p", '<p id="p" aria-lable="a">', wcag="4.1.2", level="A", ancestry="html > body > p"
+    )
 
 
 def test_best_practices_have_no_criterion() -> None:
     finding = judged("presentation-role-conflict", "<ul role=none tabindex=0></ul>")
     assert isinstance(finding, Fail)
-    assert (finding.evidence[0]["wcag"], finding.evidence[0]["level"]) == (None, None)
+    assert [item.keys() for item in rows(finding)] == [{"selector", "snippet"}]
 
 
 def test_many_words_are_cut() -> None:
@@ -560,7 +558,23 @@ def test_braces_of_a_page_are_no_place_for_words() -> None:
 def test_the_certain_ones_are_shown_before_those_that_scripts_may_change() -> None:
     finding = judged("aria-required-attr", "<b id=a role=switch :aria-checked=on></b><b id=b role=switch></b>")
     assert isinstance(finding, Fail)
-    assert [item["selector"] for item in finding.evidence] == ["#b"]
+    assert [item["selector"] for item in rows(finding)] == ["#b"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "markup", "severity"),
+    [
+        ("aria-roles", "<p role=x>", CRITICAL),
+        ("aria-roles", "<nav role=x>", MEDIUM),
+        ("aria-roles", "<nav role=x></nav><p role=x>", CRITICAL),
+        ("aria-required-attr", "<p role=checkbox>", CRITICAL),
+        ("aria-required-attr", "<p role=heading>", MEDIUM),
+        ("aria-required-children", "<ul role=tablist><li>A</ul>", HIGH),
+        ("aria-required-children", "<ul role=tablist><li><a role=tab>A</a></ul>", MEDIUM),
+    ],
+)
+def test_a_fault_that_harms_little_is_of_medium_severity(rule: str, markup: str, severity: Severity) -> None:
+    assert severity_of(getattr(checks, rule.replace("-", "_")), judged(rule, markup)) is severity
 
 
 def test_each_rule_is_tried_with_every_verdict_that_it_can_give() -> None:

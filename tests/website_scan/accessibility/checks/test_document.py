@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.website_scan.cast import body, document, head, message, page, verdict
+from tests.website_scan.cast import body, document, head, message, outcome, page, rows, verdict
 from website_scan.accessibility.checks import document as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.findings import Finding
+from website_scan.outcomes import Fail, Finding
 from website_scan.page.evidence import Document
 
 
@@ -137,14 +137,16 @@ def test_parts_that_are_made_to_be_slow_are_judged_all_the_same(markup: str) -> 
     ("html", "expected"),
     [
         ("<title>Shoes</title>", "pass"),
-        ("<title> </title>", "fail"),
-        ("<p>Text", "fail"),
-        ("<p><svg><title>Logo</title></svg>", "fail"),
-        ("<title></title><title>Second</title>", "fail"),  # browsers show the first
+        ("<title> </title>", "empty"),
+        ("<p>Text", "missing"),
+        ("<p><svg><title>Logo</title></svg>", "missing"),
+        ("<title></title><title>Second</title>", "empty"),  # browsers show the first
     ],
 )
 def test_document_title(html: str, expected: str) -> None:
-    assert by_document(checks.document_title, html) == expected
+    finding = checks.document_title(document(page(html)))
+    assert outcome(finding) == expected
+    assert verdict(finding) == ("pass" if expected == "pass" else "fail")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +184,23 @@ def test_a_page_without_a_refresh_is_not_judged() -> None:
 
 def test_a_refresh_header_is_one_too() -> None:
     seen = page(head(""), ("Refresh", "30"))
-    assert verdict(checks.meta_refresh(seen, document(seen))) == "fail"
+    finding = checks.meta_refresh(seen, document(seen))
+    assert verdict(finding) == "fail"
+    assert message(finding) == "The page reloads after 30 seconds."
+    assert rows(finding) == [{"seconds": 30, "wcag": "2.2.1", "level": "A"}]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("1; url=/next", "The page goes to https://site.example.com/next after 1 second."),
+        ("0; url=/next", "The page goes to https://site.example.com/next at once, so nobody is interrupted."),
+        ("72001", "The page reloads only after 72,001 seconds, so nobody is interrupted."),
+    ],
+)
+def test_a_refresh_is_described(content: str, words: str) -> None:
+    seen = page(head(f"<meta http-equiv=refresh content='{content}'>"))
+    assert message(checks.meta_refresh(seen, document(seen))) == words
 
 
 @pytest.mark.parametrize(
@@ -228,6 +246,14 @@ def test_the_viewport(content: str, zoom: str, far: str) -> None:
     html = head(f"<meta name=Viewport content='{content}'>")
     assert by_document(checks.meta_viewport, html) == zoom
     assert by_document(checks.meta_viewport_large, html) == far
+
+
+def test_the_viewport_that_limits_zooming_is_the_place() -> None:
+    finding = checks.meta_viewport(document(page(head("<meta name=viewport content=user-scalable=no>"))))
+    assert isinstance(finding, Fail)
+    assert message(finding) == "The viewport keeps people from zooming to 200%."
+    assert [item["snippet"] for item in rows(finding)] == ['<meta name="viewport" content="user-scalable=no">']
+    assert [item["wcag"] for item in rows(finding)] == ["1.4.4"]
 
 
 def test_without_a_viewport_there_is_nothing_to_judge() -> None:

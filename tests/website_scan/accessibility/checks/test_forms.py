@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import body, document, page, verdict
+from tests.website_scan.accessibility.static import labels
+from tests.website_scan.cast import body, document, message, outcome, page, rows, title_of, verdict
 from website_scan.accessibility.checks import forms as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.findings import Fail, Finding, Warn
+from website_scan.outcomes import Fail, Finding, Warn
+from website_scan.places import Element
 
 NAME = "<p id=n>Name</p><p id=h hidden>Name</p><p id=e></p>"
 # Attributes that name a field: {} in its start tag.
@@ -298,24 +300,25 @@ def test_autocomplete_tolerates_what_axe_core_does_since_4_11(value: str) -> Non
 def test_the_message_counts_and_shows_the_first_offenders() -> None:
     finding = judged("label", "<form id=order><input name=a><input name=b><input aria-label=C></form>")
     assert isinstance(finding, Fail)
-    assert finding.message == (
-        "2 of 3 form fields have no label: "
-        '<input name="a"> at #order > input:nth-of-type(1); <input name="b"> at #order > input:nth-of-type(2).'
+    assert message(finding) == "2 of 3 form fields have no label."
+    assert labels(finding) == [
+        '<input name="a"> at #order > input:nth-of-type(1)',
+        '<input name="b"> at #order > input:nth-of-type(2)',
+    ]
+    assert finding.places[1] == Element(
+        "#order > input:nth-of-type(2)",
+        '<input name="b">',
+        wcag="4.1.2",
+        level="A",
+        ancestry="html > body > form > input",
     )
-    assert finding.evidence[1] == {
-        "selector": "#order > input:nth-of-type(2)",
-        "ancestry": "html > body > form > input",
-        "snippet": '<input name="b">',
-        "wcag": "4.1.2",
-        "level": "A",
-    }
 
 
 def test_a_warning_shows_its_offenders_too() -> None:
     finding = judged("label-title-only", "<input id=f title=Name>")
     assert isinstance(finding, Warn)
-    assert finding.message.startswith("1 form field is labelled by title or description only: <input")
-    assert [item["selector"] for item in finding.evidence] == ["#f"]
+    assert message(finding) == "1 form field is labelled by title or description only."
+    assert [item["selector"] for item in rows(finding)] == ["#f"]
 
 
 @pytest.mark.parametrize(
@@ -332,8 +335,35 @@ def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(markup: str) -> 
         assert verdict(judged(rule, markup)) != ""
 
 
-def test_a_name_unlike_the_label_is_told_as_such() -> None:
-    finding = judged("aria-input-field-name", "<label>Comment <b role=textbox aria-label=Text>a</b></label>")
+@pytest.mark.parametrize(
+    ("rule", "markup", "title", "words"),
+    [
+        (
+            "aria-input-field-name",
+            "<label>Comment <b role=textbox aria-label=Text>a</b></label>",
+            "ARIA input fields named unlike their label",
+            "1 ARIA input field has a name that does not contain the text of its label.",
+        ),
+        (
+            "aria-toggle-field-name",
+            "<label>Gift wrap <b role=checkbox aria-label=Paper>a</b></label>" * 2,
+            "ARIA toggle fields named unlike their label",
+            "2 ARIA toggle fields have a name that does not contain the text of their label.",
+        ),
+    ],
+)
+def test_a_name_unlike_the_label_has_an_outcome_of_its_own(rule: str, markup: str, title: str, words: str) -> None:
+    finding = judged(rule, markup)
     assert isinstance(finding, Warn)
-    assert finding.title == "ARIA input fields named unlike their label"
-    assert finding.message.startswith("1 ARIA input field has a name that does not contain the text of its label: <b ")
+    assert outcome(finding) == "unlike-label"
+    assert title_of(getattr(checks, rule.replace("-", "_")), finding) == title
+    assert message(finding) == words
+
+
+def test_a_value_of_autocomplete_that_people_understand_has_an_outcome_of_its_own() -> None:
+    finding = judged("autocomplete-valid", "<input autocomplete=gender><input autocomplete=email>")
+    assert isinstance(finding, Warn)
+    assert outcome(finding) == "not-standard"
+    assert message(finding) == "1 of 2 autocomplete attributes has a value that HTML does not define."
+    finding = judged("autocomplete-valid", "<input autocomplete=gender><input autocomplete=nonsense>")
+    assert (verdict(finding), outcome(finding)) == ("fail", "invalid")

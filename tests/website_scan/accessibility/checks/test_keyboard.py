@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import VERDICTS, body, document, message, page, verdict
+from tests.website_scan.accessibility.static import labels
+from tests.website_scan.cast import VERDICTS, body, document, message, page, rows, severity_of, title_of, verdict
 from website_scan.accessibility.checks import keyboard as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.findings import Fail, Finding, Warn
+from website_scan.findings import LOW
+from website_scan.outcomes import Fail, Finding, Review, Warn
 
 TABINDEX = [
     ("<p>None", "n/a"),
@@ -171,13 +173,13 @@ def test_a_page_whose_text_scripts_bring_is_not_asked_for_ways_around() -> None:
 def test_all_who_share_a_key_are_shown() -> None:
     finding = judged("accesskeys", "<i id=a accesskey=s></i><i id=b accesskey=t></i><i id=c accesskey=S></i>")
     assert isinstance(finding, Fail)
-    assert [item["selector"] for item in finding.evidence] == ["#a", "#c"]
+    assert [item["selector"] for item in rows(finding)] == ["#a", "#c"]
 
 
 def test_what_holds_the_control_is_shown_with_its_criterion() -> None:
     finding = judged("nested-interactive", "<div role=button id=a><div role=button id=b><a href=/>c</a></div></div>")
     assert isinstance(finding, Warn)
-    assert [(item["selector"], item["wcag"], item["level"]) for item in finding.evidence] == [("#b", "4.1.2", "A")]
+    assert [(item["selector"], item["wcag"], item["level"]) for item in rows(finding)] == [("#b", "4.1.2", "A")]
 
 
 @pytest.mark.parametrize("rule", CASES)
@@ -198,4 +200,14 @@ def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(rule: str, marku
 
 def test_the_clash_of_access_keys_is_shown() -> None:
     finding = judged("accesskeys", "<button accesskey=s>A</button><button accesskey=s>B</button>")
-    assert '<button accesskey="s">' in message(finding)
+    assert labels(finding)[0].startswith('<button accesskey="s"> at ')
+
+
+def test_a_page_without_a_way_past_its_navigation_is_for_people_to_judge() -> None:
+    finding = judged("bypass", "<a href=/>Home</a><p>Text")
+    assert isinstance(finding, Review)
+    assert title_of(checks.bypass, finding) == "Check by hand: Repeated content can be bypassed"
+    assert severity_of(checks.bypass, finding) is LOW
+    assert "no main landmark, no heading and no link within it" in message(finding)
+    assert rows(finding) == [{"wcag": "2.4.1", "level": "A"}]
+    assert not finding.places

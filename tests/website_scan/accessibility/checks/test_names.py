@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import VERDICTS, body, document, page, verdict
+from tests.website_scan.accessibility.static import labels
+from tests.website_scan.cast import VERDICTS, body, document, message, page, rows, verdict
 from website_scan.accessibility.checks import names as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.findings import Fail, Finding, Warn
+from website_scan.outcomes import Fail, Finding, Warn
 
 # Content that names its element: {} in the templates below.
 BY_CONTENT = [
@@ -274,18 +275,18 @@ def test_frames_of_a_frameset_need_a_title_too() -> None:
     seen = page("<!doctype html><html lang=en><title>Shop</title><frameset><frame src=a><frame src=b title=Menu>")
     finding = checks.frame_title(AccessibleDocument(document(seen)))
     assert isinstance(finding, Fail)
-    assert finding.message.startswith("1 of 2 frames has no title: <frame src")
+    assert message(finding) == "1 of 2 frames has no title."
+    assert labels(finding)[0].startswith("<frame src")
 
 
 def test_the_certain_ones_are_shown_before_those_that_scripts_may_name() -> None:
     finding = judged("button-name", "<button id=b1><my-icon></my-icon></button><button id=b2></button>")
     assert isinstance(finding, Fail)
-    assert [item["selector"] for item in finding.evidence] == ["#b2"]
+    assert [item["selector"] for item in rows(finding)] == ["#b2"]
     finding = judged("button-name", "<button id=b1><my-icon></my-icon></button>")
     assert isinstance(finding, Warn)
-    assert (
-        finding.message == '1 button has no name, unless scripts or style sheets change that: <button id="b1"> at #b1.'
-    )
+    assert message(finding) == "1 button has no name, unless scripts or style sheets change that."
+    assert labels(finding) == ['<button id="b1"> at #b1']
 
 
 @pytest.mark.parametrize(

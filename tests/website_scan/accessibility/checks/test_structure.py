@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import VERDICTS, body, document, page, verdict
+from tests.website_scan.accessibility.static import labels
+from tests.website_scan.cast import VERDICTS, body, document, message, outcome, page, rows, verdict
 from website_scan.accessibility.checks import structure as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.findings import Fail, Finding, Warn
+from website_scan.outcomes import Fail, Finding, Fix, Review, Warn
 
 LISTS = [
     ("<p>None", "n/a"),
@@ -477,12 +478,25 @@ def test_the_verdicts_are_those_of_axe_core(rule: str, markup: str, expected: st
 def test_the_certain_ones_are_shown_before_those_that_scripts_may_change() -> None:
     finding = judged("list", "<ul id=l1><my-item></my-item></ul><ul id=l2><p>a</ul>")
     assert isinstance(finding, Fail)
-    assert [item["selector"] for item in finding.evidence] == ["#l2"]
+    assert [item["selector"] for item in rows(finding)] == ["#l2"]
     finding = judged("list", "<ul id=l1><my-item></my-item></ul>")
     assert isinstance(finding, Warn)
-    assert finding.message.startswith(
-        "1 list contains something other than list items, unless scripts or style sheets change that: <ul "
+    assert message(finding) == (
+        "1 list contains something other than list items, unless scripts or style sheets change that."
     )
+    assert labels(finding)[0].startswith("<ul ")
+
+
+def test_headers_without_a_reference_are_for_people_to_judge() -> None:
+    cells = "<table><tr><th id=h>A<th>B<tr><td headers=h>1<td id=c headers=''>2</table>"
+    finding = judged("td-headers-attr", cells)
+    assert isinstance(finding, Review)
+    assert outcome(finding) == "empty"
+    assert message(finding) == (
+        "Only a person can tell whether 1 of 2 cells with a headers attribute lacks a reference."
+    )
+    assert [item["selector"] for item in rows(finding)] == ["#c"]
+    assert outcome(judged("td-headers-attr", cells.replace("headers=h", "headers=c"))) == "invalid"
 
 
 def test_a_frame_may_bridge_a_gap_between_headings() -> None:
@@ -493,7 +507,7 @@ def test_a_frame_may_bridge_a_gap_between_headings() -> None:
 def test_the_outermost_element_outside_of_landmarks_is_shown() -> None:
     finding = judged("region", "<div id=all><main>a</main><div id=lost><div><p>b</p><p>c</p></div></div></div>")
     assert isinstance(finding, Warn)
-    assert [item["selector"] for item in finding.evidence] == ["#lost"]
+    assert [item["selector"] for item in rows(finding)] == ["#lost"]
 
 
 @pytest.mark.parametrize("rule", CASES)
@@ -522,7 +536,7 @@ def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(rule: str, marku
 def test_who_has_two_mains_is_told_to_keep_one() -> None:
     finding = judged("landmark-unique", "<main>A</main><main>B</main>")
     assert isinstance(finding, Warn)
-    assert (finding.fix or "").startswith("Keep one <main>")
+    assert finding.fix == Fix("Keep one `<main>`, whatever the names; use `<div>` or `<section>` for the others.")
     finding = judged("landmark-unique", "<nav>A</nav><nav>B</nav>")
     assert isinstance(finding, Warn)
     assert finding.fix is None

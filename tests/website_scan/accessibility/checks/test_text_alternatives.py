@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.website_scan.cast import body, document, message, page, verdict
+from tests.website_scan.accessibility.static import labels
+from tests.website_scan.cast import body, document, message, page, rows, verdict
 from website_scan.accessibility.checks import text_alternatives as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.findings import Fail, Finding
+from website_scan.outcomes import Fail, Finding
+from website_scan.places import Element
 
 
 def judged(check: Callable[[AccessibleDocument], Finding], markup: str) -> Finding:
@@ -60,25 +62,29 @@ def test_image_alt(markup: str, expected: str) -> None:
 def test_the_message_counts_and_shows_the_first_offenders() -> None:
     finding = judged(checks.image_alt, "<div id=shop>" + "<img src=a.png>" * 5 + "<img src=b alt=B></div>")
     assert isinstance(finding, Fail)
-    assert finding.message.startswith(
-        '5 of 6 images have no alternative text: <img src="a.png"> at #shop > img:nth-of-type(1); '
+    assert message(finding) == "5 of 6 images have no alternative text."
+    assert labels(finding)[0] == '<img src="a.png"> at #shop > img:nth-of-type(1)'
+    assert len(finding.places) == 5
+    assert finding.places[0] == Element(
+        "#shop > img:nth-of-type(1)",
+        '<img src="a.png">',
+        wcag="1.1.1",
+        level="A",
+        ancestry="html > body > div > img",
     )
-    assert finding.message.endswith("and 2 more.")
-    assert len(finding.evidence) == 5
-    assert finding.evidence[0] == {
-        "selector": "#shop > img:nth-of-type(1)",
-        "ancestry": "html > body > div > img",
-        "snippet": '<img src="a.png">',
-        "wcag": "1.1.1",
-        "level": "A",
-    }
+
+
+def test_a_finding_has_the_first_places_and_the_number_of_all() -> None:
+    finding = judged(checks.image_alt, "<img src=a.png>" * 45)
+    assert isinstance(finding, Fail)
+    assert (len(finding.places), finding.total) == (20, 45)
 
 
 def test_selectors_lead_to_the_element() -> None:
     seen = document(page(body("<main><p><p><img src=a><img src=b></main>")))
     finding = checks.image_alt(AccessibleDocument(seen))
     assert isinstance(finding, Fail)
-    for item in finding.evidence:
+    for item in rows(finding):
         (node,) = seen.tree.css(str(item["selector"]))
         assert node.tag == "img"
 
@@ -227,4 +233,4 @@ def test_image_redundant_alt(markup: str, expected: str) -> None:
 def test_a_secret_in_an_address_is_masked() -> None:
     finding = judged(checks.image_alt, "<img src='/a.png?token=3f2a9c77'>")
     assert isinstance(finding, Fail)
-    assert "3f2a9c77" not in f"{message(finding)}{finding.evidence}"
+    assert "3f2a9c77" not in f"{message(finding)}{finding.places}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.cast import body, document, page, verdict
+from tests.website_scan.cast import body, document, message, page, rows, severity_of, verdict
 from website_scan.accessibility.checks.names import identical_links_same_purpose
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.findings import LOW, Finding, Warn
+from website_scan.findings import LOW
+from website_scan.outcomes import Finding, Review
 
 # The page is /shop/shoes of its host, see `URL` in the cast.
 CASES = [
@@ -56,9 +57,9 @@ def test_links_with_the_same_name_lead_to_the_same_place(markup: str, expected: 
 
 def test_the_first_link_of_each_name_is_shown_without_weight() -> None:
     finding = judged("<a id=a href=/a>More</a><a id=b href=/b>More</a><a id=c href=/c>More</a><a href=/d>Other</a>")
-    assert isinstance(finding, Warn)
-    assert (finding.severity, finding.weighs) == (LOW, False)
-    assert [item["selector"] for item in finding.evidence] == ["#a"]
-    assert finding.message.startswith(
-        "Only a person can tell whether 1 of 2 link names belongs to links with different purposes: <a"
+    assert isinstance(finding, Review)
+    assert severity_of(identical_links_same_purpose, finding) is LOW
+    assert [item["selector"] for item in rows(finding)] == ["#a"]
+    assert message(finding) == (
+        "Only a person can tell whether 1 of 2 link names belongs to links with different purposes."
     )

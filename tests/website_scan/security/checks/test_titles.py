@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.website_scan.cast import AnyFinding, title_of
+from tests.website_scan.cast import title_of
 from tests.website_scan.security.cast import LEAF, NOW, document, hops, https_answer, page, peer, policies
 from website_scan.net.tls.ciphers import TlsVersion
 from website_scan.page.evidence import Clock
@@ -167,7 +167,7 @@ def test_clickjacking(sent: tuple[tuple[str, str], ...], expected: str) -> None:
         ),
     ],
 )
-def test_headers(check: Callable[..., AnyFinding], sent: tuple[tuple[str, str], ...], expected: str) -> None:
+def test_headers(check: Callable[..., Finding], sent: tuple[tuple[str, str], ...], expected: str) -> None:
     assert title_of(check, check(page(*sent, html="<p>Text"))) == expected
 
 
@@ -210,7 +210,7 @@ def test_csp_present(sent: tuple[tuple[str, str], ...], expected: str) -> None:
         (csp.csp_object_base, "script-src 'nonce-abcdefgh1234'", "CSP can be bypassed"),
     ],
 )  # fmt: skip
-def test_csp(check: Callable[..., AnyFinding], policy: str, expected: str) -> None:
+def test_csp(check: Callable[..., Finding], policy: str, expected: str) -> None:
     assert title_of(check, check(policies(page((CSP, policy))))) == expected
 
 
@@ -224,7 +224,7 @@ def test_csp(check: Callable[..., AnyFinding], policy: str, expected: str) -> No
         (("lang=en",), cookies.cookie_samesite, "Cookies without a SameSite attribute"),
     ],
 )
-def test_cookies(lines: tuple[str, ...], check: Callable[..., AnyFinding], expected: str) -> None:
+def test_cookies(lines: tuple[str, ...], check: Callable[..., Finding], expected: str) -> None:
     seen = page(*(("Set-Cookie", line) for line in lines))
     sent = cookies_of(seen, CLOCK)
     finding = cookies.cookie_secure(seen, sent) if check is cookies.cookie_secure else cookies.cookie_samesite(sent)
@@ -232,7 +232,7 @@ def test_cookies(lines: tuple[str, ...], check: Callable[..., AnyFinding], expec
 
 
 def test_domain() -> None:
-    def mail(check: Callable[..., AnyFinding], **records: tuple[str, ...]) -> str:
+    def mail(check: Callable[..., Finding], **records: tuple[str, ...]) -> str:
         return title_of(check, check(MailRecords("example.com", ("10 mx.example.com",), **records)))
 
     assert mail(domain.spf) == "No SPF record"

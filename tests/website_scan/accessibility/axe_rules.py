@@ -1,0 +1,12 @@
+"""Impact of each rule of the installed axe-core, and whether it is a best practice, read from the text of axe-core."""
+
+from __future__ import annotations
+
+import re
+
+from website_scan.accessibility.axe import BEST_PRACTICE
+from website_scan.browser.axe import axe_source
+
+# {id:"aria-text",impact:"serious",selector:"[role=text]",tags:["cat.aria","best-practice"],…
+RULE = re.compile(r'\{id:"([\w-]+)",(?:(?!\{id:").){0,200}?impact:"(\w+)"(?:(?!\{id:").){0,1000}?tags:\[([^\]]*)\]')
+RULES = {id: (impact, BEST_PRACTICE in tags) for id, impact, tags in RULE.findall(axe_source())}
