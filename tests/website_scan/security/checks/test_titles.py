@@ -11,6 +11,7 @@ import pytest
 from tests.website_scan.cast import title_of
 from tests.website_scan.security.cast import LEAF, NOW, document, hops, https_answer, page, peer, policies
 from website_scan.net.tls.ciphers import TlsVersion
+from website_scan.outcomes import Finding
 from website_scan.page.evidence import Clock
 from website_scan.security.checks import content, cookies, csp, disclosure, domain, exposure, headers, transport
 from website_scan.security.evidence import (
