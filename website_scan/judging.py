@@ -164,7 +164,7 @@ class Judgement:
         finding = self._unfiltered(each)
         if not (each.content and self._unseen) or isinstance(finding, Missing):
             return finding
-        if isinstance(finding, Warn | Fail) and not self._may_be_of_what_is_missing(each):
+        if isinstance(finding, Warn | Fail | outcomes.Fault) and not self._may_be_of_what_is_missing(each):
             return finding
         # Content that nobody saw may have faults; that must not count as a pass.
         return Missing(self._unseen)

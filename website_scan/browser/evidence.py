@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from website_scan.findings import EvidenceItem
 from website_scan.page.evidence import Document
 from website_scan.page.references import ResourceKind
+from website_scan.places import Place
+from website_scan.values import Value, filled
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,12 +353,18 @@ REASONS: Mapping[Unshown, str] = {
 class ShownContent:
     """Judgement of what the browser showed. `unshown` is None if it was the page's content.
 
-    `message` says what was shown instead; `evidence` are its causes, as far as they are known.
+    `summary`, a template with `values`, says what was shown instead; `causes` are why, as far as that is known.
     """
 
     unshown: Unshown | None = None
-    message: str = ""
-    evidence: tuple[EvidenceItem, ...] = ()
+    summary: str = ""
+    values: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    causes: tuple[Place, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """Return the summary with its values."""
+        return filled(self.summary, self.values)
 
     @property
     def is_fault(self) -> bool:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from website_scan.browser.evidence import BrowserLoad, Load, LoadedRequest, Screen, ShownContent, ShownThing, Unshown
-from website_scan.findings import EvidenceItem, Fail, Finding, NotApplicable, Pass
+from website_scan.findings import NotApplicable
 from website_scan.messages import excerpt
+from website_scan.outcomes import Fail, Finding, Fix, Pass, with_values
 from website_scan.page.references import ResourceKind
 from website_scan.page.stand_ins import challenge_line, error_line, is_consent_dialog, is_placeholder
+from website_scan.places import Column, Place
+from website_scan.values import Address, Code, Excerpt, Seconds, Value, Word
 
 # A larger picture is content, even if it moves.
 LARGE_SHARE = 0.25
@@ -37,16 +42,32 @@ JUDGED = (
     "container, or an error message. Could not run behind a consent dialog or a bot protection, or if the scanner's "
     "browser may be the reason."
 )
-TITLES: Mapping[Unshown, str] = {
-    Unshown.LOADING: "The page does not get beyond its loading screen",
-    Unshown.FRAME: "The main part of the page stays empty",
-    Unshown.ERROR: "The page shows an error message with a successful status",
+# Outcomes of the check of each scan type, in the order of `Unshown`.
+OUTCOMES: Mapping[str, str] = {
+    "blank": "The page stays blank in a browser",
+    "loading": "The page does not get beyond its loading screen",
+    "empty-main": "The main part of the page stays empty",
+    "error": "The page shows an error message with a successful status",
 }
 FIX = (
     "Open the page in a private window with the browser's console, and fix the first error: an exception, a script "
     "that does not load or is blocked, or a request that fails."
 )
-FIX_ERROR = "Find the cause in the log of the server or app, and send error pages with an error status, such as 500."
+FIX_ERROR = Fix(
+    "Find the cause in the log of the server or app, and send error pages with an error status, such as 500."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause(Place):
+    """Why a page shows nothing: an exception, a request that failed, or an element in the place of the content."""
+
+    kind: ClassVar[str] = "cause"
+
+    exception: Annotated[str | None, Column("Exception", "code")] = None
+    url: Annotated[str | None, Column("Address", "address")] = None
+    error: Annotated[str | None, Column("Error")] = None
+    selector: Annotated[str | None, Column("Selector", "code")] = None
 
 
 def nothing_shown(screen: Screen, *, has_failed: bool) -> Unshown | None:
@@ -92,31 +113,24 @@ def shown_content(load: BrowserLoad, screen: Screen) -> ShownContent:
     if unshown is Unshown.CONSENT:
         return ShownContent(unshown, "The page shows only a consent dialog, which the scan does not answer.")
     if unshown is Unshown.CHALLENGE:
-        line = excerpt(challenge_line(screen.title, screen.text), 80).rstrip(".")
-        return ShownContent(unshown, f"A bot protection answered the browser in place of the site: “{line}”.")
+        line = Excerpt(challenge_line(screen.title, screen.text).rstrip("."), 80)
+        return ShownContent(
+            unshown, "A bot protection answered the browser in place of the site: “{line}”.", {"line": line}
+        )
     if doubt := _doubt(load, screen, unshown):
         return ShownContent(Unshown.UNCERTAIN, doubt)
-    after = f"After {max(1, round(screen.waited_s))} s in a browser,"
     if unshown is Unshown.ERROR:
-        line = excerpt(error_line(screen.title, screen.text), 120).rstrip(".")
-        return ShownContent(unshown, f"The page says in place of its content: “{line}”.", causes)
-    why = _why(load)
-    if unshown is Unshown.LOADING:
-        text = screen.texts["content"]
-        waits = f"“{excerpt(text, 60)}”" if text else f"that it is loading ({excerpt(screen.signs[0], 120)})"
-        places = tuple({"selector": excerpt(each, 300)} for each in screen.signs)
-        return ShownContent(unshown, f"{after} the page still shows only {waits}.{why}", causes + places)
-    if unshown is Unshown.FRAME:
-        places = tuple({"selector": excerpt(each, 300)} for each in screen.empty_roots[:SHOWN_CAUSES])
-        empty = excerpt(screen.empty_roots[0], 120)
-        return ShownContent(
-            unshown, f"{after} {empty} is still empty, between header and footer.{why}", causes + places
-        )
-    if screen.text:
-        return ShownContent(
-            unshown, f"{after} the page is one plain colour: none of its text can be seen.{why}", causes
-        )
-    return ShownContent(unshown, f"{after} the page shows nothing.{why}", causes)
+        line = Excerpt(error_line(screen.title, screen.text).rstrip("."), 120)
+        return ShownContent(unshown, "The page says in place of its content: “{line}”.", {"line": line}, causes)
+    seen, values, places = _seen(screen, unshown)
+    why, reasons = _why(load)
+    waited = Seconds(max(1, round(screen.waited_s)), 0)
+    return ShownContent(
+        unshown,
+        f"After {{waited}} in a browser, {seen}.{why}",
+        {"waited": waited} | values | reasons,
+        causes + tuple(Cause(selector=excerpt(each, 300)) for each in places),
+    )
 
 
 def judge_shown(content: ShownContent) -> Finding:
@@ -125,12 +139,25 @@ def judge_shown(content: ShownContent) -> Finding:
         return Pass("The browser shows content.")
     if not content.is_fault:
         return NotApplicable(content.message)
-    return Fail(
-        content.message,
-        evidence=content.evidence,
-        fix=FIX_ERROR if content.unshown is Unshown.ERROR else None,
-        title=TITLES.get(content.unshown, ""),
-    )
+    outcome = "empty-main" if content.unshown is Unshown.FRAME else str(content.unshown)
+    fix = FIX_ERROR if content.unshown is Unshown.ERROR else None
+    return with_values(Fail(outcome, content.summary, details=content.causes, fix=fix), content.values)
+
+
+def _seen(screen: Screen, unshown: Unshown) -> tuple[str, dict[str, Value], tuple[str, ...]]:
+    """Return what a screen without content shows, as a template with its values, and the selectors of that."""
+    if unshown is Unshown.LOADING and screen.texts["content"]:
+        return "the page still shows only “{text}”", {"text": Excerpt(screen.texts["content"], 60)}, screen.signs
+    if unshown is Unshown.LOADING:
+        sign = Code(screen.signs[0], 120)
+        return "the page still shows only that it is loading ({sign})", {"sign": sign}, screen.signs
+    if unshown is Unshown.FRAME:
+        empty = Code(screen.empty_roots[0], 120)
+        places = screen.empty_roots[:SHOWN_CAUSES]
+        return "{empty} is still empty, between header and footer", {"empty": empty}, places
+    if screen.text:
+        return "the page is one plain colour: none of its text can be seen", {}, ()
+    return "the page shows nothing", {}, ()
 
 
 def _is_placeholder(content: str, screen: Screen) -> bool:
@@ -198,25 +225,25 @@ def _failure(request: LoadedRequest) -> str:
     return request.error.removeprefix("net::") or "no answer"
 
 
-def _causes(load: BrowserLoad) -> tuple[EvidenceItem, ...]:
+def _causes(load: BrowserLoad) -> tuple[Cause, ...]:
+    thrown = [*load.exceptions[:SHOWN_CAUSES], *_refused(load)[:SHOWN_CAUSES]]
+    failed = _failed_requests(load.first)[:SHOWN_CAUSES]
     return (
-        *({"exception": excerpt(each, 300)} for each in load.exceptions[:SHOWN_CAUSES]),
-        *({"exception": excerpt(each, 300)} for each in _refused(load)[:SHOWN_CAUSES]),
-        *(
-            {"url": excerpt(each.url, 300), "error": _failure(each)}
-            for each in _failed_requests(load.first)[:SHOWN_CAUSES]
-        ),
+        *(Cause(exception=excerpt(each, 300)) for each in thrown),
+        *(Cause(url=excerpt(each.url, 300), error=_failure(each)) for each in failed),
     )
 
 
-def _why(load: BrowserLoad) -> str:
-    """Return the first cause as a sentence; empty if none is known."""
+def _why(load: BrowserLoad) -> tuple[str, dict[str, Value]]:
+    """Return the first cause as a sentence, a template with its values; empty if none is known."""
     if load.exceptions:
-        return f" An exception stopped a script: {excerpt(STACK.split(load.exceptions[0])[0])}."
+        return " An exception stopped a script: {exception}.", {
+            "exception": Excerpt(STACK.split(load.exceptions[0])[0])
+        }
     if refused := _refused(load):
-        return f" The browser refused a script: {excerpt(refused[0], 200)}"
-    failed: Sequence[LoadedRequest] = _failed_requests(load.first)
-    if failed:
+        return " The browser refused a script: {refusal}.", {"refusal": Excerpt(refused[0].rstrip("."), 200)}
+    if failed := _failed_requests(load.first):
         kind = "script" if failed[0].kind is ResourceKind.SCRIPT else "request for"
-        return f" Its {kind} {excerpt(failed[0].url, 120)} failed: {_failure(failed[0])}."
-    return ""
+        values: dict[str, Value] = {"url": Address(failed[0].url, 120), "failure": Word(_failure(failed[0]))}
+        return f" Its {kind} {{url}} failed: {{failure}}.", values
+    return "", {}

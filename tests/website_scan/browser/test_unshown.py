@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.website_scan.browser.loads import load, request, visit
-from website_scan.browser.evidence import Screen, ShownThing, Unshown
-from website_scan.browser.unshown import nothing_shown, shown_content
+from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
+from website_scan.accessibility.checks.display import accessibility_blank_page
+from website_scan.browser.evidence import Screen, ShownContent, ShownThing, Unshown
+from website_scan.browser.unshown import Cause, judge_shown, nothing_shown, shown_content
+from website_scan.findings import CRITICAL
+from website_scan.outcomes import Fail, Finding
 from website_scan.page.references import ResourceKind
 from website_scan.page.stand_ins import challenge_line, error_line, is_consent_dialog, is_placeholder
+from website_scan.performance.checks.display import blank_page
+from website_scan.seo.checks.display import seo_blank_page
 
 ASKS = "We value your privacy. We store cookies. Accept all"
 
@@ -88,11 +95,83 @@ def test_the_finding_names_the_first_cause_and_its_evidence_all() -> None:
     assert found.message == (
         "After 6 s in a browser, the page shows nothing. An exception stopped a script: TypeError: x is undefined."
     )
-    assert found.evidence == (
-        {"exception": THROWN},
-        {"url": failed.url, "error": "status 404"},
-        {"url": asked.url, "error": "status 500"},
+    assert found.causes == (
+        Cause(exception=THROWN),
+        Cause(url=failed.url, error="status 404"),
+        Cause(url=asked.url, error="status 500"),
     )
+    finding = judge_shown(found)
+    assert message(finding) == found.message
+    assert rows(finding)[1] == {"url": failed.url, "error": "status 404"}
+    assert isinstance(finding, Fail)
+    assert not finding.places, "causes are details: they describe the whole page"
+
+
+AFTER = "After 6 s in a browser, "
+MISSING = request("app.js", ResourceKind.SCRIPT, status=404)
+REFUSAL = "Refused to execute script from 'app.js' because its MIME type ('text/html') is not executable."
+
+
+@pytest.mark.parametrize(
+    ("seen", "others", "name", "words"),
+    [
+        (screen(is_plain=True), {}, "blank", f"{AFTER}the page shows nothing."),
+        (
+            screen("{text}", is_plain=True),
+            {},
+            "blank",
+            f"{AFTER}the page is one plain colour: none of its text can be seen.",
+        ),
+        (
+            screen(is_plain=True),
+            {"requests": (MISSING,)},
+            "blank",
+            f"{AFTER}the page shows nothing. Its script {MISSING.url} failed: status 404.",
+        ),
+        (
+            screen(is_plain=True),
+            {"console_errors": (REFUSAL,)},
+            "blank",
+            f"{AFTER}the page shows nothing. The browser refused a script: {REFUSAL}",
+        ),
+        (screen("Loading…"), {}, "loading", f"{AFTER}the page still shows only “Loading…”."),
+        (
+            screen(things=(SPINNER,), signs=("#root > .spinner",)),
+            {},
+            "loading",
+            f"{AFTER}the page still shows only that it is loading (#root > .spinner).",
+        ),
+        (
+            screen(frame=HEADER, empty_roots=ROOT),
+            {},
+            "empty-main",
+            f"{AFTER}#root is still empty, between header and footer.",
+        ),
+        (
+            screen("502 Bad Gateway {line}."),
+            {},
+            "error",
+            "The page says in place of its content: “502 Bad Gateway {line}”.",
+        ),
+    ],
+)
+@pytest.mark.parametrize("check", [accessibility_blank_page, blank_page, seo_blank_page])
+def test_each_kind_of_page_without_content_is_an_outcome(
+    check: Callable[[ShownContent], Finding], seen: Screen, others: dict[str, Any], name: str, words: str
+) -> None:
+    requests = others.get("requests", ())
+    finding = check(shown_content(visit(load(*requests), console_errors=others.get("console_errors", ())), seen))
+    assert outcome(finding) == name
+    assert verdict(finding) == "fail"
+    assert message(finding) == words
+    assert severity_of(check, finding) is CRITICAL
+    assert isinstance(finding, Fail)
+    assert (finding.fix is not None) is (name == "error")
+
+
+def test_content_passes_and_a_site_that_need_not_be_at_fault_is_not_judged() -> None:
+    assert outcome(judge_shown(ShownContent())) == "pass"
+    assert outcome(judge_shown(shown_content(visit(load()), screen("Verify you are human")))) == "n/a"
 
 
 @pytest.mark.parametrize(

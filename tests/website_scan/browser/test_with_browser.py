@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tests.website_scan.cast import target
-from website_scan import catalogue
+from website_scan import catalogue, outcomes
 from website_scan.browser.evidence import (
     BrowserLoad,
     Layout,
@@ -21,7 +21,7 @@ from website_scan.browser.evidence import (
     Unshown,
     Viewport,
 )
-from website_scan.browser.unshown import judge_shown
+from website_scan.browser.unshown import OUTCOMES, judge_shown
 from website_scan.browser.visit import Browser, BrowserFailed, Visit
 from website_scan.browser.waterfall import MAX_ROWS, waterfall
 from website_scan.catalogue import CatalogueError, Category, Check, check, checks, probe
@@ -206,8 +206,8 @@ def test_of_a_page_that_shows_nothing_only_faults_that_are_there_are_found(plant
     def served(clock: Clock) -> ServedContent:
         return ServedContent(is_blank=False, has_scripts=True)
 
-    @check("blank", name="Blank", found="Is blank", severity=CRITICAL, fix="-", content=True)
-    def blank(content: ShownContent) -> Finding:
+    @check("blank", name="Blank", outcomes=OUTCOMES, severity=CRITICAL, fix="-", content=True)
+    def blank(content: ShownContent) -> outcomes.Finding:
         return judge_shown(content)
 
     @check("passed", name="Passed", found="Not passed", severity=LOW, fix="-", content=True)

@@ -45,7 +45,7 @@ CATEGORY = Category("ARIA", weight=15, html=True, content=True)
     why="Assistive technologies ignore an unknown role, so the element is not announced as what it looks like.",
     judged="Elements with a role of their own, such as nav, keep it, so these are of medium severity.",
     severity=CRITICAL,
-    fix='Use a role of WAI-ARIA, as in `<div role="button" tabindex="0">`, or better, the native element, `<button>`.',
+    fix='Use a role of WAI-ARIA: `<div role="button" tabindex="0">`, or better, the native element, `<button>`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-roles"),
 )
 @judges("ARIA role|roles", "is|are invalid", "are valid", NAME_ROLE_VALUE)
@@ -74,7 +74,7 @@ def aria_deprecated_role(document: AccessibleDocument) -> Faults:
     why="Without the attribute, assistive technologies announce a wrong state of the control, or none.",
     judged="Headings without a level are of medium severity, because browsers assume level 2.",
     severity=CRITICAL,
-    fix='Add the state or value, as in `<div role="checkbox" aria-checked="false">` or `<div role="slider" '
+    fix='Add the state or value: `<div role="checkbox" aria-checked="false">` or `<div role="slider" '
     'aria-valuenow="5">`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.2", "axe-core: aria-required-attr"),
     absence=True,
@@ -114,7 +114,7 @@ def aria_valid_attr(document: AccessibleDocument) -> Faults:
     outcomes={"invalid": "ARIA attributes with invalid values"},
     why="Assistive technologies ignore or misread an invalid value.",
     severity=CRITICAL,
-    fix='Use a value that the attribute allows, as in `aria-expanded="false"`, or in `aria-controls="menu"` with `<ul '
+    fix='Use a value that the attribute allows: `aria-expanded="false"`, or `aria-controls="menu"` with `<ul '
     'id="menu">`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr-value"),
 )
@@ -285,8 +285,7 @@ def aria_allowed_role(document: AccessibleDocument) -> Faults:
     outcomes={"focusable": "Focusable content inside aria-hidden"},
     why="Keyboard users land on something that screen readers do not announce.",
     severity=HIGH,
-    fix='Take hidden content out of the tab order too, as in `<div aria-hidden="true" inert>`, or hide it from '
-    "everyone.",
+    fix='Take hidden content out of the tab order too: `<div aria-hidden="true" inert>`, or hide it from everyone.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-focus"),
 )
 @warns(

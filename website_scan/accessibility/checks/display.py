@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from website_scan.browser.evidence import ShownContent
-from website_scan.browser.unshown import FIX, JUDGED, judge_shown
+from website_scan.browser.unshown import FIX, JUDGED, OUTCOMES, judge_shown
 from website_scan.catalogue import Category, check
-from website_scan.findings import CRITICAL, Finding
+from website_scan.findings import CRITICAL
+from website_scan.outcomes import Finding
 
 # Its share is small, because a fault caps the score.
 CATEGORY = Category("Display", weight=1, html=True, error_pages=False, content=True)
@@ -14,7 +15,7 @@ CATEGORY = Category("Display", weight=1, html=True, error_pages=False, content=T
 @check(
     "accessibility-blank-page",
     name="Page shows its content in a browser",
-    found="The page stays blank in a browser",
+    outcomes=OUTCOMES,
     why="Nobody can use a page without its content, with or without assistive technology.",
     judged=JUDGED,
     severity=CRITICAL,

@@ -70,7 +70,7 @@ class TimedRefresh(Place):
     outcomes={"missing": "Page does not declare its language"},
     why="Screen readers pronounce the page in the user's language instead of the page's.",
     severity=HIGH,
-    fix='Declare the language of the page, as in `<html lang="en">`.',
+    fix=Fix("Declare the language of the page.", {Language.HTML: '<html lang="en">'}),
     references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-has-lang"),
 )
 @faulty("the page", "does not declare its language")
@@ -121,7 +121,7 @@ def html_lang_valid(document: Document) -> Finding:
     outcomes={"invalid": "Languages of parts are invalid"},
     why="Screen readers guess how to pronounce such a part.",
     severity=HIGH,
-    fix='Use a language tag from the IANA registry, as in `<q lang="fr">`, or remove the attribute.',
+    fix='Use a language tag from the IANA registry: `<q lang="fr">`, or remove the attribute.',
     references=(f"{LANGUAGE_OF_PARTS}", "RFC 5646, section 2.2.1", "axe-core: valid-lang"),
     content=True,
 )

@@ -122,7 +122,7 @@ def select_name(document: AccessibleDocument) -> Faults:
     },
     why="Screen reader users are not told what to enter, and voice control cannot find the field by its label.",
     severity=HIGH,
-    fix='Say what to fill in, as in `<div role="textbox" aria-label="Comment" contenteditable>`.',
+    fix='Say what to fill in: `<div role="textbox" aria-label="Comment" contenteditable>`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-input-field-name"),
     absence=True,
 )
@@ -142,7 +142,7 @@ def aria_input_field_name(document: AccessibleDocument) -> Faults:
     },
     why="Screen readers announce “on” or “off” without saying of what, and voice control cannot find the control.",
     severity=HIGH,
-    fix='Say what is chosen, as in `<span role="checkbox" aria-checked="false" tabindex="0">Gift wrap</span>`.',
+    fix='Say what is chosen: `<span role="checkbox" aria-checked="false" tabindex="0">Gift wrap</span>`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-toggle-field-name"),
     absence=True,
 )
@@ -211,8 +211,7 @@ def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
     why="A title shows only to people who use a mouse, and some screen readers skip it.",
     judged="Fields with a placeholder, which everybody sees, pass.",
     severity=MEDIUM,
-    fix='Write a visible label, as in `<label for="mail">E-mail</label>`; `title` and `aria-describedby` only add to '
-    "it.",
+    fix='Write a visible label: `<label for="mail">E-mail</label>`; `title` and `aria-describedby` only add to it.',
     references=("axe-core: label-title-only (best practice)",),
 )
 @judges(

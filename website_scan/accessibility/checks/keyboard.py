@@ -150,7 +150,7 @@ def bypass(document: AccessibleDocument) -> Finding:
     outcomes={"no-target": "Skip links without a target"},
     why="Keyboard users cannot skip the navigation after all.",
     severity=MEDIUM,
-    fix='Give the target the ID that the link refers to, as in `<a href="#content">Skip to content</a>` and `<main '
+    fix='Give the target the ID that the link refers to: `<a href="#content">Skip to content</a>` and `<main '
     'id="content">`.',
     references=("axe-core: skip-link (best practice)",),
 )
@@ -190,8 +190,8 @@ def nested_interactive(document: AccessibleDocument) -> Faults:
     outcomes={"unreachable": "Scrollable regions without keyboard access"},
     why="Keyboard users cannot scroll the region, so they never see the rest of it.",
     severity=HIGH,
-    fix='Make the region focusable, as in `<div tabindex="0" role="region" aria-label="…">`, or put a focusable '
-    "control inside it.",
+    fix='Make the region focusable: `<div tabindex="0" role="region" aria-label="…">`, or put a focusable control '
+    "inside it.",
     references=(f"{KEYBOARD}", "axe-core: scrollable-region-focusable"),
 )
 @faulty("scrollable region|regions", "cannot be scrolled by keyboard")

@@ -52,7 +52,7 @@ Named = Callable[[AccessibleDocument, LexborNode], bool]
     outcomes={"missing": "Links without a name"},
     why="Screen readers announce only “link”, or read out the URL.",
     severity=HIGH,
-    fix='Add text that says where the link leads, or an `aria-label`, as in `<a href="/cart" aria-label="Shopping '
+    fix='Add text that says where the link leads, or an `aria-label`: `<a href="/cart" aria-label="Shopping '
     'cart"><svg …></a>`.',
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: link-name"),
 )
@@ -68,8 +68,8 @@ def link_name(document: AccessibleDocument) -> Faults:
     outcomes={"ambiguous": "Links with the same name lead to different places"},
     why="People who go through a list of the page's links cannot tell them apart.",
     severity=LOW,
-    fix='Say in each link what it leads to, as in `<a href="/a">More about A</a>` or `<a href="/a" aria-label="More '
-    'about A">`.',
+    fix='Say in each link what it leads to: `<a href="/a">More about A</a>` or `<a href="/a" aria-label="More about '
+    'A">`.',
     references=(f"{LINK_PURPOSE_ALONE}", "axe-core: identical-links-same-purpose"),
 )
 @judges(
@@ -85,8 +85,7 @@ def identical_links_same_purpose(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "Buttons without a name"},
     why="Screen readers announce only “button”, and not what it does.",
     severity=CRITICAL,
-    fix='Add text that says what the button does, or an `aria-label`, as in `<button aria-label="Close"><svg '
-    "…></button>`.",
+    fix='Add text that says what the button does, or an `aria-label`: `<button aria-label="Close"><svg …></button>`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: button-name"),
 )
 @judges("button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
@@ -101,7 +100,7 @@ def button_name(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "Input buttons without a name"},
     why="Screen readers announce only “button”, and not what it does.",
     severity=CRITICAL,
-    fix='Say what the button does, as in `<input type="button" value="Add to cart">`.',
+    fix='Say what the button does: `<input type="button" value="Add to cart">`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: input-button-name"),
 )
 @judges("input button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
@@ -117,7 +116,7 @@ def input_button_name(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "Summaries without a name"},
     why="Screen readers cannot say what the element opens.",
     severity=HIGH,
-    fix="Say what the element opens, as in `<details><summary>Delivery</summary>…</details>`.",
+    fix="Say what the element opens: `<details><summary>Delivery</summary>…</details>`.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: summary-name"),
 )
 @judges("summary element|elements", "has|have no name", "have a name", NAME_ROLE_VALUE)
@@ -132,7 +131,7 @@ def summary_name(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "Frames without a title"},
     why="Screen reader users have to enter a frame to find out what is in it.",
     severity=HIGH,
-    fix='Say what the frame shows, as in `<iframe src="…" title="Map of our shops">`.',
+    fix='Say what the frame shows: `<iframe src="…" title="Map of our shops">`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title"),
     absence=False,
 )
@@ -176,7 +175,7 @@ def empty_table_header(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "ARIA controls without a name"},
     why="Screen readers announce the role alone, and not what the control does.",
     severity=HIGH,
-    fix='Say what the control does, as in `<div role="button" aria-label="Close" …>`, or write it as text.',
+    fix='Say what the control does: `<div role="button" aria-label="Close" …>`, or write it as text.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-command-name"),
 )
 @judges("ARIA link|links, button|buttons or menu item|items", "has|have no name", "have a name", NAME_ROLE_VALUE)
@@ -190,7 +189,7 @@ def aria_command_name(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "ARIA dialogs without a name"},
     why="When the dialog opens, screen reader users are not told what it is about.",
     severity=MEDIUM,
-    fix='Name the dialog after its heading, as in `<div role="dialog" aria-labelledby="dialog-heading">`.',
+    fix='Name the dialog after its heading: `<div role="dialog" aria-labelledby="dialog-heading">`.',
     references=("axe-core: aria-dialog-name (best practice)",),
 )
 @judges("ARIA dialog|dialogs", "has|have no name", "have a name", BEST_PRACTICE)
@@ -204,7 +203,7 @@ def aria_dialog_name(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "ARIA meters without a name"},
     why="Screen readers announce a value without saying what it measures.",
     severity=HIGH,
-    fix='Say what is measured, as in `<div role="meter" aria-label="Disk space" …>`.',
+    fix='Say what is measured: `<div role="meter" aria-label="Disk space" …>`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: aria-meter-name"),
 )
 @judges("ARIA meter|meters", "has|have no name", "have a name", NON_TEXT_CONTENT)
@@ -218,7 +217,7 @@ def aria_meter_name(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "ARIA progress bars without a name"},
     why="Screen readers announce progress without saying of what.",
     severity=HIGH,
-    fix='Say what is in progress, as in `<div role="progressbar" aria-label="Upload" …>`.',
+    fix='Say what is in progress: `<div role="progressbar" aria-label="Upload" …>`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: aria-progressbar-name"),
 )
 @judges("ARIA progress bar|bars", "has|have no name", "have a name", NON_TEXT_CONTENT)
@@ -232,7 +231,7 @@ def aria_progressbar_name(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "ARIA tabs without a name"},
     why="Screen readers announce “tab” without saying what it shows.",
     severity=HIGH,
-    fix='Say what the tab shows, as in `<div role="tab" aria-label="Reviews" …>`, or write it as text.',
+    fix='Say what the tab shows: `<div role="tab" aria-label="Reviews" …>`, or write it as text.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-tab-name"),
 )
 @judges("ARIA tab|tabs", "has|have no name", "have a name", NAME_ROLE_VALUE)
@@ -260,7 +259,7 @@ def aria_tooltip_name(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "ARIA tree items without a name"},
     why="Screen readers announce the level of the item without saying which one it is.",
     severity=MEDIUM,
-    fix='Say what the item is, as in `<li role="treeitem">Documents</li>`, or use `aria-label`.',
+    fix='Say what the item is: `<li role="treeitem">Documents</li>`, or use `aria-label`.',
     references=("axe-core: aria-treeitem-name (best practice)",),
 )
 @judges("ARIA tree item|items", "has|have no name", "have a name", BEST_PRACTICE)
@@ -274,7 +273,7 @@ def aria_treeitem_name(document: AccessibleDocument) -> Faults:
     outcomes={"duplicate": "Frames with the same title"},
     why="Screen reader users cannot tell such frames apart.",
     severity=HIGH,
-    fix='Give each frame a title that differs from the others, as in `<iframe title="Map of our shops" …>`.',
+    fix='Give each frame a title that differs from the others: `<iframe title="Map of our shops" …>`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title-unique"),
 )
 @faulty("frame|frames", "has|have the title of another")

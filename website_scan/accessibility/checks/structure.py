@@ -99,8 +99,7 @@ def definition_list(document: AccessibleDocument) -> Faults:
     },
     why="Screen readers announce wrong headers with a cell, or none.",
     severity=HIGH,
-    fix='Refer to the IDs of header cells in the same table, as in `<th id="price">Price</th>` and `<td '
-    'headers="price">`.',
+    fix='Refer to the IDs of header cells in the same table: `<th id="price">Price</th>` and `<td headers="price">`.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-headers-attr"),
 )
 @judges(
@@ -125,7 +124,7 @@ def td_headers_attr(document: AccessibleDocument) -> Faults | Finding:
     outcomes={"invalid": "Scope attributes are used incorrectly"},
     why="Screen readers announce the wrong headers with the cells of the table.",
     severity=MEDIUM,
-    fix='Use `scope` on header cells only, as in `<th scope="col">` or `<th scope="row">`.',
+    fix='Use `scope` on header cells only: `<th scope="col">` or `<th scope="row">`.',
     references=("axe-core: scope-attr-valid (best practice)",),
 )
 @judges("cell|cells with a scope", "uses|use it incorrectly", "are header cells with a valid one", BEST_PRACTICE)
@@ -178,7 +177,7 @@ def th_has_data_cells(document: AccessibleDocument) -> Faults | Finding:
     outcomes={"cell": "Table captions made of cells"},
     why="Screen readers announce the caption as a cell, and do not name the table after it.",
     severity=HIGH,
-    fix="Move the text of the row into a caption, as in `<table><caption>Prices</caption><tr>…`.",
+    fix="Move the text of the row into a caption: `<table><caption>Prices</caption><tr>…`.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: table-fake-caption"),
 )
 @warns(
@@ -198,7 +197,7 @@ def table_fake_caption(document: AccessibleDocument) -> Faults:
     why="Screen readers say the value of a cell, but not what it means.",
     judged="Tables of at least three rows and three columns are judged.",
     severity=CRITICAL,
-    fix='Use `<th>` for the cells that say what a column or row contains, as in `<th scope="col">Price</th>`.',
+    fix='Use `<th>` for the cells that say what a column or row contains: `<th scope="col">Price</th>`.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-has-header"),
 )
 @judges(
@@ -349,8 +348,7 @@ def landmark_one_main(document: AccessibleDocument) -> Finding:
     outcomes={"duplicate": "Landmarks with the same role and name"},
     why="Screen reader users who navigate by landmarks cannot tell them apart.",
     severity=MEDIUM,
-    fix='Give landmarks of the same kind different names, as in `<nav aria-label="Shop">` and `<nav '
-    'aria-label="Footer">`.',
+    fix='Give landmarks of the same kind different names: `<nav aria-label="Shop">` and `<nav aria-label="Footer">`.',
     references=("axe-core: landmark-unique (best practice)",),
 )
 @warns("landmark|landmarks", "has|have the role and name of another", "differ in role or name", BEST_PRACTICE)

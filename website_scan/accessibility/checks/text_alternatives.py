@@ -34,7 +34,7 @@ REPEATING = frozenset({"button", "p", "li", "td", "th"})
     outcomes={"missing": "Images without alternative text"},
     why="Screen readers read out the file name, or nothing, instead of what the image shows.",
     severity=CRITICAL,
-    fix='Say what the image shows, as in `<img alt="Red running shoe, side view">`; use `alt=""` if it is decorative.',
+    fix='Say what the image shows: `<img alt="Red running shoe, side view">`. Write `alt=""` if it is decorative.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: image-alt"),
 )
 @judges(
@@ -53,7 +53,7 @@ def image_alt(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "Image buttons without alternative text"},
     why="Screen readers announce only “button”, or the file name.",
     severity=CRITICAL,
-    fix='Say what the button does, as in `<input type="image" src="go.png" alt="Search">`.',
+    fix='Say what the button does: `<input type="image" src="go.png" alt="Search">`.',
     references=(f"{NON_TEXT_CONTENT}", f"{NAME_ROLE_VALUE}", "axe-core: input-image-alt"),
 )
 @judges("image button|buttons", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
@@ -70,7 +70,7 @@ def input_image_alt(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "Areas of image maps without alternative text"},
     why="Screen readers cannot say where this part of the image leads.",
     severity=CRITICAL,
-    fix='Say where each area leads, as in `<area href="/north" alt="Shops in the north" …>`.',
+    fix='Say where each area leads: `<area href="/north" alt="Shops in the north" …>`.',
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: area-alt"),
 )
 @judges("linked area|areas of image maps", "has|have no alternative text", "have alternative text", LINK_PURPOSE)
@@ -86,7 +86,7 @@ def area_alt(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "Elements with role img without alternative text"},
     why="Screen readers announce an image without saying what it shows.",
     severity=HIGH,
-    fix='Name the image, as in `<span role="img" aria-label="Five stars">`, or use `role="none"` if it is decorative.',
+    fix='Name the image: `<span role="img" aria-label="Five stars">`, or use `role="none"` if it is decorative.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: role-img-alt"),
 )
 @judges("element|elements with role img", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
@@ -105,7 +105,7 @@ def role_img_alt(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "SVG images without alternative text"},
     why="Screen readers announce an image without saying what it shows.",
     severity=HIGH,
-    fix='Name the image, as in `<svg role="img"><title>Sales by month</title>…`, or hide it with `aria-hidden="true"`.',
+    fix='Name the image: `<svg role="img"><title>Sales by month</title>…`, or hide it with `aria-hidden="true"`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: svg-img-alt"),
 )
 @judges("SVG image|images", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
@@ -120,8 +120,7 @@ def svg_img_alt(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "Objects without alternative text"},
     why="Screen readers cannot say what the embedded object is.",
     severity=HIGH,
-    fix='Name the embedded object, as in `<object data="plan.pdf" type="application/pdf" aria-label="Plan of the '
-    'house">`.',
+    fix='Name the embedded object: `<object data="plan.pdf" type="application/pdf" aria-label="Plan of the house">`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: object-alt"),
 )
 @judges("embedded object|objects", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
