@@ -154,9 +154,9 @@ def test_no_value_ends_or_begins_code_in_a_fix(text: str) -> None:
     ("value", "expected", "status"),
     [
         (20_000, "The page weighs 20 kB.", "pass"),
-        (20_400, "The page weighs 20 kB; just above the limit: up to 20 kB is good.", "warn"),
-        (90_000, "The page weighs 90 kB; up to 20 kB is good.", "warn"),
-        (100_001, "The page weighs 100 kB; up to 20 kB is good.", "fail"),
+        (20_400, "The page weighs 20 kB (just above the limit: up to 20 kB is good).", "warn"),
+        (90_000, "The page weighs 90 kB (up to 20 kB is good).", "warn"),
+        (100_001, "The page weighs 100 kB (up to 20 kB is good).", "fail"),
     ],
 )
 def test_limits_pass_warn_and_fail(value: int, expected: str, status: str) -> None:
@@ -169,6 +169,11 @@ def test_limits_pass_warn_and_fail(value: int, expected: str, status: str) -> No
     assert (found.summary, found.status) == (expected, status)
     rows = found.details if status == "pass" else found.places
     assert rows.kept == (Element("#a"),)
+
+
+def test_a_limit_without_places_is_not_in_brackets() -> None:
+    found = result(by_limits("missing", "It takes {time}", 2, (1, 3), limit=Bytes(1), time=Bytes(2)))
+    assert found.summary == "It takes 2 B; up to 1 B is good."
 
 
 def test_limits_need_not_be_named() -> None:
