@@ -154,9 +154,9 @@ def test_no_value_ends_or_begins_code_in_a_fix(text: str) -> None:
     ("value", "expected", "status"),
     [
         (20_000, "The page weighs 20 kB.", "pass"),
-        (20_400, "The page weighs 20 kB; just above the limit: up to 20 kB is good.", "warn"),
-        (90_000, "The page weighs 90 kB; up to 20 kB is good.", "warn"),
-        (100_001, "The page weighs 100 kB; up to 20 kB is good.", "fail"),
+        (20_400, "The page weighs 20 kB (just above the limit: up to 20 kB is good).", "warn"),
+        (90_000, "The page weighs 90 kB (up to 20 kB is good).", "warn"),
+        (100_001, "The page weighs 100 kB (up to 20 kB is good).", "fail"),
     ],
 )
 def test_limits_pass_warn_and_fail(value: int, expected: str, status: str) -> None:
@@ -169,6 +169,20 @@ def test_limits_pass_warn_and_fail(value: int, expected: str, status: str) -> No
     assert (found.summary, found.status) == (expected, status)
     rows = found.details if status == "pass" else found.places
     assert rows.kept == (Element("#a"),)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (20_000, "The page weighs 20 kB."),
+        (20_400, "The page weighs 20 kB; just above the limit: up to 20 kB is good."),
+        (90_000, "The page weighs 90 kB; up to 20 kB is good."),
+    ],
+)
+def test_a_limit_without_places_follows_a_semicolon(value: int, expected: str) -> None:
+    limits = (20_000, 100_000)
+    finding = by_limits("missing", "The page weighs {weight}", value, limits, limit=Bytes(20_000), weight=Bytes(value))
+    assert result(finding).summary == expected
 
 
 def test_limits_need_not_be_named() -> None:
