@@ -25,7 +25,8 @@ from website_scan.outcomes import Finding, Pass
 
 def a_check(id: str, name: str, parameters: str = "page: Page") -> str:
     return (
-        f'@check("{id}", name="{name}", outcomes={{"missing": "No {name}"}}, severity=LOW, fix="Fix it.", references=("CWE-1",))\n'
+        f'@check("{id}", name="{name}", outcomes={{"missing": "No {name}"}}, severity=LOW, fix="Fix it.",\n'
+        '    references=("CWE-1",))\n'
         f'def check_{id.replace("-", "_")}({parameters}) -> Finding:\n    return Pass("Seen.")\n'
     )
 

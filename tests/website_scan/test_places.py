@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import pytest
 
-from website_scan import catalogue
+from tests.website_scan.kinds_of_places import kinds
 from website_scan.addresses import normal_address
-from website_scan.findings import ScanType
 from website_scan.places import (
     Column,
     Element,
@@ -113,18 +111,8 @@ def test_rows_are_ordered_by_kind() -> None:
     assert list(rows.by_kind) == [Figure, Header]
 
 
-def kinds(base: type[Place] = Place) -> Iterator[type[Place]]:
-    """Yield the kinds of places that checks return."""
-    for kind in base.__subclasses__():
-        if kind.__module__.startswith("website_scan.") and hasattr(kind, "kind"):
-            yield kind
-        yield from kinds(kind)
-
-
 def test_each_name_of_a_kind_has_one_set_of_columns() -> None:
     """Programs read the tables of an export by their `kind`."""
-    for scan_type in ScanType:
-        catalogue.checks(scan_type)
     columns: dict[str, dict[str, Column]] = {}
     for kind in kinds():
         assert columns.setdefault(kind.kind, dict(kind.columns())) == kind.columns(), kind

@@ -19,8 +19,8 @@ FORMS = re.compile(r"(?<![\w-])([\w-]+)\|([\w-]+)")
 class Wording:
     """How a check says what is wrong: subject and predicate, ("image|images", "has|have no alternative text").
 
-    `|` is between singular and plural. A subject without it, such as "the page", is not counted. `place` makes the place
-    of an element that axe-core reports. As the decorator `@faulty`, it goes below `@check`.
+    `|` is between singular and plural. A subject without it, such as "the page", is not counted. `place` makes the
+    place of an element that axe-core reports. As the decorator `@faulty`, it goes below `@check`.
     """
 
     subject: str

@@ -98,6 +98,8 @@ class Figures(Place):
 class ShiftFigures(Figures):
     """Layout shift of several loads, which has no unit."""
 
+    kind: ClassVar[str] = "shift-figures"
+
     median: Annotated[float, Column("Median", "number")]
     least: Annotated[float, Column("Smallest", "number")]
     largest: Annotated[float, Column("Largest", "number")]
