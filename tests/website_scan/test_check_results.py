@@ -13,7 +13,7 @@ from website_scan.catalogue import CatalogueError, Declaration
 from website_scan.check_results import check_result
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Server, Severity
 from website_scan.outcomes import CategoryFail, Fail, Fault, Fix, Language, Pass, Review, Warn, by_limits, outcome
-from website_scan.places import MOST_ROWS, Element, Header, Place
+from website_scan.places import MOST_ROWS, Element, Header, Place, RedirectHop
 from website_scan.result import CheckResult, HowToFix
 from website_scan.values import Bytes, Code, Count, Excerpt, Lifetime
 from website_scan.wording import catalogue_fix, fix, message, without_reason
@@ -74,6 +74,7 @@ def test_a_warning_is_never_critical() -> None:
         (Fail("missing", "S.", severity=LOW), "hsts.missing does not declare the severity low"),
         (Fail("missing", "S.", lifetime=Lifetime(60)), "hsts uses no value lifetime"),
         (Pass("S.", lifetime=Lifetime(60)), "hsts uses no value lifetime"),
+        (Fail("missing", "S.", places=[RedirectHop(1, "/a")]), "hsts returns a redirect as a place"),
     ],
 )
 def test_what_a_check_does_not_declare_is_refused(finding: Pass | Fault, complaint: str) -> None:

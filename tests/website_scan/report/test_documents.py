@@ -7,14 +7,16 @@ from typing import Any
 from tests.generated import description
 from tests.website_scan.command.reports import NOW, found, judged
 from website_scan.findings import ScanType
+from website_scan.places import Element, Header, Rows
 from website_scan.report.documents import report_document
+from website_scan.report.exports import exported
 from website_scan.result import AppliedCap, CategoryResult, CheckResult, OmittedCheck, ScanResult, SkippedCheck
 
 
 def assert_described(document: Any, component: str) -> None:
-    """Assert the same names in the same order at every level. Only findings have `fix` and `why`."""
-    properties = description()["components"]["schemas"][component]["properties"]
-    assert [name for name in properties if name in document or name not in ("fix", "why")] == list(document)
+    """Assert the same names in the same order at every level."""
+    properties = described(component, document)
+    assert [name for name in properties if name in document or name != "fix"] == list(document)
     for name, schema in properties.items():
         if reference := schema.get("items", {}).get("$ref"):
             assert document[name], f"{name} is empty, so nothing was compared"
@@ -25,7 +27,8 @@ def assert_described(document: Any, component: str) -> None:
 
 
 def test_an_export_is_as_it_is_described() -> None:
-    document: Any = dict(judged(found("lcp"), found("fcp", "pass"), type=ScanType.PERFORMANCE).document)
+    lcp = found("lcp", "fail", HIGH, Element("#a"), details=Rows.of([Header("A", "b")]))
+    document: Any = exported(judged(lcp, found("fcp", "pass"), type=ScanType.PERFORMANCE).document)
     document["caps"] = [{"limit": 49, "reason": "It is slow."}]
     assert_described(document, "ReportExport")
     assert document["created_at"] == "2026-11-22T12:00:00Z"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.website_scan.report.test_cards import card
+from tests.website_scan.report.test_cards import card, exported, passed
 from website_scan.findings import Server
 from website_scan.report.snippets import ANYWHERE, SERVERS, fixes, how_to
 
@@ -43,7 +43,7 @@ def test_no_check_without_examples_has_any() -> None:
 
 
 def test_a_card_folds_the_example_with_its_copy_button() -> None:
-    found = card(id="hsts", fix="Send it.", server="Caddy", check_pages="/docs/checks/")
+    found = card(exported("hsts", fix="Send it."), server="Caddy", check_pages="/docs/checks/")
     (example,) = found.xpath("//details[@class='example']")
     assert example.get("open") is None
     assert example.xpath("summary/text()") == ["Example for Caddy"]
@@ -53,4 +53,4 @@ def test_a_card_folds_the_example_with_its_copy_button() -> None:
     assert link.get("href") == "/docs/checks/hsts"
     assert link.text == "nginx, Apache, IIS, Django, Express"
     # A passed check needs no fix.
-    assert not card(id="hsts", status="pass").xpath("//details[@class='example']")
+    assert not card(passed()).xpath("//details[@class='example']")

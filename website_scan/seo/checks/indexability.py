@@ -150,8 +150,8 @@ class MisplacedMetadata(Place):
     kind: ClassVar[str] = "misplaced-metadata"
     are_counted: ClassVar[bool] = True
 
-    element: Annotated[str, Column("Type of element", "mono")]
-    snippet: Annotated[str, Column("Element", "code")]
+    element: Annotated[str, Identity(as_written), Column("Type of element", "mono")]
+    snippet: Annotated[str, Identity(as_written), Column("Element", "code")]
 
     @property
     def label(self) -> str:
