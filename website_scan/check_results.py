@@ -32,6 +32,7 @@ def check_result(check: Declaration, finding: Pass | Warn | Review | Fail, serve
             credit=finding.credit,
         )
     outcome = check.outcome(finding.outcome)
+    _refuse_unidentified(check, finding)
     fix = finding.fix or check.own_fix
     _refuse_unused(check, finding, f"{finding.summary}{outcome.title}{fix.text}")
     needs_review = isinstance(finding, Review)
@@ -72,6 +73,13 @@ def _severity(check: Declaration, finding: Fault, outcome: Outcome) -> Severity:
     if severity not in outcome.severities:
         raise CatalogueError(f"{check.id}.{finding.outcome} does not declare the severity {severity}")
     return Severity.HIGH if isinstance(finding, Warn) and severity is Severity.CRITICAL else severity
+
+
+def _refuse_unidentified(check: Declaration, finding: Fault) -> None:
+    """Refuse places that nothing tells apart: rows of such a kind are details."""
+    for kind in {place.__class__ for place in finding.places}:
+        if not kind.identity():
+            raise CatalogueError(f"{check.id} returns a {kind.kind} as a place, which nothing identifies")
 
 
 def _refuse_unused(check: Declaration, finding: Pass | Fault, templates: str) -> None:

@@ -248,6 +248,17 @@ class Header(Place):
 
 
 @dataclass(frozen=True, slots=True)
+class RedirectHop(Place):
+    """Step of a redirect; the whole chain explains a finding."""
+
+    kind: ClassVar[str] = "redirect"
+
+    hop: Annotated[int, Column("Step", "number")]
+    url: Url
+    status: Status = None
+
+
+@dataclass(frozen=True, slots=True)
 class Resource(Place):
     """Resource that the page loads, such as an image."""
 

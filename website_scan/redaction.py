@@ -35,6 +35,8 @@ ESCAPED = re.compile(
     re.IGNORECASE,
 )
 UNESCAPED = 2
+# Parts of a stored value (`website_scan.values`) that no site writes.
+OWN = ("kind", "template")
 
 
 def redacted(result: ScanResult, given: OriginCredentials | None) -> ScanResult:
@@ -81,6 +83,15 @@ def _all_of(value: Any, clean: Callable[[str], str]) -> Any:
     return [_all_of(each, clean) for each in value] if isinstance(value, list) else value
 
 
+def _values_of(value: Any, clean: Callable[[str], str]) -> Any:
+    """Clean the typed values of a finding; their kinds and templates are the scanner's own, and stay."""
+    if isinstance(value, Mapping):
+        return {name: each if name in OWN else _values_of(each, clean) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_values_of(each, clean) for each in value]
+    return clean(value) if isinstance(value, str) else value
+
+
 def _category(category: CategoryResult, clean: Callable[[str], str]) -> CategoryResult:
     return replace(category, checks=tuple(_check(each, clean) for each in category.checks))
 
@@ -90,7 +101,7 @@ def _check(check: CheckResult, clean: Callable[[str], str]) -> CheckResult:
         check,
         title=clean(check.title),
         summary=clean(check.summary),
-        values=_all_of(check.values, clean),
+        values=_values_of(check.values, clean),
         how_to_fix=check.how_to_fix and replace(check.how_to_fix, text=clean(check.how_to_fix.text)),
         places=check.places.mapped(clean),
         details=check.details.mapped(clean),

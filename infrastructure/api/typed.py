@@ -152,6 +152,8 @@ def _object(kinds: Sequence[Any], text: str, auto_schema: AutoSchema, direction:
 
 def schema_of(hint: Any, auto_schema: AutoSchema, direction: Direction = "response") -> Schema:
     """Return the schema of a type; TypedDicts become references to components."""
+    if hint in (Any, object, JsonValue):
+        return {}
     kind, arguments = get_origin(hint), get_args(hint)
     if kind is Annotated:
         return _annotated(arguments[0], arguments[1:], auto_schema, direction)
@@ -172,8 +174,7 @@ def schema_of(hint: Any, auto_schema: AutoSchema, direction: Direction = "respon
     if kind is list:
         return {"type": "array", "items": schema_of(arguments[0], auto_schema, direction)}
     if kind in (dict, Mapping):
-        values = {} if arguments[1] in (Any, JsonValue) else schema_of(arguments[1], auto_schema, direction)
-        return {"type": "object", "additionalProperties": values}
+        return {"type": "object", "additionalProperties": schema_of(arguments[1], auto_schema, direction)}
     if is_typeddict(hint):
         return dict(auto_schema.resolve_serializer(hint, direction).ref)
     basic = build_basic_type(hint)

@@ -17,14 +17,16 @@ HEAD = """
 from __future__ import annotations
 from website_scan.catalogue import Category, check, probe
 from website_scan.page.evidence import Clock, Document, Page
-from website_scan.findings import HIGH, LOW, Finding, Pass
+from website_scan.findings import HIGH, LOW
 from website_scan.net.targets import Target
+from website_scan.outcomes import Finding, Pass
 """
 
 
 def a_check(id: str, name: str, parameters: str = "page: Page") -> str:
     return (
-        f'@check("{id}", name="{name}", found="No {name}", severity=LOW, fix="Fix it.", references=("CWE-1",))\n'
+        f'@check("{id}", name="{name}", outcomes={{"missing": "No {name}"}}, severity=LOW, fix="Fix it.",\n'
+        '    references=("CWE-1",))\n'
         f'def check_{id.replace("-", "_")}({parameters}) -> Finding:\n    return Pass("Seen.")\n'
     )
 

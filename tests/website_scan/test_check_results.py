@@ -13,7 +13,7 @@ from website_scan.catalogue import CatalogueError, Declaration
 from website_scan.check_results import check_result
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Server, Severity
 from website_scan.outcomes import CategoryFail, Fail, Fault, Fix, Language, Pass, Review, Warn, by_limits, outcome
-from website_scan.places import MOST_ROWS, Element, Header, Place
+from website_scan.places import MOST_ROWS, Element, Header, Place, RedirectHop
 from website_scan.result import CheckResult, HowToFix
 from website_scan.values import Bytes, Code, Count, Excerpt, Lifetime
 from website_scan.wording import catalogue_fix, fix, message, without_reason
@@ -74,6 +74,7 @@ def test_a_warning_is_never_critical() -> None:
         (Fail("missing", "S.", severity=LOW), "hsts.missing does not declare the severity low"),
         (Fail("missing", "S.", lifetime=Lifetime(60)), "hsts uses no value lifetime"),
         (Pass("S.", lifetime=Lifetime(60)), "hsts uses no value lifetime"),
+        (Fail("missing", "S.", places=[RedirectHop(1, "/a")]), "hsts returns a redirect as a place"),
     ],
 )
 def test_what_a_check_does_not_declare_is_refused(finding: Pass | Fault, complaint: str) -> None:
@@ -171,9 +172,18 @@ def test_limits_pass_warn_and_fail(value: int, expected: str, status: str) -> No
     assert rows.kept == (Element("#a"),)
 
 
-def test_a_limit_without_places_is_not_in_brackets() -> None:
-    found = result(by_limits("missing", "It takes {time}", 2, (1, 3), limit=Bytes(1), time=Bytes(2)))
-    assert found.summary == "It takes 2 B; up to 1 B is good."
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (20_000, "The page weighs 20 kB."),
+        (20_400, "The page weighs 20 kB; just above the limit: up to 20 kB is good."),
+        (90_000, "The page weighs 90 kB; up to 20 kB is good."),
+    ],
+)
+def test_a_limit_without_places_follows_a_semicolon(value: int, expected: str) -> None:
+    limits = (20_000, 100_000)
+    finding = by_limits("missing", "The page weighs {weight}", value, limits, limit=Bytes(20_000), weight=Bytes(value))
+    assert result(finding).summary == expected
 
 
 def test_limits_need_not_be_named() -> None:

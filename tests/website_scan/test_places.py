@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 import pytest
 
+from tests.website_scan.kinds_of_places import kinds
 from website_scan.addresses import normal_address
 from website_scan.places import (
     Column,
@@ -116,3 +117,25 @@ def test_rows_are_ordered_by_kind() -> None:
     assert rows.kept == (Figure(1, "a"), Figure(2, "c[U+202E]"), Header("A", "b"))
     assert rows.totals == {Figure: 2, Header: 1}
     assert list(rows.by_kind) == [Figure, Header]
+
+
+def test_each_name_of_a_kind_has_one_set_of_columns() -> None:
+    """Programs read the tables of an export by their `kind`."""
+    columns: dict[str, dict[str, Column]] = {}
+    for kind in kinds():
+        assert columns.setdefault(kind.kind, dict(kind.columns())) == kind.columns(), kind
+    assert {"redirect", "element", "loaded-file", "embedded-file"} <= columns.keys()
+
+
+def test_no_two_columns_of_a_kind_have_the_same_label() -> None:
+    for kind in kinds():
+        labels = [column.label for column in kind.columns().values()]
+        assert len(set(labels)) == len(labels), kind
+
+
+def test_labels_of_columns_are_words_for_people() -> None:
+    as_in_code = ("hreflang", "font-display", "gzip would save", "robots.txt")
+    for kind in kinds():
+        for column in kind.columns().values():
+            assert column.label[:1].isupper() or column.label in as_in_code, (kind, column)
+            assert "_" not in column.label, (kind, column)

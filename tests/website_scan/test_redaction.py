@@ -53,7 +53,7 @@ def clean(text: str, credentials: Credentials, url: str = URL) -> str:
     return (
         redacted(replace(result(text), url=url), OriginCredentials("https://shop.example.com", credentials))
         .checks[0]
-        .message
+        .summary
     )
 
 

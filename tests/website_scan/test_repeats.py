@@ -12,11 +12,12 @@ from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY, head, target
 from website_scan.catalogue import catalogue_version, checks
 from website_scan.findings import MEDIUM, ScanType, Severity
-from website_scan.fingerprints import EVIDENCE_ITEMS
 from website_scan.net.client import Network
+from website_scan.places import MOST_ROWS
 from website_scan.repeats import REPEATS, CheckKey, told, told_elsewhere, told_once
 from website_scan.result import Budget, CheckResult, CheckStatus, RepeatedCheck, ScanResult
 from website_scan.run import scan
+from website_scan.wording import fix, message
 
 SEO, ACCESSIBILITY = ScanType.SEO, ScanType.ACCESSIBILITY
 CARD = '<meta property="og:title" content="Shoes"><meta property="og:image" content="{url}/a.png">'
@@ -108,9 +109,11 @@ def test_the_finding_says_what_it_includes_and_how_to_fix_it() -> None:
     result = scanned(SEO, head(""))
     told_by = finding(result, "og-title")
     included = "This includes “Open Graph image is missing” and “Twitter card is missing”."
-    assert told_by.message == f"The page has no og:title. {included} {told_by.why}"
-    assert told_by.fix is not None
-    assert all(tag in told_by.fix for tag in ("og:title", "og:image", "twitter:card"))
+    assert told_by.summary == "The page has no og:title."
+    assert told_by.includes == ("Open Graph image is missing", "Twitter card is missing")
+    assert message(told_by) == f"The page has no og:title. {included} {told_by.why}"
+    assert told_by.how_to_fix is not None
+    assert all(tag in fix(told_by.how_to_fix) for tag in ("og:title", "og:image", "twitter:card"))
     assert result.repeated_checks == (
         RepeatedCheck("og-image", "Open Graph image loads", "og-title", "Open Graph title is missing"),
         RepeatedCheck("twitter-card", "Twitter card is set", "og-title", "Open Graph title is missing"),
@@ -170,7 +173,7 @@ def test_a_check_that_passes_or_needs_a_review_silences_no_other() -> None:
 
 
 def test_a_list_of_places_that_was_cut_may_name_more_than_another_check() -> None:
-    names = [f"#a{number}" for number in range(EVIDENCE_ITEMS)]
+    names = [f"#a{number}" for number in range(MOST_ROWS)]
     short = result("landmark-unique", "fail", *names[1:])
     cut = result("landmark-unique", "fail", *names)
     teller = result("landmark-no-duplicate-main", "fail", *names)

@@ -86,13 +86,13 @@ def _colours(rule: AxeRule) -> dict[str, Value]:
     return {"pairs": Count(len(rule.pairs), "pair"), "colours": Values(listed)}
 
 
-def _places(rule: AxeRule, kind: type[Element]) -> list[Element]:
+def _places(rule: AxeRule, place: Callable[..., Element]) -> list[Element]:
     """Return the elements: the first one of each pair of colours before all others."""
     criterion = next((".".join(match.groups()) for tag in rule.tags if (match := CRITERIA.fullmatch(tag))), None)
     level = next((match[1].upper() for tag in rule.tags if (match := LEVELS.fullmatch(tag))), None)
     first = {node.colours: node for node in reversed(rule.nodes)}.values() if rule.pairs else ()
     return [
-        kind(
+        place(
             excerpt(node.selector, 300),
             excerpt(node.snippet, 300),
             why=excerpt(node.why, 300),

@@ -19,13 +19,13 @@ FORMS = re.compile(r"(?<![\w-])([\w-]+)\|([\w-]+)")
 class Wording:
     """How a check says what is wrong: subject and predicate, ("image|images", "has|have no alternative text").
 
-    `|` is between singular and plural. A subject without it, such as "the page", is not counted. `place` is the kind of
-    place for an element that axe-core reports. As the decorator `@faulty`, it goes below `@check`.
+    `|` is between singular and plural. A subject without it, such as "the page", is not counted. `place` makes the
+    place of an element that axe-core reports. As the decorator `@faulty`, it goes below `@check`.
     """
 
     subject: str
     predicate: str
-    place: type[Element] = Element
+    place: Callable[..., Element] = Element
 
     def __call__(self, function: F) -> F:
         function.__wording__ = self  # type: ignore[attr-defined]  # functions take attributes

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from website_scan.document import ExportDocument, ExportedCheck
 from website_scan.need import by_need
@@ -90,7 +90,13 @@ def exported(document: ExportDocument) -> ExportDocument:
 
 
 def _with_evidence(check: ExportedCheck) -> ExportedCheck:
-    return {**check, "evidence": list(map(dict, rows_of(check)))}  # type: ignore[typeddict-item]  # one of the two kinds
+    """Return the check with `evidence` behind its details, as openapi.yaml describes it."""
+    whole: dict[str, Any] = {}
+    for name, value in check.items():
+        whole[name] = value
+        if name == "details":
+            whole["evidence"] = list(map(dict, rows_of(check)))
+    return cast("ExportedCheck", whole)
 
 
 FORMATS: Mapping[str, ExportFormat] = {

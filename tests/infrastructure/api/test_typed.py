@@ -10,7 +10,7 @@ from drf_spectacular.plumbing import ComponentRegistry
 
 from infrastructure.api.schema import ScopedSchema
 from infrastructure.api.typed import Answer, in_order, returned_by
-from website_scan.json_types import Component, Count, Grade, Published, Timestamp, component, values
+from website_scan.json_types import Component, Count, Grade, JsonValue, Published, Timestamp, component, values
 
 COLOURS = Annotated[str, values([("red", "Red"), ("green", "Green")])]
 
@@ -28,6 +28,8 @@ class OakDocument(TypedDict):
     by_branch: dict[str, Leaf]
     top: Annotated[Leaf | None, "The highest."]
     rings: Count
+    bark: list[list[JsonValue]]
+    sap: object
     felled_at: NotRequired[Timestamp]
 
 
@@ -72,7 +74,9 @@ def test_nested_typed_dicts_are_references_and_not_required_keys_are_optional() 
     assert oak["properties"]["by_branch"] == {"type": "object", "additionalProperties": reference}
     assert oak["properties"]["top"] == {"oneOf": [reference, {"type": "null"}], "description": "The highest."}
     assert oak["properties"]["rings"] == {"type": "integer", "minimum": 0}
-    assert oak["required"] == ["by_branch", "leaves", "rings", "top"]
+    assert oak["properties"]["bark"] == {"type": "array", "items": {"type": "array", "items": {}}}
+    assert oak["properties"]["sap"] == {}
+    assert oak["required"] == ["bark", "by_branch", "leaves", "rings", "sap", "top"]
 
 
 def test_a_union_becomes_one_object_with_the_keys_of_all() -> None:

@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
-from tests.website_scan.fingerprint_pairs.pairs import GREY, PAGE, RED, Pair, element, elements, ids, items, paths, urls
+from tests.website_scan.fingerprint_pairs.pairs import (
+    PAGE,
+    RED,
+    Pair,
+    contrast,
+    cookie,
+    crawler,
+    element,
+    elements,
+    ids,
+    library,
+    oversized,
+    paths,
+    places,
+    requested,
+    urls,
+)
+from website_scan.performance.checks.network import PreconnectedOrigin
+from website_scan.places import Header
+from website_scan.security.checks.content import EmbeddedFile
+from website_scan.security.checks.csp import BypassHost
+from website_scan.security.checks.disclosure import PrivateAddress, SecretComment
+from website_scan.security.checks.transport import AcceptedVersion, HttpForm, WeakCipher
+from website_scan.seo.checks.indexability import MisplacedMetadata
+from website_scan.seo.checks.international import RelativeEntry
+from website_scan.seo.checks.links import GenericLink, PrivateReference, UncrawlableLink
+from website_scan.seo.checks.mobile import CrowdedTarget
+from website_scan.seo.checks.rendering import ChangedMetadata
+from website_scan.seo.checks.structured_data import MissingProperty, UnknownName
 
 DIFFERENT: list[Pair] = [
     *elements(False, "another source", "image-alt", [
@@ -118,22 +146,22 @@ DIFFERENT: list[Pair] = [
         element('<img src="/a.png">', "main > ul > li"),
         element('<img src="/a.png">'),
     ),
-    *items(False, "other colours take another fix", "color-contrast", [
-        (element("<p>A</p>", why=GREY), element("<p>A</p>", why=RED)),
-        (element("<a>A</a>", why=GREY), element("<a>A</a>", why="")),
-        (element("<p>A</p>", "footer", why=GREY), element("<p>A</p>", why=GREY)),
-        (element("<p>A</p>", why=GREY), element("<a>A</a>", why=GREY)),
-        (element('<p id="a">A</p>', why=GREY), element('<p id="b">A</p>', why=GREY)),
+    *places(False, "other colours take another fix", "color-contrast", [
+        (contrast("<p>A</p>"), contrast("<p>A</p>", why=RED)),
+        (contrast("<a>A</a>"), contrast("<a>A</a>", why="")),
+        (contrast("<p>A</p>", "footer"), contrast("<p>A</p>")),
+        (contrast("<p>A</p>"), contrast("<a>A</a>")),
+        (contrast('<p id="a">A</p>'), contrast('<p id="b">A</p>')),
     ]),
-    *items(False, "another element by its selector", "tap-targets", [
-        ({"selector": "html > body > nav > a"}, {"selector": "html > body > footer > a"}),
-        ({"selector": "html > body > p"}, {"selector": "html > body > p > a"}),
-        ({"selector": "#buy"}, {"selector": "#sell"}),
-        ({"selector": "#step-1"}, {"selector": "#step-2"}),
-        ({"selector": "html > body > button"}, {"selector": "html > body > a"}),
+    *places(False, "another element by its selector", "tap-targets", [
+        (CrowdedTarget("html > body > nav > a"), CrowdedTarget("html > body > footer > a")),
+        (CrowdedTarget("html > body > p"), CrowdedTarget("html > body > p > a")),
+        (CrowdedTarget("#buy"), CrowdedTarget("#sell")),
+        (CrowdedTarget("#step-1"), CrowdedTarget("#step-2")),
+        (CrowdedTarget("html > body > button"), CrowdedTarget("html > body > a")),
     ]),
-    *items(False, "another picture was loaded", "image-oversized", [
-        ({"selector": "html > body > img", "url": "/a.png"}, {"selector": "html > body > img", "url": "/b.png"}),
+    *places(False, "another picture was loaded", "image-oversized", [
+        (oversized("html > body > img", "/a.png"), oversized("html > body > img", "/b.png")),
     ]),
     *urls(False, "another file, page or host", [
         ("/app.js", "/vendor.js"),
@@ -154,29 +182,30 @@ DIFFERENT: list[Pair] = [
         ("/bundle.v2.js", "/bundle.js"),
         ("/_next/image?url=%2Fa.jpg&w=640", "/_next/image?url=%2Fb.jpg&w=640"),
     ]),
-    *items(False, "another header, cookie, host or record", "x", [
-        ({"header": "X-Powered-By", "value": "PHP"}, {"header": "X-AspNet-Version", "value": "PHP"}),
-        ({"cookie": "session", "host": "x"}, {"cookie": "cart", "host": "x"}),
-        ({"cookie": "session", "host": "a.test"}, {"cookie": "session", "host": "b.test"}),
-        ({"host": "cdn.test"}, {"host": "cdn2.test"}),
-        ({"library": "jquery", "url": "/a.js"}, {"library": "lodash", "url": "/a.js"}),
-        ({"version": "TLS 1.0", "cipher": "A"}, {"version": "TLS 1.1", "cipher": "A"}),
-        ({"cipher": "RC4-MD5"}, {"cipher": "RC4-SHA"}),
-        ({"address": "10.0.3.17", "where": "the header X"}, {"address": "10.0.3.17", "where": "a comment"}),
-        ({"path": "/.git/config"}, {"path": "/.git/HEAD"}),
-        ({"line": 12, "names": "password"}, {"line": 12, "names": "api key"}),
-        ({"element": "img", "url": "http://x.test/a"}, {"element": "script", "url": "http://x.test/a"}),
-        ({"action": "http://x.test/a"}, {"action": "http://x.test/b"}),
-        ({"text": "Read more", "url": "/a"}, {"text": "Click here", "url": "/a"}),
-        ({"hreflang": "de", "href": "/a"}, {"hreflang": "de-at", "href": "/a"}),
-        ({"name": "the type Prodcut"}, {"name": "the property prize"}),
-        ({"missing": "Product lacks name"}, {"missing": "Product lacks offers"}),
-        ({"name": "title", "raw": "a"}, {"name": "robots", "raw": "a"}),
-        ({"origin": "https://a.test"}, {"origin": "https://b.test"}),
-        ({"crawler": "Googlebot"}, {"crawler": "Bingbot"}),
-        ({"element": "p", "snippet": "<p>"}, {"element": "div", "snippet": "<div>"}),
-        ({"element": "a", "attribute": "href", "value": "http://localhost/a"},
-         {"element": "a", "attribute": "href", "value": "http://localhost/b"}),
-        ({"text": "Read more", "markup": '<a onclick="a()">'}, {"text": "Order", "markup": '<a onclick="b()">'}),
+    *places(False, "another header, cookie, host or record", "x", [
+        (Header("X-Powered-By", "PHP"), Header("X-AspNet-Version", "PHP")),
+        (cookie("session", "x"), cookie("cart", "x")),
+        (cookie("session", "a.test"), cookie("session", "b.test")),
+        (BypassHost("cdn.test"), BypassHost("cdn2.test")),
+        (library("jquery", "/a.js"), library("lodash", "/a.js")),
+        (AcceptedVersion("TLS 1.0", "A"), AcceptedVersion("TLS 1.1", "A")),
+        (WeakCipher("RC4-MD5", "weak"), WeakCipher("RC4-SHA", "weak")),
+        (PrivateAddress("10.0.3.17", "the header X"), PrivateAddress("10.0.3.17", "a comment")),
+        (requested("/.git/config"), requested("/.git/HEAD")),
+        (SecretComment(12, "password"), SecretComment(12, "api key")),
+        (EmbeddedFile("img", "http://x.test/a"), EmbeddedFile("script", "http://x.test/a")),
+        (HttpForm("http://x.test/a", False), HttpForm("http://x.test/b", False)),
+        (GenericLink("Read more", "/a"), GenericLink("Click here", "/a")),
+        (RelativeEntry("de", "/a"), RelativeEntry("de-at", "/a")),
+        (UnknownName("the type Prodcut"), UnknownName("the property prize")),
+        (MissingProperty("Product lacks name"), MissingProperty("Product lacks offers")),
+        (ChangedMetadata("title", "a", ""), ChangedMetadata("robots", "a", "")),
+        (PreconnectedOrigin("https://a.test"), PreconnectedOrigin("https://b.test")),
+        (crawler("Googlebot"), crawler("Bingbot")),
+        (MisplacedMetadata("p", "<p>"), MisplacedMetadata("div", "<div>")),
+        (PrivateReference("a", "href", "http://localhost/a"),
+         PrivateReference("a", "href", "http://localhost/b")),
+        (UncrawlableLink("Read more", '<a onclick="a()">', "is a script"),
+         UncrawlableLink("Order", '<a onclick="b()">', "is a script")),
     ]),
 ]  # fmt: skip

@@ -2,30 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
-Item = Mapping[str, Any]
+from website_scan.accessibility.contrasts import ContrastElement
+from website_scan.performance.checks.images import OversizedImage
+from website_scan.places import Element, Place, Resource, StyledElement
+from website_scan.security.checks.content import VulnerableLibrary
+from website_scan.security.checks.cookies import SentCookie
+from website_scan.security.checks.exposure import RequestedPath
+from website_scan.seo.checks.indexability import CrawlerRule
+
 PAGE = "https://www.example.com/shop/bread"
-GREY = "insufficient color contrast of 2.3 (foreground color: #AAAAAA, background color: #ffffff, font size: 12.0pt"
-RED = "insufficient color contrast of 3.1 (foreground color: #ff5555, background color: #ffffff, font size: 12.0pt"
+SENTENCE = (
+    "Element has insufficient color contrast of {} (foreground color: {}, background color: #ffffff, "
+    "font size: 12.0pt (16px), font weight: normal). Expected contrast ratio of 4.5:1"
+)
+GREY = SENTENCE.format("2.3", "#AAAAAA")
+RED = SENTENCE.format("3.1", "#ff5555")
 
 
 class Pair(NamedTuple):
-    """Two items of evidence of a check, and why they name the same place or different ones."""
+    """Two places of a check, and why they are the same or different."""
 
     is_same: bool
     why: str
     check_id: str
-    one: Item
-    other: Item
+    one: Place
+    other: Place
 
 
-def element(markup: str, path: str = "main", selector: str = "x", why: str = "") -> Item:
-    """Return an element within a path below body, as checks name it."""
+def ancestry(markup: str, path: str) -> str:
     tag = markup[1:].partition(">")[0].partition(" ")[0]
-    path = " > ".join(filter(None, ["html", "body", path, tag]))
-    return {"selector": selector, "ancestry": path, "snippet": markup, "why": why, "wcag": "1.1.1", "level": "A"}
+    return " > ".join(filter(None, ["html", "body", path, tag]))
+
+
+def element(markup: str, path: str = "main", selector: str = "x") -> Element:
+    """Return an element within a path below body, as checks name it."""
+    return Element(selector, markup, why="", wcag="1.1.1", level="A", ancestry=ancestry(markup, path))
+
+
+def contrast(markup: str, path: str = "main", why: str = GREY) -> ContrastElement:
+    """Return an element with too little contrast, within a path below body."""
+    return ContrastElement.of("x", markup, why=why, wcag="1.4.3", level="AA", ancestry=ancestry(markup, path))
+
+
+def styled(markup: str) -> StyledElement:
+    """Return an element that a style sheet makes faulty."""
+    return StyledElement("x", markup, why=GREY, ancestry=ancestry(markup, "main"))
+
+
+def cookie(name: str, host: str, *, secure: bool = False) -> SentCookie:
+    return SentCookie(name, host, False, secure, False, None, None)
+
+
+def library(name: str, url: str) -> VulnerableLibrary:
+    return VulnerableLibrary(name, "1.8.3", "CVE-2020-11022", None, url)
+
+
+def crawler(name: str, line: int = 1) -> CrawlerRule:
+    return CrawlerRule(name, False, "/robots.txt", line, "Disallow: /", "")
+
+
+def requested(path: str, size_bytes: int = 92) -> RequestedPath:
+    return RequestedPath(path, 200, "text/plain", size_bytes, True, None)
+
+
+def oversized(selector: str, url: str) -> OversizedImage:
+    return OversizedImage(url, selector, "900 by 900", "90 by 90", 9000, 8000)
 
 
 def elements(is_same: bool, why: str, check_id: str, pairs: Iterable[tuple[str, str]]) -> list[Pair]:
@@ -42,12 +86,12 @@ def paths(is_same: bool, why: str, markup: str, pairs: Iterable[tuple[str, str]]
     return [Pair(is_same, why, check_id, element(markup, one), element(markup, other)) for one, other in pairs]
 
 
-def items(is_same: bool, why: str, check_id: str, pairs: Iterable[tuple[Item, Item]]) -> list[Pair]:
+def places(is_same: bool, why: str, check_id: str, pairs: Iterable[tuple[Place, Place]]) -> list[Pair]:
     return [Pair(is_same, why, check_id, one, other) for one, other in pairs]
 
 
 def urls(is_same: bool, why: str, pairs: Iterable[tuple[str, str]]) -> list[Pair]:
-    return items(is_same, why, "cache-short", [({"url": one}, {"url": other}) for one, other in pairs])
+    return places(is_same, why, "cache-short", [(Resource(one), Resource(other)) for one, other in pairs])
 
 
 def classes(why: str, pairs: Iterable[tuple[str, str]]) -> list[Pair]:

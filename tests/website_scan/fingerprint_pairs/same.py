@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from tests.website_scan.fingerprint_pairs.pairs import (
-    GREY,
     PAGE,
     Pair,
     classes,
+    contrast,
+    cookie,
+    crawler,
     element,
     elements,
     ids,
-    items,
+    library,
+    oversized,
     paths,
+    places,
+    requested,
+    styled,
     urls,
 )
+from website_scan.performance.checks.blocking import WritingScript
+from website_scan.performance.checks.fonts import WaitingFont
+from website_scan.performance.checks.loading import Figures, ShiftedElement
+from website_scan.performance.checks.server import Attempt
+from website_scan.places import Header, RedirectHop
+from website_scan.security.checks.csp import BypassHost, PolicyRow
+from website_scan.security.checks.disclosure import DebugOutput, PrivateAddress, SecretComment
+from website_scan.security.checks.headers import CorsRow
+from website_scan.security.checks.transport import AcceptedVersion
+from website_scan.seo.checks.indexability import CanonicalLink, MissingPath
+from website_scan.seo.checks.international import RelativeEntry
+from website_scan.seo.checks.links import GenericLink
+from website_scan.seo.checks.mobile import CrowdedTarget
+from website_scan.seo.checks.structured_data import BrokenBlock
 
 SAME: list[Pair] = [
     *classes("classes are for looks, and builds generate them", [
@@ -200,29 +220,29 @@ SAME: list[Pair] = [
             True,
             "a rule of a style sheet is at fault, whatever the text",
             check,
-            element(one, why=GREY),
-            element(other, why=GREY),
+            kind(one),
+            kind(other),
         )
-        for check in ("color-contrast", "link-in-text-block", "target-size")
+        for check, kind in (("color-contrast", contrast), ("link-in-text-block", contrast), ("target-size", styled))
         for one, other in (
             ('<a href="/news/1">Bread</a>', '<a href="/news/2">Cake</a>'),
             ("<p>Written today</p>", "<p>Written yesterday</p>"),
             ('<span class="a">1 €</span>', '<span class="b">2 €</span>'),
         )
     ],
-    *items(True, "the position among siblings", "tap-targets", [
-        ({"selector": "html > body > ul > li:nth-of-type(2) > a"}, {"selector": "html > body > ul > li > a"}),
-        ({"selector": "html > body > p:nth-child(2) > a"}, {"selector": "html > body > p > a"}),
-        ({"selector": "#main > p:first-child > a"}, {"selector": "html > body > div > p > a"}),
-        ({"selector": "html > body > nav > a:nth-of-type(3)"}, {"selector": "#app > nav > div > a"}),
-        ({"selector": "#\\:r1\\:"}, {"selector": "#\\:r2f\\:"}),
+    *places(True, "the position among siblings", "tap-targets", [
+        (CrowdedTarget("html > body > ul > li:nth-of-type(2) > a"), CrowdedTarget("html > body > ul > li > a")),
+        (CrowdedTarget("html > body > p:nth-child(2) > a"), CrowdedTarget("html > body > p > a")),
+        (CrowdedTarget("#main > p:first-child > a"), CrowdedTarget("html > body > div > p > a")),
+        (CrowdedTarget("html > body > nav > a:nth-of-type(3)"), CrowdedTarget("#app > nav > div > a")),
+        (CrowdedTarget("#\\:r1\\:"), CrowdedTarget("#\\:r2f\\:")),
     ]),
-    *items(True, "axe-core's selector changes with the rest of the page", "image-alt", [
+    *places(True, "axe-core's selector changes with the rest of the page", "image-alt", [
         (element('<img src="/a.png">', selector='img[src$="a.png"]'), element('<img src="/a.png">', selector="p img")),
         (element("<img>", selector=".hero > img"), element("<img>", selector="img:nth-child(4)")),
     ]),
-    *items(True, "the picture that was loaded", "image-oversized", [
-        ({"selector": "#a > img", "url": "/a.3f2a1b9c.png"}, {"selector": "body > img", "url": "/a.9e8d7c6b.png?w=3"}),
+    *places(True, "the picture that was loaded", "image-oversized", [
+        (oversized("#a > img", "/a.3f2a1b9c.png"), oversized("body > img", "/a.9e8d7c6b.png?w=3")),
     ]),
     *urls(True, "a digest, version or time that a build puts into the name", [
         ("/app.3f2a1b9c.js", "/app.9e8d7c6b.js"),  # webpack
@@ -253,41 +273,48 @@ SAME: list[Pair] = [
         (PAGE, "/shop/bread?utm_source=mail"),
         ("/_next/image?url=%2Fhero.jpg&w=640", "/_next/image?url=%2Fhero.jpg&w=1080"),
     ]),
-    *items(True, "a session, experiment or visitor in a cookie's name", "cookie-secure", [
-        ({"cookie": "wp_3f2a1b9c7d", "host": "x"}, {"cookie": "wp_0a9b8c7d6e", "host": "x"}),
-        ({"cookie": "_hjSession_123456", "host": "x"}, {"cookie": "_hjSession_654321", "host": "x"}),
-        ({"cookie": "wp_in_3f2a1b9c7d6e5f4a3b2c", "host": "x"}, {"cookie": "wp_in_0a9b8c7d6e5f4a3b", "host": "x"}),
-        ({"cookie": "id", "host": "x", "secure": False}, {"cookie": "id", "host": ".X", "secure": None}),
-        ({"cookie": "_ga_3K9XZ81LQ2", "host": "x"}, {"cookie": "_ga_7P4MW05TB6", "host": "x"}),
+    *places(True, "a session, experiment or visitor in a cookie's name", "cookie-secure", [
+        (cookie("wp_3f2a1b9c7d", "x"), cookie("wp_0a9b8c7d6e", "x")),
+        (cookie("_hjSession_123456", "x"), cookie("_hjSession_654321", "x")),
+        (cookie("wp_in_3f2a1b9c7d6e5f4a3b2c", "x"), cookie("wp_in_0a9b8c7d6e5f4a3b", "x")),
+        (cookie("id", "x"), cookie("id", ".X", secure=True)),
+        (cookie("_ga_3K9XZ81LQ2", "x"), cookie("_ga_7P4MW05TB6", "x")),
     ]),
-    *items(True, "measured or accidental details", "x", [
-        ({"header": "Server", "value": "nginx/1.25.3"}, {"header": "server", "value": "nginx/1.27.0"}),
-        ({"policy": "script-src 'nonce-a'"}, {"policy": "script-src 'nonce-b'"}),
-        ({"host": "cdn.test"}, {"host": "CDN.test"}),
-        ({"library": "jquery", "url": "/jquery-1.8.3.min.js"}, {"library": "jquery", "url": "/jquery-1.9.0.min.js"}),
-        ({"version": "TLS 1.0", "cipher": "A"}, {"version": "TLS 1.0", "cipher": "B"}),
-        ({"path": "/3f2a", "status": 404, "shows": "Django"}, {"path": "/9", "shows": "Django"}),
-        ({"address": "10.0.3.17", "where": "the header X"}, {"address": "10.0.9.1", "where": "the header X"}),
-        ({"line": 12, "names": "password"}, {"line": 40, "names": "password"}),
-        ({"path": "/.git/config", "size_bytes": 92}, {"path": "/.git/config", "size_bytes": 120}),
-        ({"fault": "block 1: line 3 column 4"}, {"fault": "block 1: line 9 column 1"}),
-        ({"text": "Read more", "url": "/news/1"}, {"text": "read more", "url": "/news/2"}),
-        ({"hreflang": "de", "href": "/de/a"}, {"hreflang": "DE", "href": "/de/b"}),
-        ({"source": "the link element", "url": "/a"}, {"source": "the link element", "url": "/b"}),
-        ({"crawler": "Googlebot", "line": 3}, {"crawler": "Googlebot", "line": 9}),
-        ({"family": "Inter", "file": "/a.woff2"}, {"family": "Inter", "file": "/b.woff2"}),
-        ({"script": "inline script 1", "calls": 1}, {"script": "inline script 2", "calls": 4}),
-        ({"try": 1, "ttfb_ms": 200}, {"try": 1, "ttfb_ms": 900}),
-        ({"asked": "/3f2a", "status": 200}, {"asked": "/9b1c", "status": 200}),
+    *places(True, "measured or accidental details", "x", [
+        (Header("Server", "nginx/1.25.3"), Header("server", "nginx/1.27.0")),
+        (PolicyRow("script-src 'nonce-a'"), PolicyRow("script-src 'nonce-b'")),
+        (BypassHost("cdn.test"), BypassHost("CDN.test")),
+        (library("jquery", "/jquery-1.8.3.min.js"), library("jquery", "/jquery-1.9.0.min.js")),
+        (AcceptedVersion("TLS 1.0", "A"), AcceptedVersion("TLS 1.0", "B")),
+        (DebugOutput("/3f2a", 404, "Django"), DebugOutput("/9", 500, "Django")),
+        (PrivateAddress("10.0.3.17", "the header X"), PrivateAddress("10.0.9.1", "the header X")),
+        (SecretComment(12, "password"), SecretComment(40, "password")),
+        (requested("/.git/config", 92), requested("/.git/config", 120)),
+        (BrokenBlock("block 1: line 3 column 4"), BrokenBlock("block 1: line 9 column 1")),
+        (GenericLink("Read more", "/news/1"), GenericLink("read more", "/news/2")),
+        (RelativeEntry("de", "/de/a"), RelativeEntry("DE", "/de/b")),
+        (CanonicalLink("the link element", "/a", "/a"), CanonicalLink("the link element", "/b", "/b")),
+        (crawler("Googlebot", 3), crawler("Googlebot", 9)),
+        (WaitingFont("Inter", None, "/a.woff2"), WaitingFont("Inter", None, "/b.woff2")),
+        (WritingScript("inline script 1", 1), WritingScript("inline script 2", 4)),
+        (Attempt(1, 200), Attempt(1, 900)),
+        (MissingPath("/3f2a", 200), MissingPath("/9b1c", 200)),
     ]),
     *[
         Pair(True, "it explains a figure, and changes from load to load", check, one, other)
         for check, one, other in (
-            ("lcp", {"median": 2.5, **element("<h1>")}, {"median": 4.1, **element("<img>")}),
-            ("cls", {"selector": "#ad", "shift": 0.2}, {"selector": "#banner", "shift": 0.1}),
-            ("total-weight", {"url": "/a.js", "wire_bytes": 9}, {"url": "/b.js", "wire_bytes": 8}),
-            ("redirect-chain", {"hop": 1, "url": "/a"}, {"hop": 1, "url": "/b"}),
-            ("cors-credentials", {"origin": "https://3f2a.example"}, {"origin": "https://9b1c.example"}),
+            (
+                "lcp",
+                Figures(2.5, 2, 5, 3, True, None, snippet="<h1>"),
+                Figures(4.1, 2, 5, 3, True, None, snippet="<img>"),
+            ),
+            ("cls", ShiftedElement("#ad", 0.2), ShiftedElement("#banner", 0.1)),
+            ("redirect-chain", RedirectHop(1, "/a"), RedirectHop(1, "/b")),
+            (
+                "cors-credentials",
+                CorsRow("https://3f2a.example", None, None),
+                CorsRow("https://9b1c.example", None, None),
+            ),
         )
     ],
 ]  # fmt: skip

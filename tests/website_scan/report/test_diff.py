@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
+from tests.results import check_of, elements, stored
 from website_scan.document import ExportDocument
-from website_scan.fingerprints import EVIDENCE_ITEMS
+from website_scan.findings import Severity
+from website_scan.places import MOST_ROWS, Place, Resource
 from website_scan.report.diff import Diff, Reason, diff
 
 STATES = ("pass", "warn", "fail", "skipped", "omitted", "repeated", "absent")
@@ -19,23 +22,26 @@ def document(
     version: str = "1",
     severity: str = "high",
     browser: str | None = None,
-    places: dict[str, list[str]] | None = None,
+    places: dict[str, Sequence[Place]] | None = None,
     url: str = "https://example.com/",
 ) -> ExportDocument:
-    """Return the compared part of an export, in which each check has one of STATES. `places` are selectors."""
+    """Return the compared part of an export, in which each check has one of STATES."""
     checks = [
-        {
-            "id": id,
-            "name": id.title(),
-            "title": id.title(),
-            "status": state,
-            "severity": None if state == "pass" else severity,
-            "message": "It is so.",
-            "points": 1.0,
-            "later": 1.0,
-            "holds": False,
-            "evidence": [{"selector": each} for each in (places or {}).get(id, [])],
-        }
+        stored(
+            check_of(
+                id,
+                id.title(),
+                id.title(),
+                state,  # type: ignore[arg-type]  # one of the three
+                None if state == "pass" else Severity(severity),
+                Severity(severity),
+                "It is so.",
+                places=(places or {}).get(id, ()),
+                points=1.0,
+                later=1.0,
+            ),
+            url,
+        )
         for id, state in states.items()
         if state in ("pass", "warn", "fail")
     ]
@@ -53,7 +59,7 @@ def document(
 
 
 def placed(*selectors: str, **more: Any) -> ExportDocument:
-    return document({"a": "fail"}, places={"a": list(selectors)}, **more)
+    return document({"a": "fail"}, places={"a": elements(*selectors)}, **more)
 
 
 def told(changes: Diff[ExportDocument]) -> dict[str, list[str]]:
@@ -158,11 +164,7 @@ def test_as_many_elements_of_a_kind_at_other_positions_are_the_same() -> None:
 
 
 def test_a_list_that_was_cut_is_not_counted() -> None:
-    full, more = images(*range(EVIDENCE_ITEMS)), images(*range(EVIDENCE_ITEMS + 3))
-    for report in (full, more):
-        for category in report["categories"]:
-            for check in category["checks"]:
-                del check["evidence"][EVIDENCE_ITEMS:]
+    full, more = images(*range(MOST_ROWS)), images(*range(MOST_ROWS + 3))
     assert moved(diff(full, more)) == ("same", [], [])
     assert moved(diff(full, images(1, 2))) == (
         "better",
@@ -179,7 +181,7 @@ def test_places_are_quiet_about_what_changes_by_itself() -> None:
 
 def test_a_list_that_was_cut_makes_no_news() -> None:
     full = [f"#place{each}" for each in "abcdefghijklmnopqrst"]
-    assert len(full) == EVIDENCE_ITEMS
+    assert len(full) == MOST_ROWS
     cut, other = placed(*full), placed(*full[1:], "#zzz")
     assert moved(diff(cut, other)) == ("same", [], [])
     # The shorter list is complete: places not in it are fixed, but places only in it may have been there before.
@@ -218,9 +220,10 @@ def test_a_report_of_before_there_were_browsers_can_be_compared() -> None:
 
 def test_the_same_place_of_two_hosts_is_the_same() -> None:
     """As on the command line, where a site is compared with its next version."""
-    before, now = document({"a": "fail"}), document({"a": "fail"}, url="https://next.example.com/")
-    for report, host in ((before, "example.com"), (now, "next.example.com")):
-        report["categories"][0]["checks"][0]["evidence"] = [{"url": f"https://{host}/app.js"}]
+    before, now = (
+        document({"a": "fail"}, url=f"https://{host}/", places={"a": [Resource(f"https://{host}/app.js")]})
+        for host in ("example.com", "next.example.com")
+    )
     assert moved(diff(before, now)) == ("same", [], [])
 
 

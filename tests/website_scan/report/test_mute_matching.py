@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
-from tests.reports.mutes.cast import NOW, URL, finding, rule
-from website_scan.document import ExportDocument
-from website_scan.fingerprints import EVIDENCE_ITEMS, fingerprint, fingerprints
+from tests.reports.mutes.cast import NOW, URL, rule
+from tests.results import check_of, elements, stored, stored_finding
+from website_scan.document import ExportDocument, ExportedFinding
+from website_scan.findings import HIGH
+from website_scan.fingerprints import fingerprint
+from website_scan.places import MOST_ROWS
 from website_scan.report.mute_matching import NO_MUTES, Mutes
+from website_scan.report.places import places_of
 
 ALONE = fingerprint("hsts")
+OUTCOME = "faulty"  # of all findings here
+
+
+def finding(id: str, *selectors: str, **columns: Any) -> ExportedFinding:
+    return stored_finding(id, *elements(*selectors), url=URL, **columns)
 
 
 @pytest.mark.parametrize(
@@ -40,19 +49,31 @@ def test_a_rule_is_about_a_host_and_whole_segments_of_a_path(
     host: str, path_prefix: str, url: str, muted: bool
 ) -> None:
     mutes = Mutes([rule(host=host, path_prefix=path_prefix)])
-    assert (mutes.of("hsts", url, ALONE) is not None) == muted
+    assert (mutes.of("hsts", OUTCOME, url, ALONE) is not None) == muted
     assert bool(mutes.of_page(url)) == muted
 
 
 def test_a_rule_is_about_one_check() -> None:
-    assert Mutes([rule("hsts")]).of("csp", URL, fingerprint("csp")) is None
+    assert Mutes([rule("hsts")]).of("csp", OUTCOME, URL, fingerprint("csp")) is None
 
 
 def test_a_rule_for_a_place_leaves_all_others() -> None:
-    one, other = fingerprints("image-alt", [{"selector": "#a"}, {"selector": "#b"}], URL)
+    one, other = places_of(finding("image-alt", "#a", "#b"))
     mutes = Mutes([rule("image-alt", fingerprint=one)])
-    assert mutes.of("image-alt", URL, one) is not None
-    assert mutes.of("image-alt", URL, other) is None
+    assert mutes.of("image-alt", OUTCOME, URL, one) is not None
+    assert mutes.of("image-alt", OUTCOME, URL, other) is None
+
+
+def test_a_rule_for_an_outcome_leaves_all_others() -> None:
+    mutes = Mutes([rule(outcome="short")])
+    assert mutes.of("hsts", "short", URL, ALONE) is not None
+    assert mutes.of("hsts", "missing", URL, ALONE) is None
+    assert mutes.of_host("hsts", "short", "example.com", ALONE) is not None
+    assert mutes.of_host("hsts", "missing", "example.com", ALONE) is None
+    covered = mutes.covering(finding("hsts", outcome="short"), URL)
+    assert covered is not None
+    assert covered.is_whole
+    assert mutes.covering(finding("hsts", outcome="missing"), URL) is None
 
 
 def test_the_widest_rule_is_the_reason_that_is_given_and_then_the_longest() -> None:
@@ -60,14 +81,14 @@ def test_the_widest_rule_is_the_reason_that_is_given_and_then_the_longest() -> N
     below = rule(path_prefix="/shop", reason="below", expires_at=NOW + timedelta(days=300))
     short = rule(reason="short", expires_at=NOW + timedelta(days=1))
     whole = rule(reason="whole")
-    found = Mutes([place, below, short, whole]).of("hsts", URL, ALONE)
+    found = Mutes([place, below, short, whole]).of("hsts", OUTCOME, URL, ALONE)
     assert found is not None
     assert found.reason == "whole"
 
 
 def test_a_finding_is_covered_when_all_of_its_places_are() -> None:
     check = finding("image-alt", "#a", "#b")
-    one, other = fingerprints("image-alt", check["evidence"], URL)
+    one, other = places_of(check)
     part = Mutes([rule("image-alt", fingerprint=one)]).covering(check, URL)
     assert part is not None
     assert not part.is_whole
@@ -91,8 +112,8 @@ def test_a_finding_without_places_is_covered_by_its_check() -> None:
 
 
 def test_places_that_a_report_cut_are_not_covered_by_those_that_it_names() -> None:
-    check = finding("image-alt", *(f"#place-{chr(97 + n)}x" for n in range(EVIDENCE_ITEMS)))
-    places = [rule("image-alt", fingerprint=each) for each in fingerprints("image-alt", check["evidence"], URL)]
+    check = finding("image-alt", *(f"#place-{chr(97 + n)}x" for n in range(MOST_ROWS)))
+    places = [rule("image-alt", fingerprint=each) for each in places_of(check)]
     by_place = Mutes(places).covering(check, URL)
     assert by_place is not None
     assert not by_place.is_whole
@@ -103,7 +124,7 @@ def test_places_that_a_report_cut_are_not_covered_by_those_that_it_names() -> No
 
 def test_what_ends_first_is_told() -> None:
     check = finding("image-alt", "#a", "#b")
-    one, other = fingerprints("image-alt", check["evidence"], URL)
+    one, other = places_of(check)
     soon = rule("image-alt", fingerprint=other, expires_at=NOW + timedelta(days=2))
     covered = Mutes([rule("image-alt", fingerprint=one), soon]).covering(check, URL)
     assert covered is not None
@@ -111,7 +132,8 @@ def test_what_ends_first_is_told() -> None:
 
 
 def test_passes_are_never_muted() -> None:
-    found = {"url": URL, "categories": [{"checks": [finding("hsts", status="pass"), finding("csp")]}]}
+    passed = stored(check_of("hsts", "HSTS", "HSTS", "pass", None, HIGH, "It is sent."), URL)
+    found = {"url": URL, "categories": [{"checks": [passed, finding("csp")]}]}
     document = cast("ExportDocument", found)  # as much of it as is read
     assert list(Mutes([rule("hsts"), rule("csp")]).findings(document)) == ["csp"]
     assert NO_MUTES.findings(document) == {}

@@ -17,10 +17,11 @@ from tests.website_scan.command.reports import found, judged
 from website_scan import __version__
 from website_scan.document import ExportDocument
 from website_scan.findings import ScanType, Severity
+from website_scan.places import Element, RedirectHop, Rows
 from website_scan.report import sarif
 
 PAGES = "https://scan.example.com/docs/checks/"
-IMAGE = {"selector": "main > img", "snippet": "<img>"}
+IMAGE = Element("main > img", "<img>")
 
 
 def logged(*documents: ExportDocument, reasons: sarif.Reasons | None = None, pages: str = "") -> dict[str, Any]:
@@ -76,7 +77,7 @@ def test_the_message_says_what_is_wrong_and_links_to_the_page() -> None:
 def test_a_site_makes_no_link() -> None:
     said = r"[x](javascript:alert(1)) \["
     url = "https://example.com/(a)]b[c](d)"
-    (result,) = results(judged(found("alt", "fail", Severity.HIGH, {"selector": said}, message=said), url=url).document)
+    (result,) = results(judged(found("alt", "fail", Severity.HIGH, Element(said), summary=said), url=url).document)
     assert result["message"]["text"] == (
         r"alt is wrong: \[x\](javascript:alert(1)) \\\[ At \[x\](javascript:alert(1)) \\\[. "
         r"On [https://example.com/(a)\]b\[c\](d)](https://example.com/%28a%29]b[c]%28d%29)."
@@ -84,8 +85,8 @@ def test_a_site_makes_no_link() -> None:
 
 
 def test_each_place_is_a_result_and_equal_ones_are_told_apart() -> None:
-    places = [{"selector": f"li:nth-child({number}) > img", "snippet": "<img>"} for number in (1, 2)]
-    logo = {"selector": "#logo", "snippet": '<img id="logo">'}
+    places = [Element(f"li:nth-child({number}) > img", "<img>") for number in (1, 2)]
+    logo = Element("#logo", '<img id="logo">')
     found_here = found("alt", "fail", Severity.HIGH, *places, logo)
     made = results(*(judged(found_here, url=f"https://example.com/{page}").document for page in "ab"))
     assert len(made) == 6
@@ -107,13 +108,13 @@ def test_a_page_at_two_addresses_of_one_file_has_two_alerts() -> None:
 
 
 def test_a_finding_without_a_place_is_one_result() -> None:
-    (result,) = results(judged(found("hsts", "fail", Severity.HIGH, {"value": "1"}, {"value": "2"})).document)
+    (result,) = results(judged(found("hsts", details=Rows.of([RedirectHop(1, "/a"), RedirectHop(2, "/b")]))).document)
     assert "logicalLocations" not in result["locations"][0]
     assert result["message"]["text"].startswith("hsts is wrong: Seen: hsts. On [")
 
 
 def test_only_the_places_with_a_reason_are_suppressed() -> None:
-    document = judged(found("alt", "fail", Severity.HIGH, IMAGE, {"selector": "#b", "snippet": "<b>"})).document
+    document = judged(found("alt", "fail", Severity.HIGH, IMAGE, Element("#b", "<b>"))).document
     place = results(document)[0]["partialFingerprints"]["place/v1"]
     (run,) = logged(document, reasons={"alt": {place: ["Known."]}})["runs"]
     assert [each["suppressions"] for each in run["results"]] == [
@@ -186,10 +187,10 @@ def test_results_beyond_the_limit_are_left_out_and_counted(monkeypatch: pytest.M
 
 def test_results_beyond_the_size_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sarif.MOST_BYTES < MOST_BYTES
-    monkeypatch.setattr(sarif, "MOST_BYTES", 200_000)
-    noise = (hashlib.sha512(bytes([number % 256, number // 256])).hexdigest() for number in range(1_000))
-    document = judged(*(found(f"check-{number}", message=text) for number, text in enumerate(noise))).document
+    monkeypatch.setattr(sarif, "MOST_BYTES", 400_000)
+    noise = (hashlib.sha512(bytes([number % 256, number // 256])).hexdigest() for number in range(2_000))
+    document = judged(*(found(f"check-{number}", summary=text) for number, text in enumerate(noise))).document
     made = sarif.run([(document, {})], "security", runs=4)
-    assert 100 < len(made["results"]) < 1_000
-    assert len(gzip.compress(json.dumps(made["results"], indent=2).encode())) < 60_000
-    assert "of 1,000 results are in this log" in json.dumps(made["invocations"])
+    assert 100 < len(made["results"]) < 2_000
+    assert len(gzip.compress(json.dumps(made["results"], indent=2).encode())) < 120_000
+    assert "of 2,000 results are in this log" in json.dumps(made["invocations"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import cast
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,10 +12,11 @@ from hypothesis import strategies as st
 from lxml import html
 
 from tests.jinja_templates import macro
+from tests.results import stored_finding
 from website_scan.catalogue import checks
-from website_scan.document import ExportedFinding
 from website_scan.findings import ScanType
-from website_scan.performance.checks.loading import CLS, FCP_S, LCP_S, SPEED_INDEX_S, TBT_S
+from website_scan.performance.checks.loading import CLS, FCP_S, LCP_S, SPEED_INDEX_S, TBT_S, Figures
+from website_scan.places import Rows
 from website_scan.report.cards import card_of
 from website_scan.report.metrics import METRICS, mark, metrics
 from website_scan.report.standing import BANDS, STANDINGS, Band, standing
@@ -27,20 +27,9 @@ ORIGINS = {"https://almanac.httparchive.org": "/en/{}/", "https://www.spamresour
 DATED = re.compile(r"(January|February|March|April|May|June|July|August|September|October|November|December) 20\d\d")
 
 
-def card(id: str, **columns: object) -> html.HtmlElement:
-    """Return a check as the page shows it."""
-    exported = {
-        "id": id,
-        "name": "N",
-        "title": "N",
-        "status": "fail",
-        "severity": "low",
-        "message": "M.",
-        "why": "",
-        "points": 0,
-    }
-    exported |= {"points": 0, "later": 0, "holds": False, "evidence": [], "references": []}
-    return html.fromstring(macro("report/card.html", "card")(card_of(cast("ExportedFinding", exported | columns))))
+def card(id: str) -> html.HtmlElement:
+    """Return a finding as the page shows it."""
+    return html.fromstring(macro("report/card.html", "card")(card_of(stored_finding(id))))
 
 
 @pytest.mark.parametrize("id", STANDINGS)
@@ -77,7 +66,8 @@ def test_the_bands_are_those_by_which_the_checks_judge() -> None:
 
 
 def test_a_metric_stands_in_its_band_and_beside_the_web() -> None:
-    measured = cast("ExportedFinding", {"evidence": [{"median": 3.25}], "status": "warn"})
+    figures = Figures(3.25, 3.1, 3.4, 3, True, None)
+    measured = stored_finding("lcp", status="warn", details=Rows.of([figures]))
     (shown,) = metrics({"lcp": measured})
     assert (shown.scale.mark, shown.scale.good, shown.scale.poor) == (500, "2.5 s", "4.0 s")
     assert shown.standing

@@ -69,7 +69,7 @@ def judged(headers: HeaderLines) -> ScanResult:
     """Run the checks on a response with these headers. Checks that need the network could not run."""
     seen = page(*headers, html=MARKUP)
     planned = plan(ScanType.SECURITY)
-    evidence: dict[type, object] = dict.fromkeys(planned.probes, Missing("Nobody asked.", "not-needed"))
+    evidence: dict[type, object] = dict.fromkeys(planned.probes, Missing("It was not requested.", "not-requested"))
     evidence |= {
         Target: seen.target,
         Clock: Clock(NOW),

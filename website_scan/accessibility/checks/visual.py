@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from website_scan.accessibility.axe import INAPPLICABLE
+from website_scan.accessibility.contrasts import ContrastElement
 from website_scan.accessibility.wording import faulty
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import Category, check
@@ -23,7 +24,7 @@ CATEGORY = Category("Colour and layout", weight=10, html=True, content=True)
     "18.7 px if bold.",
     references=("WCAG 1.4.3 Contrast (Minimum) (AA)", "axe-core: color-contrast"),
 )
-@faulty("piece|pieces of text", "has|have too little contrast", StyledElement)
+@faulty("piece|pieces of text", "has|have too little contrast", ContrastElement.of)
 def color_contrast(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
@@ -37,7 +38,7 @@ def color_contrast(axe: AxeReport) -> Finding:
     fix="Underline links within text, or give them another weight; not everyone can tell colours apart.",
     references=("WCAG 1.4.1 Use of Color (A)", "axe-core: link-in-text-block"),
 )
-@faulty("link|links in text", "differs|differ from the text by colour only", StyledElement)
+@faulty("link|links in text", "differs|differ from the text by colour only", ContrastElement.of)
 def link_in_text_block(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 

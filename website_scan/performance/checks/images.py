@@ -22,7 +22,7 @@ from website_scan.page.markup import attribute, live, resolve
 from website_scan.page.references import ResourceKind
 from website_scan.performance.evidence import Resource, Resources, Styles
 from website_scan.performance.images import SCREENS_AHEAD, offscreen, oversized
-from website_scan.places import Column, Identity, Place, PlaceUrl, Url, WireBytes
+from website_scan.places import Column, Identity, Place, PlaceUrl, Url, WireBytes, as_written
 from website_scan.values import Bytes, Count, Share
 from website_scan.written_urls import WrittenUrl
 
@@ -91,7 +91,7 @@ class ImageElement(Place):
     are_counted: ClassVar[bool] = True
 
     url: Url
-    selector: Annotated[str, Column("Selector", "code")]
+    selector: Annotated[str, Identity(as_written), Column("Selector", "code")]
 
     @property
     def label(self) -> str:
@@ -107,7 +107,7 @@ class OversizedImage(ImageElement):
 
     kind: ClassVar[str] = "oversized-image"
 
-    file: Annotated[str, Column("File", "address")]
+    file: Annotated[str, Column("File", "short")]
     shown: Annotated[str, Column("Shown at", "short")]
     wire_bytes: WireBytes
     wasted_bytes: Annotated[int, Column("Could save", "number", "bytes")]

@@ -17,7 +17,7 @@ from website_scan.page.references import ResourceKind
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.performance.evidence import DomSize, Resource, Resources, Timing
 from website_scan.performance.places import ResourceType
-from website_scan.places import Column, Place, PlaceUrl, Status, Url
+from website_scan.places import Column, Place, PlaceUrl, RedirectHop, Status
 from website_scan.values import Address, Code, Count, Milliseconds, Share, Values, Word
 
 CATEGORY = Category("Server and document", weight=7, html=True)
@@ -42,17 +42,6 @@ class Attempt(Place):
 
     attempt: Annotated[int, Column("Try", "number")]
     ttfb_ms: Annotated[int, Column("Time to first byte", "number", "ms")]
-
-
-@dataclass(frozen=True, slots=True)
-class RedirectStep(Place):
-    """Step of the redirects to the document, or the document itself."""
-
-    kind: ClassVar[str] = "redirect-step"
-
-    hop: Annotated[int, Column("Step", "number")]
-    url: Url
-    status: Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,5 +265,5 @@ def _is_decoration(resource: Resource) -> bool:
     return resource.kind is ResourceKind.IMAGE and resource.depth > 1
 
 
-def _steps(page: Page) -> list[RedirectStep]:
-    return [RedirectStep(number, excerpt(hop.url), hop.status) for number, hop in enumerate(page.hops, 1)]
+def _steps(page: Page) -> list[RedirectHop]:
+    return [RedirectHop(number, excerpt(hop.url), hop.status) for number, hop in enumerate(page.hops, 1)]

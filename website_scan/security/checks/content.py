@@ -51,10 +51,10 @@ COMPROMISED = (
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedFile(Place):
+class EmbeddedFile(Place):
     """Script, style sheet or frame that the page loads."""
 
-    kind: ClassVar[str] = "loaded-file"
+    kind: ClassVar[str] = "embedded-file"
     are_counted: ClassVar[bool] = True
 
     element: ElementType
@@ -135,8 +135,8 @@ def _is_under(host: str, domains: tuple[str, ...]) -> bool:
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
-def _places(files: list[_Loaded]) -> list[LoadedFile]:
-    return [LoadedFile(each.node.tag or "", excerpt(each.url)) for each in files]
+def _places(files: list[_Loaded]) -> list[EmbeddedFile]:
+    return [EmbeddedFile(each.node.tag or "", excerpt(each.url)) for each in files]
 
 
 @check(

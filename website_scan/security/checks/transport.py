@@ -14,7 +14,7 @@ from website_scan.net.tls.ciphers import TlsVersion, is_forward_secret, weakness
 from website_scan.outcomes import CategoryFail, Fail, Finding, Fix, Pass, Warn, outcome
 from website_scan.page.evidence import Clock, Document, Page
 from website_scan.page.markup import http_equivs
-from website_scan.places import Column, ElementType, Header, Identity, Place, PlaceUrl, as_written
+from website_scan.places import Column, ElementType, Header, Identity, Place, PlaceUrl, RedirectHop, as_written
 from website_scan.security.certificates import (
     FULL_CHAIN,
     LEGACY_OFF,
@@ -37,16 +37,6 @@ CATEGORY = Category("Transport security", weight=30)
 HALF_A_YEAR_S = 15_552_000  # 180 days
 
 NO_TLS = NotApplicable("Nothing answers over TLS on the host.")
-
-
-@dataclass(frozen=True, slots=True)
-class RedirectHop(Place):
-    """Step of a redirect; the whole chain explains the finding."""
-
-    kind: ClassVar[str] = "redirect"
-
-    hop: Annotated[int, Column("Step", "number")]
-    url: Annotated[str, Column("Address", "address")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from website_scan.page.evidence import Clock, Document, Page
 from website_scan.page.meta import refresh
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.page.soft_404 import resembles
-from website_scan.places import Column, Identity, Place, Status, as_written
+from website_scan.places import Column, Identity, Place, RedirectHop, Status, as_written
 from website_scan.seo.canonical import target_fault
 from website_scan.seo.evidence import CanonicalAnswer, MissingPathAnswer
 from website_scan.seo.hreflang import Alternates
@@ -144,25 +144,14 @@ class CanonicalTarget(Place):
 
 
 @dataclass(frozen=True, slots=True)
-class RedirectHop(Place):
-    """Step on the way to the page; the whole chain explains the finding."""
-
-    kind: ClassVar[str] = "redirect"
-
-    hop: Annotated[int, Column("Step", "number")]
-    url: Annotated[str, Column("Address", "address")]
-    status: Status
-
-
-@dataclass(frozen=True, slots=True)
 class MisplacedMetadata(Place):
     """Metadata element in the body, by its kind."""
 
     kind: ClassVar[str] = "misplaced-metadata"
     are_counted: ClassVar[bool] = True
 
-    element: Annotated[str, Column("Type of element", "mono")]
-    snippet: Annotated[str, Column("Element", "code")]
+    element: Annotated[str, Identity(as_written), Column("Type of element", "mono")]
+    snippet: Annotated[str, Identity(as_written), Column("Element", "code")]
 
     @property
     def label(self) -> str:

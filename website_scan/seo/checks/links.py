@@ -79,8 +79,8 @@ class UncrawlableLink(Place):
     kind: ClassVar[str] = "uncrawlable-link"
     are_counted: ClassVar[bool] = True
 
-    text: Annotated[str, Column("Text")]
-    markup: Annotated[str, Column("Markup", "code")]
+    text: Annotated[str, Identity(as_prose), Column("Text")]
+    markup: Annotated[str, Identity(as_written), Column("Markup", "code")]
     reason: Annotated[str, Column("What is wrong")]
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -11,35 +12,52 @@ from hypothesis import strategies as st
 from lxml import html
 
 from tests.jinja_templates import TEMPLATES
-from website_scan.catalogue import checks
-from website_scan.document import ExportDocument
-from website_scan.findings import ScanType
+from tests.results import check_of, stored
+from tests.website_scan.cast import page
+from tests.website_scan.security.cast import policies
+from website_scan.catalogue import Declaration, checks
+from website_scan.check_results import check_result
+from website_scan.document import ExportDocument, ExportedCheck
+from website_scan.findings import HIGH, ScanType
+from website_scan.outcomes import Warn
+from website_scan.performance.checks.compression import UncompressedText, UnusedCode
+from website_scan.performance.checks.network import ClosingOrigin
+from website_scan.performance.places import LoadedFile
+from website_scan.places import Header, Place, Resource, Rows
 from website_scan.report.sections.headers import JUDGED
 from website_scan.report.sections.policies import ABOUT
 from website_scan.report.sections.sections import Sections, sections_of
 from website_scan.report.sections.treemap import Area, squarified, weights
+from website_scan.result import CheckStatus
+from website_scan.security.certificates import CertificateRow
+from website_scan.security.checks.csp import csp_syntax
 from website_scan.stored_data import StoredExhibits, StoredWeight
 
 EVIL = "<script>alert(1)</script>\"'&{}{0}"
 
 
-def a_check(id: str, status: str = "fail", evidence: Any = (), **columns: Any) -> dict[str, Any]:
-    return {
-        "id": id,
-        "name": id,
-        "title": f"{id} found",
-        "status": status,
-        "message": "",
-        "evidence": evidence,
-    } | columns
+def a_check(
+    id: str, status: CheckStatus = "fail", *places: Place, details: Sequence[Place] = (), **columns: Any
+) -> ExportedCheck:
+    severity = None if status == "pass" else HIGH
+    whole = {"details": Rows.of(details), "summary": "It is so."} | columns
+    return stored(check_of(id, id, f"{id} found", status, severity, HIGH, places=places, **whole))
 
 
-def exported(*found: dict[str, Any], type: str = "security") -> dict[str, Any]:
+def syntax_faults(policy: str) -> ExportedCheck:
+    """Return the finding on the syntax of a policy as a report stores it."""
+    finding = csp_syntax(policies(page("", ("Content-Security-Policy", policy))))
+    assert isinstance(finding, Warn)
+    declared: Declaration = csp_syntax.__check__  # type: ignore[attr-defined]  # the decorator's mark
+    return stored(check_result(declared, finding, None))
+
+
+def exported(*found: ExportedCheck, type: str = "security") -> dict[str, Any]:
     return {"type": type, "categories": [{"checks": list(found)}]}
 
 
-def shown(document: dict[str, Any], stored: dict[str, Any] | None, prefix: str = "") -> Sections:
-    return sections_of(cast("ExportDocument", document), cast("StoredExhibits | None", stored), prefix)
+def shown(document: dict[str, Any], exhibits: dict[str, Any] | None, prefix: str = "") -> Sections:
+    return sections_of(cast("ExportDocument", document), cast("StoredExhibits | None", exhibits), prefix)
 
 
 def markup(found: Sections) -> html.HtmlElement:
@@ -66,8 +84,8 @@ def test_headers_say_what_the_checks_say_of_them() -> None:
     document = exported(
         a_check("hsts", "warn"),
         a_check("x-content-type-options"),
-        a_check("powered-by", evidence=[{"header": "X-Generator", "value": "x"}]),
-        a_check("clickjacking", evidence=[{"header": "Content-Security-Policy", "value": "x"}]),
+        a_check("powered-by", "fail", Header("X-Generator", "x")),
+        a_check("clickjacking", "fail", Header("Content-Security-Policy", "x")),
         a_check("cookie-secure", "pass"),
         a_check("cookie-httponly", "fail"),
         a_check("permissions-policy", "pass"),
@@ -93,7 +111,7 @@ def test_a_policy_is_a_table_that_marks_what_is_weak() -> None:
     document = exported(
         a_check("csp-script-inline"),
         a_check("csp-style-inline", "warn"),
-        a_check("csp-syntax", "warn", message="The policy does not mean what it seems to: foo-src is not a directive."),
+        syntax_faults(text),
         a_check("csp-object-base"),
         a_check("clickjacking"),
         a_check("csp-unsafe-eval", "pass"),
@@ -109,7 +127,7 @@ def test_a_policy_is_a_table_that_marks_what_is_weak() -> None:
     ] == [
         ("default-src", ["'unsafe-inline'"], ["csp-style-inline found"]),
         ("script-src", ["'unsafe-inline'"], ["csp-script-inline found"]),
-        ("foo-src", ["x"], ["csp-syntax found"]),
+        ("foo-src", ["x"], ["CSP has syntax errors"]),
         ("base-uri", [], []),
         ("img-src", [], []),
     ]
@@ -127,10 +145,14 @@ def test_a_directive_that_is_missing_is_told_and_a_policy_that_blocks_nothing_is
     assert [each.name for each in reported.directives] == ["script-src"]
 
 
+def certificate(subject: str) -> CertificateRow:
+    return CertificateRow(subject, "CN=CA", "2026-01-21T15:36:31Z", "2027-01-21T15:36:31Z", "RSA 2048", "sha256")
+
+
 def test_redirects_and_certificates_are_tables() -> None:
     hops = [{"url": f"https://a.test/{number}", "status": 301 + number} for number in range(3)]
-    chain = [{"subject": "CN=a.test", "not_after": "2027-01-21T15:36:31Z"}, {"subject": "CN=CA"}]
-    found = markup(shown(exported(a_check("tls-cert-trusted", "pass", chain)), {"redirects": hops}))
+    chain = [certificate("CN=a.test"), certificate("CN=CA")]
+    found = markup(shown(exported(a_check("tls-cert-trusted", "pass", details=chain)), {"redirects": hops}))
     rows = found.xpath("//section[.//h2='Redirects to the page']//tbody/tr")
     assert [[cell.text_content().strip() for cell in row] for row in rows] == [
         ["https://a.test/0", "301", "https://a.test/1"],
@@ -220,7 +242,7 @@ STORED = {
 def test_nothing_that_a_site_sent_becomes_markup(stored: dict[str, Any]) -> None:
     found = markup(
         shown(
-            exported(a_check("csp-syntax", message=EVIL), a_check("tls-cert-trusted", "pass", [{"subject": EVIL}])),
+            exported(syntax_faults(EVIL), a_check("tls-cert-trusted", "pass", details=[certificate(EVIL)])),
             stored,
         )
     )
@@ -247,18 +269,14 @@ def test_the_contents_name_each_section_that_there_is() -> None:
     assert markup(found).xpath("//section/@aria-labelledby") == ["r-headers", "r-redirects"]
 
 
-def a_finding(id: str, *evidence: dict[str, Any], status: str = "fail", points: float = 1.0) -> dict[str, Any]:
-    return a_check(id, status, evidence, severity="high", points=points, holds=False, later=0.0)
-
-
 def test_a_file_stands_once_with_all_findings_that_name_it() -> None:
     script, image = "https://shop.test/a.js", "https://shop.test/b.png"
     document = exported(
-        a_finding("unused-js", {"url": script, "unused_bytes": 5}, points=0.5),
-        a_finding("text-compressed", {"url": image}, {"url": script, "bytes": 1500}, {"url": script, "bytes": 1500}),
-        a_finding("cache-missing", {"url": image, "wire_bytes": 20}, points=3.0),
-        a_finding("js-minified", {"url": script}, status="pass"),
-        a_finding("http-version", {"origin": "https://shop.test"}, {"url": "inline"}, {"url": None}),
+        a_check("unused-js", "fail", UnusedCode(script, None, 5, 50), points=0.5),
+        a_check("text-compressed", "fail", Resource(image), *[UncompressedText(script, 1500, 900)] * 2, points=1.0),
+        a_check("cache-missing", "fail", LoadedFile(image, wire_bytes=20), points=3.0),
+        a_check("js-minified", "pass", details=[Resource(script)]),
+        a_check("http-version", "fail", ClosingOrigin("https://shop.test", 2), Resource("inline"), points=1.0),
         type="performance",
     )
     found = shown(document, None, "p-")
@@ -273,17 +291,25 @@ def test_a_file_stands_once_with_all_findings_that_name_it() -> None:
 
 
 def test_files_with_one_finding_each_need_no_list_of_their_own() -> None:
-    alone = [a_finding("unused-js", {"url": "https://shop.test/a.js"}), a_finding("cache-missing", {"url": EVIL})]
+    alone = [
+        a_check("unused-js", "fail", Resource("https://shop.test/a.js")),
+        a_check("cache-missing", "fail", Resource(EVIL)),
+    ]
     assert shown(exported(*alone, type="performance"), None).files == ()
-    twice = [a_finding(id, {"url": "https://shop.test/" + EVIL}) for id in ("unused-js", "js-minified")]
+    twice = [a_check(id, "fail", Resource("https://shop.test/" + EVIL)) for id in ("unused-js", "js-minified")]
     assert shown(exported(*twice, type="security"), None).files == ()
     (file,) = shown(exported(*twice, type="performance"), None).files
     assert not markup(Sections(files=(file,))).xpath("//script")
 
 
 def test_a_page_of_many_files_lists_the_worst() -> None:
-    files = [{"url": f"https://shop.test/{number}"} for number in range(80)]
-    document = exported(a_finding("unused-js", *files), a_finding("js-minified", files[79]), type="performance")
+    files = [Resource(f"https://shop.test/{number}") for number in range(80)]
+    found_by = {f"check-{start}": files[start : start + 20] for start in range(0, 80, 20)}
+    document = exported(
+        *(a_check(id, "fail", *places) for id, places in found_by.items()),
+        a_check("js-minified", "fail", files[79]),
+        type="performance",
+    )
     found = shown(document, None).files
     assert len(found) == 50
-    assert found[0].address.whole == files[79]["url"]
+    assert found[0].address.whole == files[79].url

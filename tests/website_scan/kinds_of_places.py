@@ -1,0 +1,48 @@
+"""All kinds of places that checks return, with any values."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cache
+
+from hypothesis import strategies as st
+
+from website_scan import catalogue
+from website_scan.findings import ScanType
+from website_scan.places import Place
+
+
+@cache
+def kinds() -> tuple[type[Place], ...]:
+    """Return the kinds of places of all checks."""
+    for scan_type in ScanType:
+        catalogue.checks(scan_type)
+    return tuple(sorted(_kinds(Place), key=lambda kind: f"{kind.kind} {kind.__qualname__}"))
+
+
+def _kinds(base: type[Place]) -> Iterator[type[Place]]:
+    for kind in base.__subclasses__():
+        if kind.__module__.startswith("website_scan.") and hasattr(kind, "kind"):
+            yield kind
+        yield from _kinds(kind)
+
+
+def places_of_kind(kind: type[Place], texts: st.SearchStrategy[str]) -> st.SearchStrategy[Place]:
+    """Return places of a kind whose texts are drawn from `texts`."""
+    of_type = {
+        str: texts,
+        bool: st.booleans(),
+        int: st.integers(0, 9999),
+        float: st.floats(0, 99),
+        type(None): st.none(),
+    }
+    hints = typing.get_type_hints(kind)
+    return st.builds(
+        kind, **{each.name: st.one_of([of_type[one] for one in _types(hints[each.name])]) for each in fields(kind)}
+    )  # type: ignore[arg-type]  # subclasses are dataclasses
+
+
+def _types(hint: typing.Any) -> tuple[typing.Any, ...]:
+    return typing.get_args(hint) or (hint,)

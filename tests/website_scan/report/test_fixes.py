@@ -1,0 +1,136 @@
+"""Fixes as parts: words, code among them, and snippets to copy, for the fixes of all checks."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from website_scan.catalogue import Check, checks
+from website_scan.findings import ScanType
+from website_scan.outcomes import Fix
+from website_scan.report.documents import stored_fix
+from website_scan.report.fixes import Part, codes_of, parts
+from website_scan.result import HowToFix
+from website_scan.values import fields_of
+from website_scan.wording import catalogue_fix
+
+CHECKS = [check for scan_type in ScanType for check in checks(scan_type)]
+FIXES = {check.id: check.own_fix for check in CHECKS}
+
+
+def shown(fix: Fix) -> tuple[Part, ...]:
+    """Return the parts of a check's own fix for an unknown server."""
+    return parts(stored_fix(HowToFix(fix.text, tuple(fix.snippets_for(None).items()))))
+
+
+def of_kind(kind: str, fix: Fix) -> list[str]:
+    return [f"{part.label}: {part.text}" if part.label else part.text for part in shown(fix) if part.kind == kind]
+
+
+@pytest.mark.parametrize(
+    ("check", "pasted"),
+    [
+        ("og-title", ['HTML: <meta property="og:title" content="…">']),
+        ("label", ['HTML: <label for="mail">E-mail</label> <input id="mail" type="email">']),
+        ("permissions-policy", ["Header: Permissions-Policy: camera=(), microphone=(), geolocation=()"]),
+        ("x-content-type-options", ["Header: X-Content-Type-Options: nosniff"]),
+        ("clickjacking", ["Header: Content-Security-Policy: frame-ancestors 'self'"]),
+        ("exposed-svn-hg", [
+            r"nginx: location ~ /\.(svn|hg) { return 404; }",
+            r'Apache: RedirectMatch 404 "/\.(svn|hg)"',
+            'IIS: <hiddenSegments><add segment=".svn"/><add segment=".hg"/></hiddenSegments>',
+        ]),
+        ("keep-alive", [
+            "nginx: keepalive_timeout 65s;",
+            "Apache: KeepAlive On",
+            'IIS: <httpProtocol allowKeepAlive="true"/>',
+        ]),
+        ("modern-encoding", [
+            "nginx: brotli on; # with the module ngx_brotli",
+            "Apache: AddOutputFilterByType BROTLI_COMPRESS text/html text/css application/javascript",
+            "IIS: install IIS Compression, which adds Brotli",
+        ]),
+        ("spf", ['DNS: "v=spf1 include:YOUR-PROVIDER -all"']),
+        ("tap-targets", ["CSS: min-width: 24px; min-height: 24px"]),
+        # Code that is to be removed, or is only named, stays in its sentence.
+        ("raw-noindex", []),
+        ("lcp-lazy", []),
+        ("color-contrast", []),
+    ],
+)  # fmt: skip
+def test_code_to_paste_is_a_snippet(check: str, pasted: list[str]) -> None:
+    assert of_kind("snippet", FIXES[check]) == pasted
+    assert list(codes_of(stored_fix(HowToFix("", tuple(FIXES[check].snippets_for(None).items()))))) == [
+        each.partition(": ")[2] for each in pasted
+    ]
+
+
+@pytest.mark.parametrize(
+    ("check", "codes"),
+    [
+        ("button-name", ["aria-label", '<button aria-label="Close"><svg …></button>']),
+        ("lcp-priority", [
+            '<img src="…" fetchpriority="high">',
+            '<link rel="preload" as="image" fetchpriority="high" href="…">',
+        ]),
+        ("clickjacking", ["'none'", "X-Frame-Options: SAMEORIGIN"]),
+        ("cache-short", ["Cache-Control: max-age=2592000"]),
+        ("cache-immutable", ["Cache-Control: public, max-age=31536000, immutable"]),
+        ("cookie-prefix", [
+            "Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax",
+            "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax",
+        ]),
+        ("raw-noindex", ['<meta name="robots" content="noindex">']),
+        ("lcp-lazy", ['loading="lazy"']),
+        ("color-contrast", []),
+    ],
+)  # fmt: skip
+def test_code_in_a_sentence_is_code(check: str, codes: list[str]) -> None:
+    assert of_kind("code", FIXES[check]) == codes
+
+
+def test_words_come_first_and_snippets_last() -> None:
+    how = HowToFix("Remove `Server`, or block it.", (("nginx", "location / { return 404; }"),))
+    assert parts(stored_fix(how)) == (
+        Part("text", "Remove "),
+        Part("code", "Server"),
+        Part("text", ", or block it."),
+        Part("snippet", "location / { return 404; }", "nginx"),
+    )
+
+
+def test_no_code_of_our_fixes_is_left_among_the_words() -> None:
+    left = {
+        check: part.text
+        for check, fix in FIXES.items()
+        for part in shown(fix)
+        if part.kind == "text" and re.search(r"<[a-z]|=\"|\b(?:nginx|Apache): |Content-Security-Policy: ", part.text)
+    }
+    assert left == {}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+def test_the_fix_of_a_check_has_whole_code_and_no_values(check: Check) -> None:
+    """A finding may have any outcome, so the fix that all of them have can name no value of one."""
+    fix = check.own_fix
+    assert fix.text.count("`") % 2 == 0, fix.text
+    assert not fields_of(fix.text)
+    for part in shown(fix):
+        assert part.text.strip(), fix.text
+        assert "`" not in part.text, fix.text
+    assert catalogue_fix(fix).count("`") == 2 * (len(of_kind("code", fix)) + len(fix.snippets))
+
+
+@given(st.text(), st.lists(st.tuples(st.text(), st.text())))
+def test_any_stored_fix_is_shown(text: str, snippets: list[tuple[str, str]]) -> None:
+    found = parts(stored_fix(HowToFix(text, tuple(snippets))))
+    assert "".join(part.text for part in found if part.kind != "snippet") == text.replace("`", "")
+    assert [(part.label, part.text) for part in found if part.kind == "snippet"] == snippets
+
+
+def test_words_alone_stay_as_they_are() -> None:
+    assert parts(stored_fix(HowToFix("Renew it."))) == (Part("text", "Renew it."),)
+    assert parts(stored_fix(HowToFix(""))) == ()

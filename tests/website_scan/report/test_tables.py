@@ -1,0 +1,120 @@
+"""Places and details as tables: values with units, URLs that can be cut, and no table without values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.results import elements, stored_finding
+from website_scan.document import StoredColumn, StoredTable
+from website_scan.json_types import JsonValue
+from website_scan.places import Column, Element, Place, Resource, Rows
+from website_scan.report.tables import END, Cell, Head, address, moment, tables, written
+
+SENT = Column("Transferred", "number", "bytes")
+AT: StoredColumn = {"name": "at_s", "label": "Starts at", "format": "number", "unit": "s"}
+BYTES: StoredColumn = {"name": "wire_bytes", "label": "Transferred", "format": "number", "unit": "bytes"}
+STATUS: StoredColumn = {"name": "status", "label": "HTTP status", "format": "number"}
+SELECTOR: StoredColumn = {"name": "selector", "label": "Selector", "format": "code"}
+WHY: StoredColumn = {"name": "why", "label": "What is wrong", "format": "text"}
+URL: StoredColumn = {"name": "url", "label": "Address", "format": "address"}
+
+
+def table(columns: Sequence[StoredColumn], *rows: Sequence[JsonValue]) -> StoredTable:
+    return {"kind": "thing", "columns": list(columns), "rows": [list(each) for each in rows], "total": len(rows)}
+
+
+def stored_tables(*places: Place) -> list[StoredTable]:
+    """Return the tables of details as a report stores them."""
+    return stored_finding("x", details=Rows.of(places))["details"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "shown"),
+    [
+        (SENT, 2048, "2.0 kB"),
+        (SENT, 12, "12 B"),
+        (SENT, 12_500_000, "12.5 MB"),
+        (SENT, None, ""),
+        (Column("Time to first byte", "number", "ms"), 44.4, "44.4 ms"),
+        (Column("Lifetime", "number", "s"), 31_536_000, "31,536,000 s"),
+        (Column("Share unused", "number", "%"), 38, "38 %"),
+        (Column("In the HTML", "short"), False, "No"),
+        (Column("Valid until", "moment"), "2027-01-21T15:36:31Z", "2027-01-21 15:36 UTC"),
+        (Column("What is wrong"), None, ""),
+    ],
+)
+def test_a_single_value_carries_its_unit(column: Column, value: JsonValue, shown: str) -> None:
+    assert written(column, value) == shown
+
+
+def test_numbers_of_a_column_share_the_unit_of_its_head() -> None:
+    (shown,) = tables([table([BYTES, AT], [900, 1.5], [115_084, None], [None, 2])])
+    assert shown.heads == (Head("Transferred (kB)", "number"), Head("Starts at (s)", "number"))
+    assert [[cell.text for cell in row] for row in shown.rows] == [["0.9", "1.5"], ["115", ""], ["", "2"]]
+
+
+def test_a_finding_without_places_has_no_table() -> None:
+    assert tables([]) == tables(stored_tables()) == ()
+    assert tables([table([URL], ["/a"])], without=("url",)) == ()
+
+
+def test_a_column_without_values_is_left_out() -> None:
+    (shown,) = tables(stored_tables(Element("#a"), Element("#b", why="")))
+    assert [head.label for head in shown.heads] == ["Selector"]
+
+
+def test_a_sentence_that_all_rows_repeat_is_shown_once() -> None:
+    why = "Element has no alt attribute"
+    (shown,) = tables([table([SELECTOR, WHY], ["#a", why], ["#b", why])])
+    assert [(head.label, cell.text) for head, cell in shown.same] == [("What is wrong", why)]
+    assert [head.label for head in shown.heads] == ["Selector"]
+    assert [[cell.text for cell in row] for row in shown.rows] == [["#a"], ["#b"]]
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        table([SELECTOR, WHY], ["#a", "one"], ["#b", "two"]),
+        table([SELECTOR, WHY], ["#a", "one"], ["#b", None]),
+        table([URL, STATUS], ["/a", 404], ["/b", 404]),  # figures stay in the rows, to be compared
+        table([WHY], ["one"], ["one"]),  # the rows must not be empty
+        table([SELECTOR, WHY], ["#a", "one"]),
+    ],
+)
+def test_other_columns_keep_their_rows(stored: StoredTable) -> None:
+    (shown,) = tables([stored])
+    assert shown.same == ()
+    assert len(shown.rows) == len(stored["rows"])
+
+
+def test_rows_have_their_numbers_among_all_rows_of_the_check() -> None:
+    one, other = tables(stored_tables(*elements("#a", "#b"), Resource("/a")))
+    assert (one.numbers, other.numbers) == (range(2), range(2, 3))
+
+
+@given(st.text(max_size=300))
+def test_an_address_is_whole_wherever_it_is_cut(text: str) -> None:
+    found = address(text)
+    assert found.whole == text
+    assert len(found.end) in (0, END)
+
+
+def test_https_may_be_hidden_and_http_is_shown() -> None:
+    assert address("https://a.test/") == Cell("a.test/", scheme="https://")
+    assert address("http://a.test/") == Cell("http://a.test/")
+    long = address("https://cdn.example.com/assets/js/vendor/carousel/1.8.1/carousel.min.js")
+    assert (long.text[:16], long.end) == ("cdn.example.com/", "/carousel.min.js")
+
+
+def test_a_text_that_is_no_moment_stays_as_it_is() -> None:
+    assert moment("soon") == "soon"
+
+
+def test_only_a_colour_is_shown_as_a_colour() -> None:
+    column: StoredColumn = {"name": "text_colour", "label": "Text colour", "format": "colour"}
+    (shown,) = tables([table([column], ["#9aa0a6"], ['#9aa0a6" onload="x'], ["red"])])
+    assert [row[0].is_colour for row in shown.rows] == [True, False, False]

@@ -1,0 +1,64 @@
+"""Elements with too little contrast: ratio and colours, read from the sentences of axe-core.
+
+Source: axe-core, doc/rule-descriptions, color-contrast and link-in-text-block.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Self
+
+from website_scan.elements import element
+from website_scan.places import Column, StyledElement
+from website_scan.written_urls import WrittenUrl
+
+COLOUR = r"#[0-9a-fA-F]{6}"
+RATIO = r"(\d+(?:\.\d+)?)"
+TEXT = re.compile(
+    rf"insufficient color contrast of {RATIO} \(foreground color: ({COLOUR}), background color: ({COLOUR})"
+    rf"(?:, font size: [\d.]+pt \(([\d.]+px)\))?(?:, font weight: (\w+))?\)\. Expected contrast ratio of {RATIO}:1"
+)
+LINK = re.compile(
+    rf"insufficient color contrast of {RATIO}:1 with the surrounding text\. "
+    rf"\(Minimum contrast is {RATIO}:1, link text: ({COLOUR}), surrounding text: ({COLOUR})\)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastElement(StyledElement):
+    """Element whose text has too little contrast with its background, or a link with the text around it.
+
+    `why` is None if the sentence of axe-core has the figures. Ratios are those of WCAG 2, 1 to 21; colours are #rrggbb.
+    """
+
+    kind: ClassVar[str] = "contrast-element"
+
+    contrast: Annotated[float | None, Column("Contrast ratio", "number")] = None
+    needs: Annotated[float | None, Column("Required ratio", "number")] = None
+    text_colour: Annotated[str | None, Column("Text colour", "colour")] = None
+    background: Annotated[str | None, Column("Background", "colour")] = None
+    surrounding: Annotated[str | None, Column("Surrounding text", "colour")] = None
+    size: Annotated[str | None, Column("Text size", "short")] = None
+
+    @classmethod
+    def of(cls, selector: str, snippet: str, *, why: str, **columns: Any) -> Self:
+        """Return an element with the figures of axe-core's sentence `why`; with the sentence if it has none."""
+        if found := TEXT.search(why):
+            ratio, colour, background, size, weight, needs = found.groups()
+            words = ", ".join(filter(None, (size, "bold" if weight == "bold" else "")))
+            figures = {"background": background, "size": words or None}
+        elif found := LINK.search(why):
+            ratio, needs, colour, surrounding = found.groups()
+            figures = {"surrounding": surrounding}
+        else:
+            return cls(selector, snippet, why=why, **columns)
+        return cls(
+            selector, snippet, contrast=float(ratio), needs=float(needs), text_colour=colour, **figures, **columns
+        )
+
+    def normal(self, page: WrittenUrl) -> str:
+        """Return the normal form, which names the colours: another pair needs another fix."""
+        colours = " ".join(filter(None, (self.text_colour, self.background, self.surrounding)))
+        why = colours or self.why or ""
+        return element(self.ancestry or self.selector, self.snippet, page, is_styled=True, why=why)
