@@ -217,6 +217,7 @@ class Element(Place):
 class StyledElement(Element):
     """Element that a style sheet makes faulty, such as text with too little contrast."""
 
+    kind: ClassVar[str] = "styled-element"
     is_styled: ClassVar[bool] = True
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -119,6 +117,9 @@ def known_outcomes(names: Iterable[str]) -> frozenset[str]:
     """Return names of outcomes such as `hsts.short`. Raises WrongUsage for one that no check has."""
     chosen = frozenset(names)
     if chosen:
+        import json  # few commands name outcomes
+        from importlib.resources import files
+
         written = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
         known = {check["id"]: [each["name"] for each in check["outcomes"]] for check in written}
         for name in sorted(chosen):
@@ -159,6 +160,8 @@ def _refuse_contradictions(said: Mapping[str, Any], filed: Mapping[str, Any]) ->
         raise WrongUsage("--wait-for is the address of what --start starts; give both.")
     if "start" in said and "serve" in said:
         raise WrongUsage("Give --serve or --start, not both.")
+    if both := sorted({*chosen.get("accept", ())} & {*chosen.get("fail_on_outcome", ())}):
+        raise WrongUsage(f"{both[0]} is in --accept and in --fail-on-outcome: give it in one of them.")
     is_narrowed = "type" in said and "fail_under" not in said
     idle = set(chosen.get("fail_under", {})) - {"", *chosen.get("type", ScanType)}
     if idle and not is_narrowed:

@@ -13,19 +13,19 @@ from website_scan.command.baseline import baseline_of, read_baseline
 from website_scan.command.errors import WrongUsage
 from website_scan.command.judged import IN_BASELINE, NOT_COMPARED, Gate, Judged
 from website_scan.findings import ScanType, Severity
-from website_scan.fingerprints import EVIDENCE_ITEMS
+from website_scan.places import MOST_ROWS, Element, Resource
 
 HIGH, LOW = Severity.HIGH, Severity.LOW
 A, B, PREVIEW = "https://example.com/a", "https://example.com/b", "https://preview-7.example.net/a"
 CHROMIUM = "Chromium 156.0"
 
 
-def image(src: str = "", path: str = "main") -> Mapping[str, str]:
+def image(src: str = "", path: str = "main") -> Element:
     tag = f'<img src="{src}">' if src else "<img>"
-    return {"selector": f"{path} > img", "ancestry": f"html > body > {path} > img", "snippet": tag}
+    return Element(f"{path} > img", tag, ancestry=f"html > body > {path} > img")
 
 
-def of_images(*images: Mapping[str, str], url: str = A, browser: str | None = None) -> Judged:
+def of_images(*images: Element, url: str = A, browser: str | None = None) -> Judged:
     """Return a report of accessibility in which these images lack a text alternative."""
     return judged(found("image-alt", "fail", HIGH, *images), url=url, type=ScanType.ACCESSIBILITY, browser=browser)
 
@@ -62,9 +62,7 @@ def test_what_is_in_the_baseline_is_no_news_and_does_not_count(tmp_path: Path) -
         ([image("/a.png"), image("/b.png")], [image("/b.png"), image("/a.png", "div > main")], True),
     ],
 )
-def test_places_are_counted(
-    tmp_path: Path, before: list[Mapping[str, str]], now: list[Mapping[str, str]], is_known: bool
-) -> None:
+def test_places_are_counted(tmp_path: Path, before: list[Element], now: list[Element], is_known: bool) -> None:
     assert bool(accepted(tmp_path / "known", [of_images(*before)], of_images(*now))) is is_known
 
 
@@ -111,7 +109,7 @@ def test_queries_of_pages_count_only_where_nothing_else_tells_them_apart(tmp_pat
 
 def test_places_that_a_full_list_may_have_left_out_are_no_news(tmp_path: Path) -> None:
     images = [image(f"/{name}.png") for name in "abcdefghijklmnopqrstuvwxyz"]
-    before, now = of_images(*images[:EVIDENCE_ITEMS]), of_images(*images[1 : EVIDENCE_ITEMS + 1])
+    before, now = of_images(*images[:MOST_ROWS]), of_images(*images[1 : MOST_ROWS + 1])
     assert accepted(tmp_path / "known", [before], now)
     assert not accepted(tmp_path / "known", [of_images(*images[:3])], now)
 
@@ -169,7 +167,7 @@ def test_a_baseline_reads_in_a_diff_and_is_the_same_twice() -> None:
 
 def test_an_unchanged_finding_does_not_change_its_line() -> None:
     def report(digest: str, url: str) -> Judged:
-        style = {"url": f"https://cdn.test/app.{digest}.css?v={digest}"}
+        style = Resource(f"https://cdn.test/app.{digest}.css?v={digest}")
         return judged(found("sri", "fail", HIGH, style), found("alt", "fail", HIGH, image(f"/a.{digest}.png")), url=url)
 
     one, other = (baseline_of([report(digest, f"{A}?t={digest}")]) for digest in ("3f2a1b9c", "0a9b8c7d"))
