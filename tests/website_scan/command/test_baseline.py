@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.website_scan.command.reports import failed, found, judged
-from website_scan.command.baseline import baseline_of, read_baseline
+from website_scan import catalogue
+from website_scan.command.baseline import STYLED, baseline_of, read_baseline, words_in
 from website_scan.command.errors import WrongUsage
-from website_scan.command.judged import IN_BASELINE, NOT_COMPARED, Gate, Judged
+from website_scan.command.judged import ACCEPTED, IN_BASELINE, NOT_COMPARED, Gate, Judged
 from website_scan.findings import ScanType, Severity
-from website_scan.places import MOST_ROWS, Element, Resource
+from website_scan.places import MOST_ROWS, Element, Header, Place, Resource, StyledElement
+from website_scan.security.checks.disclosure import PrivateAddress
+from website_scan.seo.checks.mobile import CrowdedTarget
 
 HIGH, LOW = Severity.HIGH, Severity.LOW
 A, B, PREVIEW = "https://example.com/a", "https://example.com/b", "https://preview-7.example.net/a"
@@ -174,6 +177,75 @@ def test_an_unchanged_finding_does_not_change_its_line() -> None:
     assert one == other
     assert "3f2a1b9c" not in one
     assert "//cdn.test/app.*.css" in one
+
+
+def place_in(written: str) -> str:
+    (entry,) = json.loads(written)["findings"]
+    return str(entry["place"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        # Entries of a list share a fingerprint, not a picture.
+        (
+            [image("/a.png", "ul > li"), image("/b.png", "ul > li")],
+            [image("/c.png", "ul > li"), image("/d.png", "ul > li")],
+            "img",
+        ),
+        # Content does not tell which element a style sheet makes faulty.
+        (
+            [StyledElement("a:nth-child(1)", '<a href="/a">', ancestry="html > body > nav > a")],
+            [StyledElement("a:nth-child(2)", '<a href="/b">', ancestry="html > body > nav > a")],
+            "a",
+        ),
+        (
+            [CrowdedTarget("a:nth-child(1)", '<a href="/a">', ancestry="html > body > a")],
+            [CrowdedTarget("a:nth-child(2)", '<a href="/b">', ancestry="html > body > a")],
+            "a",
+        ),
+        ([Header("X-Powered-By", "PHP/8.1")], [Header("x-powered-by", "PHP/8.2")], "x-powered-by"),
+        ([PrivateAddress("10.0.0.1", "Line 3")], [PrivateAddress("10.0.0.1", "Line 14")], "line *"),
+    ],
+)
+def test_the_words_for_a_place_endure_as_its_fingerprint(one: list[Place], other: list[Place], words: str) -> None:
+    first, second = (baseline_of([judged(found("x", "fail", HIGH, *places))]) for places in (one, other))
+    assert first == second
+    assert place_in(first) == words
+
+
+def test_all_kinds_of_elements_that_a_style_sheet_makes_faulty_are_known() -> None:
+    for scan_type in ScanType:
+        catalogue.checks(scan_type)  # loads all kinds
+    assert {each.kind for each in (StyledElement, *StyledElement.__subclasses__())} == STYLED
+
+
+def test_a_replaced_baseline_hands_its_words_on(tmp_path: Path) -> None:
+    path = tmp_path / "known.json"
+    assert words_in(path) == {}
+    # A selector that is only as long as it must be does not show that the image is the entry of a list.
+    before, now = (
+        judged(found("alt", "fail", HIGH, Element(f"img[src='{src}']", f'<img src="{src}">', ancestry="ul > li > img")))
+        for src in ("/a.png", "/b.png")
+    )
+    path.write_text(baseline_of([before]))
+    assert baseline_of([now]) != path.read_text()
+    assert baseline_of([now], words=words_in(path)) == path.read_text()
+    path.write_text("no baseline")
+    assert words_in(path) == {}
+
+
+def test_an_accepted_outcome_and_a_baseline_count_together(tmp_path: Path) -> None:
+    path = tmp_path / "known"
+    path.write_text(baseline_of([judged(found("csp"))]))
+    now = judged(found("hsts", outcome="short"), found("csp"), found("alt", "pass"))
+    baseline = read_baseline(path)
+    report = baseline.accept(now.accepting_outcomes({"hsts.short"}), [now.url])
+    assert report.accepted == {"hsts": ACCEPTED, "csp": IN_BASELINE}
+    assert report.score == 100
+    assert not list(Gate({"": 100}, LOW).complaints(report))
+    (complaint,) = Gate(fail_on=LOW).complaints(baseline.accept(now, [now.url]))
+    assert complaint == "security of https://example.com/: 1 new failure (low or higher): hsts is wrong."
 
 
 @pytest.mark.parametrize(
