@@ -217,7 +217,8 @@ def test_the_words_for_a_place_endure_as_its_fingerprint(one: list[Place], other
 def test_all_kinds_of_elements_that_a_style_sheet_makes_faulty_are_known() -> None:
     for scan_type in ScanType:
         catalogue.checks(scan_type)  # loads all kinds
-    assert {each.kind for each in (StyledElement, *StyledElement.__subclasses__())} == STYLED
+    kinds: list[type[Place]] = [StyledElement, *StyledElement.__subclasses__()]
+    assert {each.kind for each in kinds} == STYLED
 
 
 def test_a_replaced_baseline_hands_its_words_on(tmp_path: Path) -> None:
