@@ -225,6 +225,7 @@ def shortened(selector: str, limit: int) -> str:
 class StyledElement(Element):
     """Element that a style sheet makes faulty, such as text with too little contrast."""
 
+    kind: ClassVar[str] = "styled-element"
     is_styled: ClassVar[bool] = True
 
 
