@@ -34,10 +34,10 @@ class ConvertJson(Operation):
     def state_forwards(self, app_label: str, state: Any) -> None:
         """Change nothing: the column stays as it is."""
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002
         self._convert(schema_editor.connection, app_label, self.forwards)
 
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002
         self._convert(schema_editor.connection, app_label, self.backwards)
 
     def describe(self) -> str:
@@ -46,11 +46,11 @@ class ConvertJson(Operation):
     def _convert(self, connection: Any, app_label: str, convert: Convert) -> None:
         if not router.allow_migrate(connection.alias, app_label):
             return
-        write = f"UPDATE {self.table} SET {self.column} = %s::{self.type} WHERE id = %s"
+        write = f"UPDATE {self.table} SET {self.column} = %s::{self.type} WHERE id = %s"  # noqa: S608 -- names of ours
         last = None
         while True:
             after = "" if last is None else "WHERE id > %s"
-            read = f"SELECT id, ({self.source})::text FROM {self.table} {after} ORDER BY id LIMIT %s FOR UPDATE"
+            read = f"SELECT id, ({self.source})::text FROM {self.table} {after} ORDER BY id LIMIT %s FOR UPDATE"  # noqa: S608
             with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
                 cursor.execute(read, [ROWS_AT_ONCE] if last is None else [last, ROWS_AT_ONCE])
                 rows = cursor.fetchall()

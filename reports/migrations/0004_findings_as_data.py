@@ -62,21 +62,26 @@ def restore_facts(facts: dict[str, Any]) -> bool:
 
 
 def _tables(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return items of evidence as tables: those with the same keys share one."""
+    """Return items of evidence as tables: those with the same keys share one, and elements, which stay in order.
+
+    Pictures of elements are stored by their number among all items.
+    """
+    if any("selector" in item for item in items):
+        return [_table(items)]
     groups: dict[frozenset[str], list[dict[str, Any]]] = {}
     for item in items:
         groups.setdefault(frozenset(item), []).append(item)
-    return [
-        {
-            "kind": "evidence",
-            "columns": [
-                {"name": name, "label": name.replace("_", " ").capitalize(), "format": "text"} for name in group[0]
-            ],
-            "rows": [[item[name] for name in group[0]] for item in group],
-            "total": len(group),
-        }
-        for group in groups.values()
-    ]
+    return [_table(group) for group in groups.values()]
+
+
+def _table(items: list[dict[str, Any]]) -> dict[str, Any]:
+    names = list(dict.fromkeys(name for item in items for name in item))
+    return {
+        "kind": "evidence",
+        "columns": [{"name": name, "label": name.replace("_", " ").capitalize(), "format": "text"} for name in names],
+        "rows": [[item.get(name) for name in names] for item in items],
+        "total": len(items),
+    }
 
 
 def _items(table: dict[str, Any]) -> list[dict[str, Any]]:
