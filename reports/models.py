@@ -96,7 +96,7 @@ class Mute(models.Model):
             models.UniqueConstraint(
                 fields=["organization", "check_id", "host", "path_prefix", "outcome", "fingerprint"],
                 condition=Q(ended_at=None),
-                name="mute_once",
+                name="mute_of_outcome_once",
             )
         ]
 
