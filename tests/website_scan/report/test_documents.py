@@ -22,7 +22,6 @@ from website_scan.result import (
     SkippedCheck,
 )
 
-
 OPTIONAL = (ExportedFinding.__annotations__.keys() - ExportedPass.__annotations__.keys()) | {"unit"}
 
 
