@@ -22,7 +22,6 @@ from website_scan.result import (
     SkippedCheck,
 )
 
-
 OPTIONAL = (ExportedFinding.__annotations__.keys() - ExportedPass.__annotations__.keys()) | {"unit"}
 
 
@@ -37,9 +36,8 @@ def assert_described(document: Any, component: str) -> None:
             assert document[name], f"{name} is empty, so nothing was compared"
             for each in document[name]:
                 assert_described(each, reference.rpartition("/")[2])
-        elif reference := schema.get("$ref", ""):
-            if isinstance(document[name], dict):
-                assert_described(document[name], reference.rpartition("/")[2])
+        elif isinstance(document[name], dict) and (reference := schema.get("$ref", "")):
+            assert_described(document[name], reference.rpartition("/")[2])
 
 
 def test_an_export_is_as_it_is_described() -> None:
