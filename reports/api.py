@@ -18,11 +18,12 @@ from reports.diff_document import DiffDocument, diff_document_of
 from reports.mutes.services import active_mutes
 from reports.services import PREVIOUS, access_report, documents_to_compare, scoring_of
 from scans.check_catalogue import check_pages
-from website_scan.document import ExportDocument, ReportDocument, read_export
+from website_scan.document import ExportDocument, ReportDocument
 from website_scan.report import exports
 from website_scan.report.diff import diff
 from website_scan.report.mute_matching import NO_MUTES
 from website_scan.report.muting import MutedOfReport, muted_of_report
+from website_scan.report.storage import read_export
 
 CACHE_CONTROL = "public, max-age=86400"
 DIFF_CACHE_CONTROL = "private, no-cache"

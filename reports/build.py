@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 from django.db import connection
 
 from infrastructure.postgresql.statements import execute
 from reports.models import Report
 from scans.models import Scan
 from scans.signals import Ended
-from website_scan.document import ExportDocument, ReportDocument
 from website_scan.ids import new_report_id
 from website_scan.report.documents import export_document, report_document, stored_waterfall
+from website_scan.report.storage import text_of, written
 from website_scan.result import ScanResult
 
 COLUMNS = Report._meta.concrete_fields
@@ -48,8 +46,8 @@ def build_report(scan: Scan, result: ScanResult) -> Report:
         id=report_id,
         scan=scan,
         organization_id=scan.organization_id,
-        body=_encoded(body),
-        export=_encoded(export),
+        body=written(body),
+        export=text_of(export),
         facts=result.facts,
         scoring=result.scoring,
         exhibits=result.exhibits,
@@ -62,7 +60,3 @@ def build_report(scan: Scan, result: ScanResult) -> Report:
         expires_at=scan.kept_until,
         shared_at=completed_at if scan.organization.shares_reports else None,
     )
-
-
-def _encoded(document: ReportDocument | ExportDocument) -> str:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

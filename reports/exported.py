@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from accounts import access
 from accounts.export.kinds import Kind
 from reports.models import Mute, Report
+from website_scan.report.exports import json_of
 
 
 def _reports(organization_id: int) -> QuerySet[Report]:
@@ -18,7 +19,7 @@ def _reports(organization_id: int) -> QuerySet[Report]:
 
 
 def _report(report: Report) -> Iterator[bytes]:
-    yield report.export.encode()
+    yield json_of(report.export).encode()
 
 
 def _mute(mute: Mute) -> dict[str, Any]:

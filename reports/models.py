@@ -8,8 +8,9 @@ from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
-from website_scan.document import ExportDocument, read_export
+from website_scan.document import ExportDocument
 from website_scan.ids import new_id, new_report_id
+from website_scan.report.storage import read_export
 from website_scan.stored_data import Facts, PicturePlaces, StoredBasis, StoredExhibits, StoredWaterfall
 
 # Annotation: True if the report has a screenshot, without reading it.
@@ -95,7 +96,7 @@ class Mute(models.Model):
             models.UniqueConstraint(
                 fields=["organization", "check_id", "host", "path_prefix", "outcome", "fingerprint"],
                 condition=Q(ended_at=None),
-                name="mute_once",
+                name="mute_of_outcome_once",
             )
         ]
 

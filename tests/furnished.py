@@ -47,8 +47,9 @@ from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.policy import Policy
 from website_scan.net.targets import parse_target
+from website_scan.places import NO_ROWS, Resource, Rows
 from website_scan.report.mute_matching import host_and_path
-from website_scan.result import Budget, CategoryResult, ScanResult
+from website_scan.result import Budget, CategoryResult, HowToFix, ScanResult
 from website_scan.run import scan
 
 ROLES = ("owner", "admin", "member", "viewer")
@@ -200,16 +201,22 @@ def _before(category: CategoryResult) -> CategoryResult:
     passed = [position for position, each in enumerate(checks) if each.status == "pass"]
     faulty = [position for position, each in enumerate(checks) if each.status != "pass"]
     for position in faulty:
-        if checks[position].evidence:
-            more = {**checks[position].evidence[0], "selector": "#footer > a", "url": f"{ELSEWHERE}old.js"}
-            checks[position] = replace(checks[position], evidence=(*checks[position].evidence, more))
+        if places := checks[position].places.kept:
+            more = places[0].mapped(lambda text: f"{text} > a")
+            checks[position] = replace(checks[position], places=Rows.of([*places, more]))
     for position in passed[:1]:
-        places = tuple({"url": f"{ELSEWHERE}{name}.js"} for name in ("analytics", "chat"))
         checks[position] = replace(
-            checks[position], status="fail", severity=checks[position].declared_severity, evidence=places
+            checks[position],
+            status="fail",
+            severity=checks[position].declared_severity,
+            outcome="faulty",
+            how_to_fix=HowToFix("Remove them."),
+            places=Rows.of([Resource(f"{ELSEWHERE}{name}.js") for name in ("analytics", "chat")]),
         )
     for position in faulty[-1:]:
-        checks[position] = replace(checks[position], status="pass", severity=None)
+        checks[position] = replace(
+            checks[position], status="pass", severity=None, outcome="", how_to_fix=None, places=NO_ROWS
+        )
     return replace(category, checks=tuple(checks))
 
 

@@ -129,7 +129,7 @@ def _sampled(exported: Mapping[str, Any], check: Check) -> CheckResult:
         exported["message"] if is_good else exported["summary"],
         "" if is_good else exported["how_to_fix"]["text"],
         references=tuple(exported["references"]),
-        **({} if is_good else {"places": read_rows(exported["places"]), "why": exported["why"]}),
+        **({} if is_good else {"places": read_rows(exported["places"]).kept, "why": exported["why"]}),
         details=read_rows(exported["details"]),
     )
 

@@ -16,10 +16,12 @@ from typing import Any
 import pytest
 
 from website_scan import catalogue
-from website_scan.catalogue import Declaration
+from website_scan.accessibility import axe
+from website_scan.browser.evidence import AxeReport
+from website_scan.catalogue import Check, Declaration
 from website_scan.check_results import check_result
 from website_scan.findings import ScanType
-from website_scan.outcomes import Fault
+from website_scan.outcomes import Fail, Finding, Review, Warn
 from website_scan.wording import without_reason
 
 EXAMPLES = Path(str(files("website_scan") / "examples.json"))
@@ -37,16 +39,35 @@ def _recording(declaration: Declaration, function: Callable[..., Any]) -> Callab
     @functools.wraps(function)
     def recorded(*args: Any, **kwargs: Any) -> Any:
         finding = function(*args, **kwargs)
-        if isinstance(finding, Fault):
-            texts = seen.setdefault(f"{declaration.id}.{finding.outcome}", {})
-            if len(texts) < MOST:
-                texts[without_reason(check_result(declaration, finding, None))] = None
+        _record(declaration, finding)
         return finding
 
     return recorded
 
 
+def _record(declaration: Declaration, finding: object) -> None:
+    if isinstance(finding, Warn | Review | Fail):
+        texts = seen.setdefault(f"{declaration.id}.{finding.outcome}", {})
+        if len(texts) < MOST:
+            texts[without_reason(check_result(declaration, finding, None))] = None
+
+
 Declaration.__call__ = _recording  # type: ignore[method-assign,assignment]  # before any check is declared
+
+
+def _recording_verdict(verdict: Callable[[Check, AxeReport], Finding | None]) -> Callable[..., Finding | None]:
+    """Stand for `axe_verdict`, which judges instead of the check's function where axe-core has a result."""
+
+    @functools.wraps(verdict)
+    def recorded(check: Check, axe: AxeReport) -> Finding | None:
+        finding = verdict(check, axe)
+        _record(check, finding)
+        return finding
+
+    return recorded
+
+
+axe.axe_verdict = _recording_verdict(axe.axe_verdict)  # before `caps` imports it
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

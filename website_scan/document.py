@@ -6,7 +6,6 @@ documents lack is NotRequired. An array of fixed length and mixed types is a tup
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Annotated, Literal, NotRequired, TypedDict, final, get_args
 
@@ -148,7 +147,6 @@ class AddedByExport(TypedDict):
 
     id: str
     title: Annotated[str, "What was found; on a pass the check's name."]
-    values: Annotated[dict[str, StoredValue], "The values in the sentence about what was seen."]
     details: list[StoredTable]
     # Written into the documents that leave the service (`website_scan.report.exports`): the same rows as objects.
     evidence: NotRequired[Annotated[list[dict[str, JsonValue]], Published.PRESENT]]
@@ -179,6 +177,7 @@ class ExportedFinding(_FindingHead, AddedByExport):
 
     outcome: Annotated[str, "Stable name of what is wrong, within the check: `short`."]
     summary: Annotated[str, "What was seen, without places and reason."]
+    values: Annotated[dict[str, StoredValue], "The values in the summary."]
     places: list[StoredPlaces]
     includes: Annotated[list[str], "Titles of findings of other checks that are the same fault."]
     needs_review: Annotated[bool, "True if only a person can tell whether something is wrong."]
@@ -278,12 +277,6 @@ class ExportDocument(DocumentHead):
         ]
     ]
     error: NotRequired[Annotated[ExportedError, Published.ABSENT]]  # of a failed scan
-
-
-def read_export(text: str) -> ExportDocument:
-    """Parse a stored JSON export."""
-    document: ExportDocument = json.loads(text)
-    return document
 
 
 def checks_of(document: ExportDocument) -> Iterator[tuple[str, ExportedCheck]]:

@@ -205,7 +205,7 @@ class Element(Place):
         """Return the element and its selector. Empty for the root, which stands for the whole page."""
         if self.selector == "html":
             return ""
-        selector = cut(self.selector, 76)
+        selector = shortened(self.selector, 76)
         return f"{cut(self.snippet, 80)} at {selector}" if self.snippet else selector
 
     def normal(self, page: WrittenUrl) -> str:
@@ -213,10 +213,19 @@ class Element(Place):
         return element(path, self.snippet, page, is_styled=self.is_styled, why=self.why or "")
 
 
+def shortened(selector: str, limit: int) -> str:
+    """Return a selector of at most `limit` characters: its beginning, and its end, which tells elements apart."""
+    if len(selector) <= limit:
+        return selector
+    end = 2 * limit // 3
+    return f"{selector[: limit - end - 3].rstrip()} … {selector[-end:].lstrip()}"
+
+
 @dataclass(frozen=True, slots=True)
 class StyledElement(Element):
     """Element that a style sheet makes faulty, such as text with too little contrast."""
 
+    kind: ClassVar[str] = "styled-element"
     is_styled: ClassVar[bool] = True
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from scans.check_catalogue import check_name, check_pages
 from tests.jinja_templates import macro
+from tests.results import stored_finding
 from website_scan.command.formats.markdown import markdown
 from website_scan.command.formats.sarif import sarif
 from website_scan.command.judged import Judged, Outcome
-from website_scan.document import ExportDocument, ExportedFinding
+from website_scan.document import ExportDocument
 from website_scan.report.cards import CardContext, card_of
 from website_scan.report.references import page_url
 from website_scan.report.sarif import run
@@ -20,21 +21,7 @@ PAGES = "https://scan.acme.test/docs/checks/"
 
 
 def document(check_id: str = "hsts") -> ExportDocument:
-    check: ExportedFinding = {
-        "id": check_id,
-        "name": "HSTS",
-        "title": "HSTS missing",
-        "status": "fail",
-        "severity": "high",
-        "message": "No header.",
-        "fix": "Send it.",
-        "points": 1.0,
-        "later": 1.0,
-        "holds": False,
-        "why": "",
-        "evidence": [],
-        "references": ["CWE-319"],
-    }
+    check = stored_finding(check_id, points=1.0, later=1.0, references=("CWE-319",))
     return {
         "id": "",
         "report_id": "",

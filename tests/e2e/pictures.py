@@ -180,6 +180,7 @@ def test_a_list_of_sites_is_judged(db: None) -> None:
                 "check": check["id"],
                 "status": check["status"],
                 "severity": check["severity"],
+                "outcome": check["outcome"],
                 "title": check["title"],
                 "message": check["message"],
             }

@@ -14,6 +14,7 @@ from scans.visits.claims import claim_scan, finish_scan
 from tests.e2e.pages import ORIGIN, Rendered, Rendering, Window
 from tests.e2e.seen import SEEN
 from tests.e2e.test_axe_of_pages import ALL_RULES, CONTRAST, LAYOUT, violations
+from tests.long_report import Contrast
 from tests.results import check_of
 from tests.world import browser_of, make_result, make_scan, member_of, person_of
 from website_scan import score_basis, scoring
@@ -38,7 +39,7 @@ CAPS = (Cap(79, "Two or more critical checks failed.", severity=CRITICAL, count=
 def check(id: str, status: CheckStatus, severity: Severity, **columns: Any) -> CheckResult:
     found = None if status == "pass" else severity
     title = id.replace("-", " ").capitalize()
-    fix = None if status == "pass" else f"Fix {id}."
+    fix = "" if status == "pass" else f"Fix {id}."
     return check_of(id, title, title, status, found, severity, f"Seen: {id}.", fix, **columns)
 
 
@@ -48,7 +49,7 @@ def categories() -> tuple[CategoryResult, ...]:
         "color-contrast",
         "fail",
         HIGH,
-        evidence=({"selector": "h1.hero", "ratio": 1.2}, {"selector": "p", "ratio": 4.3}),
+        places=[Contrast("h1.hero", ratio=1.2), Contrast("p", ratio=4.3)],
     )
     names = "Names ARIA Forms Colour_and_layout Keyboard Structure Language Media Time Touch"
     found = []

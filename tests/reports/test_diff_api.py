@@ -13,10 +13,10 @@ from django.utils import timezone
 from reports.models import Report
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
-from tests.results import check_of
+from tests.results import check_of, elements
 from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.findings import HIGH, LOW, Severity
-from website_scan.result import CategoryResult, CheckResult
+from website_scan.result import CategoryResult, CheckResult, CheckStatus
 
 TOP = [
     *("from", "to", "score", "same_rules", "same_browser"),
@@ -24,11 +24,12 @@ TOP = [
 ]
 
 
-def finding(id: str, status: str = "fail", places: Iterable[str] = (), severity: Severity = HIGH) -> CheckResult:
+def finding(
+    id: str, status: CheckStatus = "fail", places: Iterable[str] = (), severity: Severity = HIGH
+) -> CheckResult:
     name = id.capitalize()
     found = None if status == "pass" else severity
-    evidence = tuple({"selector": each} for each in places)
-    return check_of(id, name, f"{name} found", status, found, severity, "So it is.", evidence=evidence)  # type: ignore[arg-type]
+    return check_of(id, name, f"{name} found", status, found, severity, "So it is.", places=elements(*places))
 
 
 def report_of(member: Member, *checks: CheckResult, days: int = 0, score: int = 50, **columns: Any) -> Scan:

@@ -42,7 +42,7 @@ def test_a_report_has_exactly_the_specified_shape(home: Member) -> None:
         "name": "Bad thing",
         "status": "fail",
         "severity": "high",
-        "message": "It is <b>bad</b>.",
+        "message": "It is <b>bad</b>: =1+1.",
         "fix": "Mend it.",
     }
     assert meh["fix"] == "Polish it."
@@ -140,7 +140,10 @@ def test_the_json_export_is_the_report_and_more(home: Member) -> None:
     check = export["categories"][0]["checks"][1]
     assert check["id"] == "bad"
     assert check["evidence"] == [{"value": "=1+1"}]
-    assert {"references", "points", "later", "holds"} <= set(check)
+    assert (check["outcome"], check["summary"]) == ("faulty", "It is <b>bad</b>.")
+    assert [table["rows"] for table in check["places"]] == [[["=1+1"]]]
+    assert check["how_to_fix"] == {"text": "Mend it.", "snippets": []}
+    assert {"references", "points", "later", "holds", "values", "details", "why", "includes"} <= set(check)
 
 
 def test_the_sarif_export_has_a_rule_per_check_and_a_result_per_finding(home: Member) -> None:
@@ -160,14 +163,13 @@ def test_a_site_s_brackets_are_no_links_in_the_sarif_export(home: Member) -> Non
     document = scan.report.document
     for category in document["categories"]:
         for check in category["checks"]:
-            check |= {"message": r"The header says [x](javascript:alert(1)) and \[", "references": []}
+            check |= {"summary": r"The header says [x](javascript:alert(1)) and \[", "references": []}
     Report.objects.update(export=json.dumps(document))
     (run,) = home.api.get(f"/v1/report/{scan.id}/export?format=sarif").json()["runs"]
+    page = f"On [{scan.url}]({scan.url})."
     assert {each["message"]["text"] for each in run["results"]} == {
-        rf"{check['title']}: The header says \[x\](javascript:alert(1)) and \\\[ On [{scan.url}]({scan.url})."
-        for category in document["categories"]
-        for check in category["checks"]
-        if check["status"] != "pass"
+        rf"Bad thing found: The header says \[x\](javascript:alert(1)) and \\\[ At =1+1. {page}",
+        rf"Meh thing found: The header says \[x\](javascript:alert(1)) and \\\[ {page}",
     }
 
 

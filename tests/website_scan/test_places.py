@@ -72,6 +72,14 @@ def test_a_place_in_words_is_what_identifies_it() -> None:
     assert Header("Server", "nginx").label == "Server: nginx"
 
 
+def test_the_end_of_a_long_selector_tells_elements_apart() -> None:
+    labels = [Element(f"#top > {'div > ' * 40}a:nth-of-type({n})", "<a>").label for n in (1, 2)]
+    assert labels[0] != labels[1]
+    assert labels[1].startswith("<a> at #top > div")
+    assert labels[1].endswith(" > a:nth-of-type(2)")
+    assert max(map(len, labels)) < 100
+
+
 def test_a_row_has_the_columns_with_a_value() -> None:
     assert Cookie("sid", "example.com", False, hidden="x").row() == {
         "cookie": "sid",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,8 +22,7 @@ FORMATS = ("text", *WRITERS)
 SHELLS = ("bash", "zsh", "tcsh")
 USAGE = f"{PROGRAM} URL… [options]"
 EPILOG = """\
-environment: WEBSITE_SCAN_KEY (API key for --server), NO_COLOR, SCAN_BROWSER
-  (auto, off or a path), SCAN_TIME_LIMIT (60 seconds a page), SCAN_CA_BUNDLE
+environment: WEBSITE_SCAN_KEY, SCAN_BROWSER, SCAN_TIME_LIMIT, SCAN_CA_BUNDLE
 exit status: 0 good, 1 the gate failed, 2 wrong usage, 3 a scan failed
 example: website-scan https://example.com/ --format html --output report.html
 also: website-scan list --help (lists of sites), website-scan mcp (agents)"""
@@ -119,6 +116,9 @@ def known_outcomes(names: Iterable[str]) -> frozenset[str]:
     """Return names of outcomes such as `hsts.short`. Raises WrongUsage for one that no check has."""
     chosen = frozenset(names)
     if chosen:
+        import json  # few commands name outcomes
+        from importlib.resources import files
+
         written = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
         known = {check["id"]: [each["name"] for each in check["outcomes"]] for check in written}
         for name in sorted(chosen):
@@ -159,6 +159,8 @@ def _refuse_contradictions(said: Mapping[str, Any], filed: Mapping[str, Any]) ->
         raise WrongUsage("--wait-for is the address of what --start starts; give both.")
     if "start" in said and "serve" in said:
         raise WrongUsage("Give --serve or --start, not both.")
+    if both := sorted({*chosen.get("accept", ())} & {*chosen.get("fail_on_outcome", ())}):
+        raise WrongUsage(f"{both[0]} is in --accept and in --fail-on-outcome: give it in one of them.")
     is_narrowed = "type" in said and "fail_under" not in said
     idle = set(chosen.get("fail_under", {})) - {"", *chosen.get("type", ScanType)}
     if idle and not is_narrowed:
@@ -230,7 +232,7 @@ def _add_pages(group: argparse._ArgumentGroup) -> None:
     add("--serve", type=Path, metavar="DIR", help="serve this folder; URLs are paths in it (/)")
     add("--start", metavar="COMMAND", help="start a server, and end it after the scan")
     add("--wait-for", metavar="URL", help="scan when the server responds here (first URL)")
-    add("--server", metavar="URL", help="scan with this Website Scan Service")
+    add("--server", metavar="URL", help="scan with this service (key: WEBSITE_SCAN_KEY)")
     add("--allow-network", type=_network, action="append", metavar="CIDR", help="private network: 10.0.0.5/32:8080")
     add("--config", type=Path, metavar="FILE", help="options of a repository (website-scan.toml)")
 
@@ -240,11 +242,11 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     add("--format", action=_InOrder, choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)}")
     add("--output", action=_InOrder, type=Path, metavar="FILE", help="the format before it goes there")
     add("--quiet", action="store_true", help="only problems")
-    add("--no-color", action="store_true", help="no colours on a terminal")
+    add("--no-color", action="store_true", help="no colours on a terminal, as with NO_COLOR")
     shells = ", ".join(SHELLS)
     add("--print-completion", choices=SHELLS, action=_Completion, metavar="SHELL", help=shells)
     add("--version", action="version", version=f"{PROGRAM} {__version__}", help="print the version")
-    add("-h", "--help", action="help", help="print this")
+    add("-h", "--help", action="help", help=argparse.SUPPRESS)  # who reads it knows it
 
 
 def _add_gate(group: argparse._ArgumentGroup) -> None:
@@ -252,8 +254,8 @@ def _add_gate(group: argparse._ArgumentGroup) -> None:
     severities = [str(each) for each in Severity]
     add("--fail-under", type=_fail_under, metavar="N", help="lowest score: 80, or security=90,seo=70")
     add("--fail-on", choices=severities, metavar="SEVERITY", help=f"{', '.join(severities)}: this or worse fails")
-    add("--fail-on-outcome", action="append", metavar="CHECK.OUTCOME", help="fails at any severity: hsts.short")
-    add("--accept", action="append", metavar="CHECK.OUTCOME", help="passes at any severity: hsts.short")
+    add("--fail-on-outcome", action="append", metavar="NAME", help="fails at any severity: hsts.short")
+    add("--accept", action="append", metavar="NAME", help="outcome that passes: csp-present.missing")
     add("--baseline", type=Path, metavar="FILE", help="accepted findings: only new ones fail")
     add("--write-baseline", type=Path, metavar="FILE", help="accept all current findings")
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypedDict
 
 from website_scan import __version__
@@ -13,9 +14,10 @@ from website_scan.addresses import normal_address
 from website_scan.command.errors import WrongUsage
 from website_scan.command.judged import IN_BASELINE, NOT_COMPARED, Judged
 from website_scan.document import ExportedFinding, StoredPlaces
-from website_scan.elements import element
+from website_scan.elements import element, prose
 from website_scan.findings import ScanType
 from website_scan.generated_names import without_generated
+from website_scan.places import StyledElement
 from website_scan.report.places import Row, is_cut, occurrences_of, rows
 from website_scan.score_basis import score_without
 from website_scan.written_urls import WrittenUrl, split_url
@@ -25,6 +27,8 @@ MAX_BYTES = 50_000_000
 PLACE = 200  # characters of a place in the file; its fingerprint is of all of it
 SERVED = "http://localhost"
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+# Kinds of places in whose elements a style sheet is at fault, whatever they contain.
+STYLED = frozenset({StyledElement.kind, "tap-target"})
 
 
 class _Entry(TypedDict):
@@ -164,11 +168,22 @@ def read_baseline(path: Path) -> Baseline:
         raise WrongUsage(f"{path} is not a baseline: create one with --write-baseline.") from None
 
 
-def baseline_of(reports: Sequence[Judged], served_at: str = "") -> str:
+def words_in(path: Path) -> Mapping[str, str]:
+    """Return the words for places in an existing baseline, by fingerprint; empty if there is none that can be read."""
+    if not path.is_file():  # reading a pipe would wait for its writer
+        return {}
+    try:
+        return {fingerprint: entry["place"] for fingerprint, entry in read_baseline(path).entries.items()}
+    except WrongUsage:
+        return {}
+
+
+def baseline_of(reports: Sequence[Judged], served_at: str = "", words: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return a baseline file that accepts all findings of the reports: sorted JSON, one line each, for short diffs.
 
     An unchanged finding does not change its line: hosts, queries and generated names are not in the file. Nor is the
-    port of `served_at`, the origin of a folder that was served for this run only.
+    port of `served_at`, the origin of a folder that was served for this run only. `words` are those of the file that is
+    replaced (`words_in`): its places keep them.
     """
     reports = sorted((each for each in reports if each.error is None), key=lambda each: (each.url, each.type))
     origins = sorted({SERVED if _origin(each.url) == served_at else _origin(each.url) for each in reports})
@@ -182,7 +197,7 @@ def baseline_of(reports: Sequence[Judged], served_at: str = "") -> str:
         for _, check in (*judged.findings(), *judged.findings(accepted=True)):
             if is_cut(check):
                 page["cut"] = sorted({*page["cut"], check["id"]})
-            places = _enduring(check, split_url(judged.url))
+            places = {**_enduring(check, split_url(judged.url)), **words}
             for each, texts in occurrences_of(check).items():
                 empty: _Entry = {
                     "check": check["id"],
@@ -202,24 +217,38 @@ def baseline_of(reports: Sequence[Judged], served_at: str = "") -> str:
 
 
 def _enduring(finding: ExportedFinding, own: WrittenUrl) -> dict[str, str]:
-    """Return the places of a finding by their fingerprints, in words that do not change from run to run."""
-    return {
-        each: _element(row, own) if "snippet" in row else " ".join(_named(table, row, own))
-        for table in finding["places"]
-        for each, row in zip(table["fingerprints"], rows(table), strict=True)
-    }
+    """Return the places of a finding by their fingerprints, in words that do not change from run to run.
+
+    Fingerprints are made of more than a report stores. So elements with one fingerprint, such as the images of a list,
+    may differ in content, which their words leave out then.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for table in finding["places"]:
+        for each, row in zip(table["fingerprints"], rows(table), strict=True):
+            if table["names"] == ["selector"]:
+                kind = _element(row, own, is_styled=True)
+                found.setdefault(each, {})[kind if table["kind"] in STYLED else _element(row, own)] = kind
+            else:
+                text = " ".join(_named(table, row, own))
+                found.setdefault(each, {})[text] = text
+    return {each: min(texts if len(texts) == 1 else texts.values()) for each, texts in found.items()}
 
 
-def _element(row: Row, own: WrittenUrl) -> str:
-    return element(str(row.get("selector") or ""), str(row["snippet"] or ""), own)
+def _element(row: Row, own: WrittenUrl, *, is_styled: bool = False) -> str:
+    path, markup, why = (str(row.get(name) or "") for name in ("selector", "snippet", "why"))
+    return element(path, markup, own, is_styled=is_styled, why=why)
 
 
 def _named(table: StoredPlaces, row: Row, own: WrittenUrl) -> Iterator[str]:
     formats = {column["name"]: column["format"] for column in table["columns"]}
     for name in table["names"]:
-        text = str(row[name] or "")
-        host = "" if text.lstrip(".") == own.hostname else text
-        yield normal_address(text, own) if formats[name] == "address" else without_generated(host)
+        text = str(row[name] or "").strip()
+        if formats[name] == "address":
+            yield normal_address(text, own)
+        elif formats[name] in ("text", "code"):
+            yield prose(text)
+        else:
+            yield "" if text.lower().lstrip(".") == own.hostname else without_generated(text).lower()
 
 
 def _lines(lines: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from website_scan.document import ExportDocument, ExportedCategory, ExportedCheck, ExportedError, ExportedFinding
 from website_scan.findings import Severity
-from website_scan.messages import counted
+from website_scan.messages import agreeing
 from website_scan.need import by_need
 from website_scan.report.elsewhere import OtherReport, told_by
 from website_scan.report.held import held
@@ -145,11 +145,8 @@ class Gate:
 
     def failing(self, judged: Judged) -> Sequence[ExportedFinding]:
         """Return the findings for which the report fails the gate, the neediest first."""
-        heavy = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1] if self.fail_on else ()
         return [
-            check
-            for _, check in judged.findings()
-            if (level_of(check).gated and check["severity"] in heavy) or outcome_of(check) in self.outcomes
+            check for _, check in judged.findings() if self._is_too_severe(check) or outcome_of(check) in self.outcomes
         ]
 
     def complaints(self, judged: Judged) -> Iterator[str]:
@@ -157,17 +154,23 @@ class Gate:
         if self.is_too_low(judged):
             without = " without what is accepted" if judged.accepted_score is not None else ""
             yield f"{judged.type} of {judged.url}: {judged.score}{without} is below {self.lowest(judged.type)}."
-        failed = [check["title"] for check in self.failing(judged)]
-        if failed:
-            count = counted(len(failed), "failure" if self.fail_on else "finding")
+        if failing := self.failing(judged):
             new = "new " if IN_BASELINE in judged.accepted.values() else ""
-            severe = (
-                f" ({self.fail_on}{'' if self.fail_on == Severity.CRITICAL else ' or higher'})" if self.fail_on else ""
-            )
-            more = f", and {len(failed) - CHECKS_TOLD} more" if len(failed) > CHECKS_TOLD else ""
-            number, _, noun = count.partition(" ")
-            told = f"{number} {new}{noun}{severe}: {', '.join(failed[:CHECKS_TOLD])}{more}."
-            yield f"{judged.type} of {judged.url}: {told}"
+            yield f"{judged.type} of {judged.url}: {len(failing)} {new}{self._described(failing)}."
+
+    def _is_too_severe(self, finding: ExportedFinding) -> bool:
+        heavy = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1] if self.fail_on else ()
+        return level_of(finding).gated and finding["severity"] in heavy
+
+    def _described(self, failing: Sequence[ExportedFinding]) -> str:
+        """Return the noun for findings and the first titles. With the severity, if all of them fail by it."""
+        if all(map(self._is_too_severe, failing)):
+            severe = f" ({self.fail_on}{'' if self.fail_on == Severity.CRITICAL else ' or higher'})"
+            noun = agreeing(len(failing), "failure", "failures") + severe
+        else:
+            noun = agreeing(len(failing), "finding", "findings")
+        more = f", and {len(failing) - CHECKS_TOLD} more" if len(failing) > CHECKS_TOLD else ""
+        return f"{noun}: {', '.join(check['title'] for check in failing[:CHECKS_TOLD])}{more}"
 
 
 def outcome_of(finding: ExportedFinding) -> str:

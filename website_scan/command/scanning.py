@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from website_scan.command.arguments import Options
-from website_scan.command.baseline import Baseline, baseline_of, read_baseline
+from website_scan.command.baseline import Baseline, baseline_of, read_baseline, words_in
 from website_scan.command.errors import EXIT_FAILED, EXIT_GATE, ServerRefused
 from website_scan.command.judged import Gate, Judged, Outcome
 from website_scan.command.of_previews import IN_PREVIEW
@@ -101,7 +101,8 @@ def _concluded(options: Options, outcome: Outcome, *, has_gate: bool) -> int:
         say(f"{options.write_baseline} was not written: a scan failed, so its findings are not known.")
     elif options.write_baseline:
         reports = [each.without(IN_PREVIEW) for each in outcome.reports]
-        write(options.write_baseline, baseline_of(reports, options.served_at))
+        known = words_in(options.write_baseline)
+        write(options.write_baseline, baseline_of(reports, options.served_at, known))
         written.append(options.write_baseline)
     if outcome.is_good and not options.is_quiet:
         pages = counted(len({each.url for each in outcome.reports}), "page")

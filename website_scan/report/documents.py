@@ -154,7 +154,6 @@ def exported_check(check: CheckResult, url: str) -> ExportedCheck:
     added: AddedByExport = {
         "id": check.id,
         "title": check.title,
-        "values": dict(check.values),
         "details": [_table(kind, rows, check.details) for kind, rows in check.details.by_kind.items()],
         "references": list(check.references),
         "points": check.points,
@@ -175,6 +174,7 @@ def exported_check(check: CheckResult, url: str) -> ExportedCheck:
         **added,
         "outcome": check.outcome,
         "summary": check.summary,
+        "values": dict(check.values),
         "places": [_places(check, kind, rows, own) for kind, rows in check.places.by_kind.items()],
         "includes": list(check.includes),
         "needs_review": check.needs_review,

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from website_scan.document import ExportDocument, ExportedCheck, read_export
+from website_scan.document import ExportDocument, ExportedCheck
 from website_scan.need import by_need
 from website_scan.report.mute_matching import Covered
 from website_scan.report.places import rows_of
 from website_scan.report.sarif import log, run
 from website_scan.report.spreadsheets import cell
+from website_scan.report.storage import read_export, written
 
 CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
 
@@ -72,6 +73,11 @@ def csv_rows(document: ExportDocument) -> Iterator[Mapping[str, object]]:
         yield {**omitted, "status": "left out", "message": "This check needs a browser, and none was available."}
 
 
+def json_of(text: str) -> str:
+    """Return the JSON export of a stored text."""
+    return written(exported(read_export(text)))
+
+
 def exported(document: ExportDocument) -> ExportDocument:
     """Return a stored document as it leaves the service: each check with its rows as objects, too, as `evidence`."""
     return {
@@ -99,7 +105,7 @@ FORMATS: Mapping[str, ExportFormat] = {
         "application/json",
         "everything, for programs",
         "The stored export.",
-        lambda export, _muted, _check_pages: json.dumps(exported(read_export(export))),
+        lambda export, _muted, _check_pages: json_of(export),
     ),
     "sarif": ExportFormat(
         "SARIF 2.1.0",

@@ -16,7 +16,7 @@ class Level:
 
     `mark` and `word` stand in text and Markdown, `sarif` is SARIF's level, `security_severity` the CVSS-like number
     that code scanning shows for security rules, `problem_severity` what it shows for others, and `code_quality`
-    GitLab's severity. A gate never fails for a finding that is not `gated`.
+    GitLab's severity. A gate fails for a finding that is not `gated` only by its name.
     """
 
     mark: str
@@ -32,7 +32,7 @@ class Level:
 
 
 # By status and severity, the worst first. A warning is a suggestion or uncertain: never critical, never an error, and
-# gated by nothing.
+# gated only by name.
 LEVELS: Mapping[tuple[str, str], Level] = {
     ("fail", Severity.CRITICAL): Level("✗", "failed", "error", "9.5", "blocker", gated=True),
     ("fail", Severity.HIGH): Level("✗", "failed", "error", "8.0", "critical", gated=True),

@@ -128,7 +128,7 @@ def severities(_before: str) -> Iterator[Row]:
 
 
 def levels(_before: str) -> Iterator[Row]:
-    yield "finding", "fails the gate with", "JUnit then", "text", "SARIF", "`security-severity`", "code quality"
+    yield "finding", "severity that fails", "JUnit then", "text", "SARIF", "`security-severity`", "code quality"
     for (_, severity), level in LEVELS.items():
         lower = "" if severity is Severity.LOW else " or lower"
         gate = (f"`--fail-on {severity}`{lower}", "failure") if level.gated else ("nothing", "passed")

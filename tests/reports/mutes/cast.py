@@ -10,7 +10,7 @@ from accounts.authentication import Caller, member_caller
 from accounts.models import Membership
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
-from tests.results import check_of
+from tests.results import check_of, elements, stored_finding
 from tests.world import Member, make_result, make_scan
 from website_scan.catalogue import caps
 from website_scan.document import ExportedFinding
@@ -19,6 +19,7 @@ from website_scan.report.mute_matching import MuteRule
 from website_scan.result import AppliedCap, CategoryResult, CheckResult
 from website_scan.score_basis import basis
 from website_scan.scoring import score
+from website_scan.security.checks.cookies import SentCookie
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 URL = "https://example.com/shop/shoes?page=2"
@@ -31,6 +32,7 @@ def rule(check_id: str = "hsts", **changes: Any) -> MuteRule:
         "check_id": check_id,
         "host": "example.com",
         "path_prefix": "",
+        "outcome": "",
         "fingerprint": "",
         "place": "",
         "reason": "The load balancer sends it.",
@@ -41,22 +43,15 @@ def rule(check_id: str = "hsts", **changes: Any) -> MuteRule:
     return MuteRule(**values | changes)
 
 
-def finding(id: str = "image-alt", *selectors: str, status: str = "fail", **changes: Any) -> ExportedFinding:
-    """Return a check of a JSON export with evidence at these selectors."""
-    values = {
-        "id": id,
-        "name": id,
-        "title": f"{id} found",
-        "status": status,
-        "severity": None if status == "pass" else "high",
-        "message": "Something is wrong.",
-        "evidence": [{"selector": each} for each in selectors],
-        "references": [],
-        "points": 1.0,
-        "later": 1.0,
-        "holds": False,
-    }
-    return cast("ExportedFinding", values | changes)
+def finding(id: str = "image-alt", *selectors: str, **changes: Any) -> ExportedFinding:
+    """Return a failed check of a JSON export at these selectors."""
+    return cast("ExportedFinding", stored_finding(id, *elements(*selectors), points=1.0, later=1.0) | changes)
+
+
+def cookie(name: str, **columns: Any) -> SentCookie:
+    """Return the place of a cookie of example.com."""
+    values: dict[str, Any] = {"session_like": True, "secure": False, "http_only": True, "same_site": None}
+    return SentCookie(name, "example.com", **values | columns, fault=None)
 
 
 def caller_with_key(member: Member) -> Caller:
@@ -85,7 +80,7 @@ CHECKS = (
         HIGH,
         "2 cookies.",
         "Set Secure.",
-        ({"cookie": "session", "host": "example.com"}, {"cookie": "lang", "host": "example.com"}),
+        (cookie("session"), cookie("lang")),
     ),
     check_of("hsts", "HSTS is on", "HSTS is off", "warn", MEDIUM, MEDIUM, "No HSTS.", "Send it."),
     check_of("csp-present", "There is a policy", "There is a policy", "pass", None, HIGH, "All is well."),

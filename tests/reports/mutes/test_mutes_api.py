@@ -13,10 +13,11 @@ from tests.reports.mutes.cast import CHECKS, URL, reported
 from tests.reports.sarif import assert_sarif
 from tests.world import Member
 from website_scan.fingerprints import fingerprints
+from website_scan.places import NO_ROWS
 from website_scan.timestamps import timestamp
 
 BODY = {"check": "exposed-git", "host": "example.com", "reason": "A copy for auditors."}
-COOKIES = fingerprints("cookie-secure", CHECKS[1].evidence, URL)
+COOKIES = fingerprints("cookie-secure", CHECKS[1].places.kept, URL)
 
 
 def mute(member: Member, **changes: Any) -> dict[str, Any]:
@@ -36,6 +37,7 @@ def test_a_mute_is_made_listed_and_ended(home: Member) -> None:
         "check": "exposed-git",
         "host": "example.com",
         "path_prefix": None,
+        "outcome": None,
         "fingerprint": None,
         "place": None,
         "reason": "A copy for auditors.",
@@ -159,7 +161,9 @@ def results_of(member: Member, address: str) -> list[dict[str, Any]]:
 
 
 def test_a_diff_leaves_out_what_is_muted(home: Member) -> None:
-    passed = (replace(each, status="pass", severity=None, evidence=()) for each in CHECKS)
+    passed = (
+        replace(each, status="pass", severity=None, places=NO_ROWS, outcome="", how_to_fix=None) for each in CHECKS
+    )
     before = reported(home, checks=tuple(passed))
     after = reported(home)
     address = f"/v1/report/{after.id}/diff?with={before.id}"

@@ -19,7 +19,7 @@ from tests.responses import ClientResponse
 from tests.world import Member
 from website_scan.fingerprints import fingerprints
 
-COOKIES = fingerprints("cookie-secure", CHECKS[1].evidence, URL)
+COOKIES = fingerprints("cookie-secure", CHECKS[1].places.kept, URL)
 REASON = "A copy for <auditors>."
 
 
@@ -165,7 +165,7 @@ def test_single_places_are_chosen_by_their_names(home: Member) -> None:
     scan, member = reported(home), person(home.organization)
     form = page_of(member.get(f"{mutes_of(home)}new?scan={scan.id}&check=cookie-secure"))
     one, other = COOKIES
-    assert form.xpath('//input[@name="what"]/@value') == ["all", "named", one, other]
+    assert form.xpath('//input[@name="what"]/@value') == ["all", "outcome", "named", one, other]
     mute(member, home, scan, "cookie-secure", what=one)
     shown = member.get(f"/report/{scan.id}")
     assert "Cookies without Secure" in in_categories(shown)

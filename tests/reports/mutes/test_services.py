@@ -38,8 +38,8 @@ def asked_for(**changed: Any) -> MuteRequest:
     return MuteRequest.of(**usual | changed)
 
 
-def is_muted(member: Member, url: str = URL, after: timedelta = timedelta()) -> bool:
-    return active_mutes(member.organization.id, timezone.now() + after).of("hsts", url, PLACE) is not None
+def is_muted(member: Member, url: str = URL, after: timedelta = timedelta(), outcome: str = "short") -> bool:
+    return active_mutes(member.organization.id, timezone.now() + after).of("hsts", outcome, url, PLACE) is not None
 
 
 def test_what_is_muted_is_so_for_a_year_where_nobody_says_how_long() -> None:

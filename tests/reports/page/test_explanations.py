@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
+from tests.results import check_of, read_rows, stored
 from website_scan.catalogue import checks
-from website_scan.document import ExportedFinding, ExportedPass
-from website_scan.findings import EvidenceItem, ScanType
+from website_scan.document import ExportedCheck, StoredTable
+from website_scan.findings import HIGH, ScanType
 from website_scan.json_types import GRADES as LETTERS
+from website_scan.places import NO_ROWS
 from website_scan.report.explanations import ADVICE, CATEGORIES, GRADES, advice, category_meaning, grade_meaning
 from website_scan.report.metrics import METRICS, metrics
 from website_scan.result import CheckStatus
@@ -39,17 +42,30 @@ def test_figures_come_from_checks_that_exist() -> None:
     assert set(METRICS) <= {check.id for check in checks(ScanType.PERFORMANCE)}
 
 
-def check_of(status: CheckStatus, *evidence: EvidenceItem) -> ExportedFinding | ExportedPass:
-    """Return as much of a check as figures are read from."""
-    return cast("ExportedFinding | ExportedPass", {"status": status, "evidence": list(evidence)})
+def measured(status: CheckStatus = "pass", **figures: float | None) -> ExportedCheck:
+    """Return a check with these figures, by their names in its table."""
+    severity = None if status == "pass" else HIGH
+    check = check_of("check", "Check", "Check", status, severity, HIGH, "It is so.")
+    return stored(replace(check, details=read_rows([table(figures)]) if figures else NO_ROWS))
+
+
+def table(figures: Mapping[str, float | None]) -> StoredTable:
+    return {
+        "kind": "figures",
+        "columns": [{"name": name, "label": name, "format": "number"} for name in figures],
+        "rows": [list(figures.values())],
+        "total": 1,
+    }
 
 
 def test_figures_are_written_with_their_units() -> None:
-    def measured(median: float | None, status: CheckStatus = "pass") -> ExportedFinding | ExportedPass:
-        return check_of(status, {"median": median})
-
     found = metrics(
-        {"lcp": measured(2.449, "warn"), "tbt": measured(1.2345, "fail"), "cls": measured(0.1), "fcp": measured(None)}
+        {
+            "lcp": measured("warn", median=2.449),
+            "tbt": measured("fail", median=1.2345),
+            "cls": measured(median=0.1),
+            "fcp": measured(median=None),
+        }
     )
     assert [(each.value, each.unit, each.verdict) for each in found] == [
         ("2.4", "s", "Needs work"),
@@ -57,14 +73,14 @@ def test_figures_are_written_with_their_units() -> None:
         ("0.1", "", "Good"),
     ]
     assert [each.anchor for each in found] == ["check-lcp", "check-tbt", "check-cls"]
-    assert metrics({"lcp": check_of("pass")}) == ()
+    assert metrics({"lcp": measured()}) == ()
 
 
 def test_a_figure_on_which_the_loads_do_not_agree_shows_both_ends() -> None:
     figures: dict[str, float] = {"median": 1.5, "least": 1.2, "largest": 1.94, "loads": 3}
-    (shown,) = metrics({"fcp": check_of("pass", figures | {"stable": False})})
+    (shown,) = metrics({"fcp": measured(**figures, stable=False)})
     assert shown.spread == "1.2 to 1.9 s in 3 loads"
-    (shown,) = metrics({"fcp": check_of("pass", figures | {"stable": True})})
+    (shown,) = metrics({"fcp": measured(**figures, stable=True)})
     assert shown.spread == ""
-    (kept,) = metrics({"fcp": check_of("pass", figures)})  # of an older report
+    (kept,) = metrics({"fcp": measured(**figures)})  # of an older report
     assert kept.spread == ""

@@ -9,30 +9,27 @@ import pytest
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.responses import ClientResponse
-from tests.results import check_of
+from tests.results import check_of, elements, stored
 from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.catalogue import checks
-from website_scan.document import ExportedFinding
-from website_scan.findings import HIGH, LOW, ScanType
+from website_scan.findings import CRITICAL, HIGH, LOW, ScanType
 from website_scan.report.filters import Filter
 from website_scan.report.metrics import CONCERNED, METRICS
 from website_scan.result import CategoryResult, CheckResult
 
-CHECK: ExportedFinding = {
-    "id": "lcp",
-    "name": "Largest contentful paint",
-    "title": "Slow largest contentful paint",
-    "status": "fail",
-    "severity": "critical",
-    "message": "It shows after 6.3 s.",
-    "fix": "Make it smaller.",
-    "why": "",
-    "references": [],
-    "points": 1.0,
-    "later": 1.0,
-    "holds": False,
-    "evidence": [{"element": "img.Hero", "median": 6.3}],
-}
+CHECK = stored(
+    check_of(
+        "lcp",
+        "Largest contentful paint",
+        "Slow largest contentful paint",
+        "fail",
+        CRITICAL,
+        CRITICAL,
+        "It shows after 6.3 s.",
+        "Make it smaller.",
+        elements("img.Hero"),
+    )
+)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from reports.page.since import when_before
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
+from tests.results import check_of, stored
 from tests.world import Member, make_result, make_scan
 
 
@@ -86,10 +87,12 @@ def change(scan: Scan, **changes: Any) -> None:
     report = Report.objects.get(scan=scan)
     document: Any = report.document
     statuses = changes.pop("statuses", {})
-    for check in document["categories"][0]["checks"]:
-        if check["id"] in statuses:
-            check["status"] = statuses[check["id"]]
-            check["severity"] = None if check["status"] == "pass" else "high"
+    checks = document["categories"][0]["checks"]
+    for number, check in enumerate(checks):
+        if status := statuses.get(check["id"]):
+            severity = None if status == "pass" else HIGH
+            title = check["title"]
+            checks[number] = stored(check_of(check["id"], check["name"], title, status, severity, HIGH, "It is so."))
     Report.objects.filter(scan=scan).update(export=json.dumps(document | changes))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import cast
 
 import pytest
 from django.test import Client
@@ -13,12 +12,11 @@ from reports.models import Report
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person
-from tests.results import check_of
+from tests.results import check_of, elements, stored_finding
 from tests.world import Member, make_result, make_scan
 from website_scan.browser.evidence import Box, BrowserLoad, Frame, Load, PagePicture
-from website_scan.document import ExportedFinding
 from website_scan.exhibits.pictures import MAX_CROPS, pictures
-from website_scan.findings import HIGH, EvidenceItem, ScanType
+from website_scan.findings import HIGH, ScanType
 from website_scan.report.illustrations import NO_ILLUSTRATIONS, frame_of, illustrations_in_file, illustrations_of
 from website_scan.result import CheckResult, Pictures
 from website_scan.stored_data import PicturePlaces
@@ -32,17 +30,11 @@ PLACES: PicturePlaces = {
 FILM = b"firstsecond"
 
 
-def finding_at(*places: EvidenceItem) -> ExportedFinding:
-    """Return as much of a finding as its pictures are found by."""
-    return cast("ExportedFinding", {"id": "image-alt", "evidence": list(places)})
-
-
-CHECK = finding_at({"selector": "#<b>"}, {"selector": "img"}, {"selector": "i"})
+CHECK = stored_finding("image-alt", *elements("#<b>", "img", "i"))
 
 
 def check_result(selectors: list[str], id: str = "image-alt") -> CheckResult:
-    evidence = tuple({"selector": each} for each in selectors)
-    return check_of(id, "Name", "Title", "fail", HIGH, HIGH, "Message", evidence=evidence)
+    return check_of(id, "Name", "Title", "fail", HIGH, HIGH, "Message", places=elements(*selectors))
 
 
 def load(boxes: dict[str, Box], *frames: Frame) -> BrowserLoad:
@@ -56,7 +48,7 @@ def load(boxes: dict[str, Box], *frames: Frame) -> BrowserLoad:
     )
 
 
-def test_boxes_are_kept_by_the_number_of_the_evidence_that_names_the_element() -> None:
+def test_boxes_are_kept_by_the_number_of_the_place_that_names_the_element() -> None:
     found = pictures(ScanType.ACCESSIBILITY, load({"img": Box(1, 2, 30, 40)}), [check_result(["p", "img"])])
     assert found is not None
     assert found.page == b"page"
@@ -106,7 +98,7 @@ def test_a_piece_has_something_around_it_and_stays_within_the_picture() -> None:
 
 
 def test_an_element_that_is_named_twice_is_shown_once() -> None:
-    twice = finding_at({"selector": "i"}, {}, {"selector": "i"})
+    twice = stored_finding("image-alt", *elements("i", "b", "i"))
     shown = illustrations_of(PLACES, screenshot="/s", page="/p", frame=str)
     assert sorted(shown.crops(twice)) == [0]
 

@@ -27,6 +27,7 @@ def count(audit: Audit, page: str, *places: str, **changes: Any) -> AuditFinding
     """Count a finding on one more page, and return the audit's finding."""
     row = {
         **{"type": "seo", "check_id": "title", "status": "fail", "severity": "medium", "title": f"Title of {page}"},  # noqa: PIE800
+        **{"outcome": "short", "how_to_fix": {"text": f"Fix of {page}", "snippets": []}},  # noqa: PIE800
         **{"message": f"Message of {page}", "fix": f"Fix of {page}", "points": 1.5, "later": 2.0, "holds": False},  # noqa: PIE800
         **{"is_emergency": False, "told_by": "", "sample": {"url": page, "scan_id": f"scan_{page}"}},  # noqa: PIE800
         "places": [{"fingerprint": place, "place": f"Place {place}"} for place in places],
@@ -61,12 +62,21 @@ def test_words_and_samples_are_those_of_the_worst_page(
     count(audit, "a", **first)
     finding = count(audit, "b", **worse)
     assert (finding.title, finding.message, finding.fix) == ("Title of b", "Message of b", "Fix of b")
+    assert finding.how_to_fix == {"text": "Fix of b", "snippets": []}
     assert (finding.status, finding.severity) == ("fail", worse["severity"])
     assert pages_of(finding) == ["b"]
     milder = count(audit, "c", **first)
     assert (milder.title, milder.status, milder.severity) == ("Title of b", "fail", worse["severity"])
     assert pages_of(milder) == ["b"]
     assert milder.pages_affected == 3
+
+
+def test_the_outcome_is_that_of_the_worst_page_and_the_others_are_known(audit: Audit) -> None:
+    count(audit, "a", outcome="long", severity="low")
+    count(audit, "b", outcome="missing", severity="high")
+    finding = count(audit, "c", outcome="long", severity="low")
+    assert (finding.outcome, finding.outcomes) == ("missing", ["long", "missing"])
+    assert finding.outcome_names == ["title.long", "title.missing"]
 
 
 def test_pages_that_are_as_bad_become_samples_up_to_the_limit(audit: Audit) -> None:

@@ -140,7 +140,7 @@ def test_an_emergency_on_one_page_stands_for_the_warnings_on_others(home: Member
     for number, (severity, status) in enumerate(
         [(LOW, "fail"), (CRITICAL, "warn"), (CRITICAL, "fail"), (HIGH, "fail")]
     ):
-        found = replace(check("lcp", severity, status), message=f"Page {number}.")
+        found = replace(check("lcp", severity, status), summary=f"Page {number}.")
         settle(audit, f"{SITE}{number}", {"performance": ([found], ())})
     (finding,) = shown(home, {"id": audit.id}, "/findings")["findings"]
     assert (finding["status"], finding["severity"], finding["message"]) == ("fail", "critical", "Page 2.")

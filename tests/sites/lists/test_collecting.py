@@ -9,7 +9,9 @@ from sites.lists.collecting import facts_of, moved_to
 from tests.sites.lists.running import Found, Script, check, entry_of, listed
 from tests.world import Member, make_result, make_scan, member_of
 from website_scan.findings import LOW
+from website_scan.places import Rows
 from website_scan.result import CategoryResult
+from website_scan.security.certificates import CertificateRow
 from website_scan.stored_data import StoredHop
 
 pytestmark = pytest.mark.django_db
@@ -47,9 +49,9 @@ def test_a_site_has_moved_if_all_redirects_to_the_other_host_are_permanent(
 
 
 def test_facts_come_from_the_scan_and_its_checks(owner: Member) -> None:
-    leaf = {"issuer": "R11", "not_after": "2026-12-24T18:00:00Z"}
+    leaf = CertificateRow("example.com", "R11", "2026-09-25T18:00:00Z", "2026-12-24T18:00:00Z", "RSA 2048", None)
     checks = (
-        check("tls-cert-expiry", "pass", evidence=(leaf,)),
+        check("tls-cert-expiry", "pass", details=Rows.of([leaf])),
         check("http-to-https-redirect", "pass"),
         check("security-txt", "warn"),
         check("dmarc", "fail"),

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from reports.models import Mute
 from sites.monitors.outcome import finish_run
+from tests.results import elements
 from tests.sites.monitors.test_outcome import BAD, GOOD, UNREACHABLE, mute, watch
 from tests.sites.monitors.watching import Judged, Watch, finding, told
 from tests.world import Member
@@ -25,7 +26,7 @@ def end_mutes() -> None:
 
 
 def print_of(selector: str) -> str:
-    (found,) = fingerprints("thing", [{"selector": selector}], "https://example.com/")
+    (found,) = fingerprints("thing", elements(selector), "https://example.com/")
     return found
 
 

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from unittest import mock
@@ -25,13 +26,16 @@ from sites.monitors.outcome import finish_missed, finish_run
 from sites.monitors.runs import start_run
 from tests.generated import assert_described
 from tests.queries import counted
+from tests.results import elements
 from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.watching import Judged, Watch, finding, told
 from tests.world import Member
 from webhooks.models import Delivery, Event, EventKind
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM
 from website_scan.fingerprints import fingerprints
-from website_scan.result import ScanError, SkippedCheck
+from website_scan.places import Rows
+from website_scan.result import CheckResult, ScanError, SkippedCheck
+from website_scan.security.certificates import CertificateRow
 
 UNREACHABLE = ScanError("URL_NOT_REACHABLE", "Nothing answers on port 443.")
 BAD, GOOD = (finding("thing"),), (finding("thing", status="pass"),)
@@ -301,10 +305,9 @@ def test_a_report_without_its_gaps_is_compared_with_what_was_known_before(owner:
     assert [told(each)["new"] for each in home.look()] == [["thing"]]
 
 
-def certificate(end: str) -> Any:
-    return finding("tls-cert-expiry", status="pass").__class__(
-        "tls-cert-expiry", "Valid", "Valid", "pass", None, HIGH, "Valid.", evidence=({"not_after": end},)
-    )
+def certificate(end: str) -> CheckResult:
+    leaf = CertificateRow("example.com", "R11", "2026-01-01T00:00:00Z", end, "RSA 2048", None)
+    return replace(finding("tls-cert-expiry", status="pass"), details=Rows.of([leaf]))
 
 
 def test_a_certificate_is_told_once_when_its_end_is_near(owner: Member, site: Judged) -> None:
@@ -486,7 +489,7 @@ def test_muted_findings_are_no_news(owner: Member, site: Judged) -> None:
 
 
 def test_a_place_that_is_muted_is_left_out_of_the_news(owner: Member, site: Judged) -> None:
-    (muted,) = fingerprints("thing", [{"selector": "#a"}], "https://example.com/")
+    (muted,) = fingerprints("thing", elements("#a"), "https://example.com/")
     mute(owner, fingerprint=muted)
     home = watch(owner, site)
     site.usual = GOOD

@@ -134,7 +134,7 @@ REFUSAL = "Refused to execute script from 'app.js' because its MIME type ('text/
             "blank",
             f"{AFTER}the page shows nothing. The browser refused a script: {REFUSAL}",
         ),
-        (screen("Loading {x}…"), {}, "loading", f"{AFTER}the page still shows only “Loading {{x}}…”."),
+        (screen("Loading…"), {}, "loading", f"{AFTER}the page still shows only “Loading…”."),
         (
             screen(things=(SPINNER,), signs=("#root > .spinner",)),
             {},
@@ -148,10 +148,10 @@ REFUSAL = "Refused to execute script from 'app.js' because its MIME type ('text/
             f"{AFTER}#root is still empty, between header and footer.",
         ),
         (
-            screen("502 Bad Gateway nginx."),
+            screen("502 Bad Gateway {line}."),
             {},
             "error",
-            "The page says in place of its content: “502 Bad Gateway nginx”.",
+            "The page says in place of its content: “502 Bad Gateway {line}”.",
         ),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tests.website_scan.cast import target
-from website_scan import catalogue, outcomes
+from website_scan import catalogue
 from website_scan.browser.evidence import (
     BrowserLoad,
     Layout,
@@ -25,15 +25,16 @@ from website_scan.browser.unshown import OUTCOMES, judge_shown
 from website_scan.browser.visit import Browser, BrowserFailed, Visit
 from website_scan.browser.waterfall import MAX_ROWS, waterfall
 from website_scan.catalogue import CatalogueError, Category, Check, check, checks, probe
-from website_scan.findings import CRITICAL, HIGH, LOW, Fail, Finding, Pass, ScanType, Warn
-from website_scan.judging import NO_CONTENT_YET
+from website_scan.findings import CRITICAL, HIGH, LOW, ScanType
 from website_scan.net.client import Network
+from website_scan.outcomes import Fail, Finding, Pass, Review, Warn
 from website_scan.page.evidence import Clock, ServedContent
 from website_scan.page.references import ResourceKind
 from website_scan.plan import needs_browser, plan
 from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
 from website_scan.scoring import Cap
+from website_scan.values import Excerpt
 
 NOTHING = Load(None, None, (), None, 0.0, 0.0, ())
 SEEN = BrowserLoad("Chromium 150", NOTHING, first_screen=PagePicture(b"RIFF", 412, 823, {}))
@@ -71,17 +72,17 @@ def look(load: BrowserLoad) -> Look:
     return Look(load.product)
 
 
-@check("static", name="Static", found="No Static", severity=HIGH, fix="-")
+@check("static", name="Static", outcomes={"faulty": "No Static"}, severity=HIGH, fix="-")
 def static(clock: Clock) -> Finding:
-    return Fail("Judged by the markup.")
+    return Fail("faulty", "Judged by the markup.")
 
 
-@check("looks", name="Looks", found="No Looks", severity=LOW, fix="-")
+@check("looks", name="Looks", outcomes={"faulty": "No Looks"}, severity=LOW, fix="-")
 def looks(look: Look) -> Finding:
-    return Pass(look.value)
+    return Pass("{product}", product=Excerpt(look.value))
 
 
-@check("may-look", name="May look", found="No May look", severity=LOW, fix="-")
+@check("may-look", name="May look", outcomes={"faulty": "No May look"}, severity=LOW, fix="-")
 def may_look(look: Look | None) -> Finding:
     return Pass("seen" if look else "not seen")
 
@@ -125,7 +126,7 @@ def run(browser: FakeBrowser | None = None) -> ScanResult:
 
 
 def messages(result: ScanResult) -> dict[str, str]:
-    return {each.id: each.message for each in result.checks}
+    return {each.id: each.summary for each in result.checks}
 
 
 def test_without_a_browser_what_needs_one_is_not_planned_and_nothing_is_partial(plant: Plant) -> None:
@@ -183,14 +184,15 @@ def test_what_a_page_shows_is_judged_only_where_somebody_saw_it(
     def served(clock: Clock) -> ServedContent:
         return ServedContent(is_blank=True, has_scripts=True)
 
-    @check("shown", name="Shown", found="Not shown", severity=LOW, fix="-", content=True)
+    @check("shown", name="Shown", outcomes={"faulty": "Not shown"}, severity=LOW, fix="-", content=True)
     def shown(clock: Clock) -> Finding:
         return Pass("Nothing wrong.")
 
     plant(may_look, shown, probes=(served,), caps=(Cap(79, "Nobody saw it.", count=0, is_unseen=True),))
     result = run(browser)
     assert ("shown" in messages(result)) is is_seen
-    assert ([each.reason for each in result.skipped_checks] == [NO_CONTENT_YET]) is not is_seen
+    unseen = "The page shows no content until its scripts have run, and no browser ran them."
+    assert [each.reason for each in result.skipped_checks] == ([] if is_seen else [unseen])
     assert ("notice" in result.facts) is not is_seen
     assert result.score == (100 if is_seen else 79)
 
@@ -207,24 +209,24 @@ def test_of_a_page_that_shows_nothing_only_faults_that_are_there_are_found(plant
         return ServedContent(is_blank=False, has_scripts=True)
 
     @check("blank", name="Blank", outcomes=OUTCOMES, severity=CRITICAL, fix="-", content=True)
-    def blank(content: ShownContent) -> outcomes.Finding:
+    def blank(content: ShownContent) -> Finding:
         return judge_shown(content)
 
-    @check("passed", name="Passed", found="Not passed", severity=LOW, fix="-", content=True)
+    @check("passed", name="Passed", outcomes={"faulty": "Not passed"}, severity=LOW, fix="-", content=True)
     def passed(look: Look) -> Finding:
         return Pass("Nothing wrong.")
 
-    @check("faulty", name="Faulty", found="Is faulty", severity=LOW, fix="-", content=True)
+    @check("faulty", name="Faulty", outcomes={"faulty": "Is faulty"}, severity=LOW, fix="-", content=True)
     def faulty(look: Look) -> Finding:
-        return Fail("A fault.")
+        return Fail("faulty", "A fault.")
 
-    @check("absent", name="Absent", found="Is absent", severity=LOW, fix="-", content=True, absence=True)
+    @check("absent", name="Absent", outcomes={"faulty": "Is absent"}, severity=LOW, fix="-", content=True, absence=True)
     def absent(look: Look) -> Finding:
-        return Fail("There is no heading.")
+        return Fail("faulty", "There is no heading.")
 
-    @check("quick", name="Quick", found="Is slow", severity=LOW, fix="-", content=True, measured=True)
+    @check("quick", name="Quick", outcomes={"faulty": "Is slow"}, severity=LOW, fix="-", content=True, measured=True)
     def quick(look: Look) -> Finding:
-        return Fail("It takes 9 s.")
+        return Fail("faulty", "It takes 9 s.")
 
     def verdict(check: Check, look: Look) -> Finding | None:
         return Pass("No element fails this check.") if check.id == "passed" else None
@@ -258,9 +260,9 @@ def test_a_scan_whose_browser_failed_says_first_that_the_markup_alone_was_judged
 
 
 def test_what_a_finding_earns_may_lie_on_a_curve(plant: Plant) -> None:
-    @check("curve", name="Curve", found="No Curve", severity=HIGH, fix="-")
+    @check("curve", name="Curve", outcomes={"faulty": "No Curve"}, severity=HIGH, fix="-")
     def curve(look: Look) -> Finding:
-        return Warn("Between.", credit=0.75)
+        return Warn("faulty", "Between.", credit=0.75)
 
     plant(curve)
     result = run(FakeBrowser())
@@ -268,7 +270,7 @@ def test_what_a_finding_earns_may_lie_on_a_curve(plant: Plant) -> None:
 
 
 def test_a_pass_that_is_not_the_best_says_what_it_cost(plant: Plant) -> None:
-    @check("curve", name="Curve", found="No Curve", severity=HIGH, fix="-")
+    @check("curve", name="Curve", outcomes={"faulty": "No Curve"}, severity=HIGH, fix="-")
     def curve(look: Look) -> Finding:
         return Pass("Good.", credit=0.9)
 
@@ -277,9 +279,9 @@ def test_a_pass_that_is_not_the_best_says_what_it_cost(plant: Plant) -> None:
 
 
 def test_a_warning_that_does_not_weigh_costs_nothing_and_keeps_nobody_from_an_a_plus(plant: Plant) -> None:
-    @check("unsure", name="Unsure", found="No Unsure", severity=CRITICAL, fix="-")
+    @check("unsure", name="Unsure", outcomes={"faulty": "No Unsure"}, severity=CRITICAL, fix="-")
     def unsure(look: Look) -> Finding:
-        return Warn("Look at it.", severity=LOW, weighs=False)
+        return Review("faulty", "Look at it.")
 
     plant(looks, unsure)
     result = run(FakeBrowser())

@@ -66,6 +66,8 @@ def test_inputs_reach_the_command_as_they_are(told: Action, tmp_path: Path) -> N
     given = {
         "urls": "http://localhost:3000/ http://localhost:3000/shop?a=*",
         "types": "seo, security",
+        "fail_on_outcome": "hsts.short csp-present.missing",
+        "accept": "server-version.shown",
         "serve": "out/my site",
         "start": "npm run preview -- --port '3000'",
         "wait_for": "http://localhost:3000/ready",
@@ -73,6 +75,7 @@ def test_inputs_reach_the_command_as_they_are(told: Action, tmp_path: Path) -> N
     }
     assert arguments_of(told, tmp_path, **given) == [
         *("http://localhost:3000/", "http://localhost:3000/shop?a=*", "--type=seo", "--type=security"),
+        *("--fail-on-outcome=hsts.short", "--fail-on-outcome=csp-present.missing", "--accept=server-version.shown"),
         *("--allow-network=127.0.0.1/32:3000", "--allow-network=[::1/128]:3000", "--serve=out/my site"),
         *("--start=npm run preview -- --port '3000'", "--wait-for=http://localhost:3000/ready"),
     ]

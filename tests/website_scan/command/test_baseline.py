@@ -9,23 +9,26 @@ from pathlib import Path
 import pytest
 
 from tests.website_scan.command.reports import failed, found, judged
-from website_scan.command.baseline import baseline_of, read_baseline
+from website_scan import catalogue
+from website_scan.command.baseline import STYLED, baseline_of, read_baseline, words_in
 from website_scan.command.errors import WrongUsage
-from website_scan.command.judged import IN_BASELINE, NOT_COMPARED, Gate, Judged
+from website_scan.command.judged import ACCEPTED, IN_BASELINE, NOT_COMPARED, Gate, Judged
 from website_scan.findings import ScanType, Severity
-from website_scan.fingerprints import EVIDENCE_ITEMS
+from website_scan.places import MOST_ROWS, Element, Header, Place, Resource, StyledElement
+from website_scan.security.checks.disclosure import PrivateAddress
+from website_scan.seo.checks.mobile import CrowdedTarget
 
 HIGH, LOW = Severity.HIGH, Severity.LOW
 A, B, PREVIEW = "https://example.com/a", "https://example.com/b", "https://preview-7.example.net/a"
 CHROMIUM = "Chromium 156.0"
 
 
-def image(src: str = "", path: str = "main") -> Mapping[str, str]:
+def image(src: str = "", path: str = "main") -> Element:
     tag = f'<img src="{src}">' if src else "<img>"
-    return {"selector": f"{path} > img", "ancestry": f"html > body > {path} > img", "snippet": tag}
+    return Element(f"{path} > img", tag, ancestry=f"html > body > {path} > img")
 
 
-def of_images(*images: Mapping[str, str], url: str = A, browser: str | None = None) -> Judged:
+def of_images(*images: Element, url: str = A, browser: str | None = None) -> Judged:
     """Return a report of accessibility in which these images lack a text alternative."""
     return judged(found("image-alt", "fail", HIGH, *images), url=url, type=ScanType.ACCESSIBILITY, browser=browser)
 
@@ -62,9 +65,7 @@ def test_what_is_in_the_baseline_is_no_news_and_does_not_count(tmp_path: Path) -
         ([image("/a.png"), image("/b.png")], [image("/b.png"), image("/a.png", "div > main")], True),
     ],
 )
-def test_places_are_counted(
-    tmp_path: Path, before: list[Mapping[str, str]], now: list[Mapping[str, str]], is_known: bool
-) -> None:
+def test_places_are_counted(tmp_path: Path, before: list[Element], now: list[Element], is_known: bool) -> None:
     assert bool(accepted(tmp_path / "known", [of_images(*before)], of_images(*now))) is is_known
 
 
@@ -111,7 +112,7 @@ def test_queries_of_pages_count_only_where_nothing_else_tells_them_apart(tmp_pat
 
 def test_places_that_a_full_list_may_have_left_out_are_no_news(tmp_path: Path) -> None:
     images = [image(f"/{name}.png") for name in "abcdefghijklmnopqrstuvwxyz"]
-    before, now = of_images(*images[:EVIDENCE_ITEMS]), of_images(*images[1 : EVIDENCE_ITEMS + 1])
+    before, now = of_images(*images[:MOST_ROWS]), of_images(*images[1 : MOST_ROWS + 1])
     assert accepted(tmp_path / "known", [before], now)
     assert not accepted(tmp_path / "known", [of_images(*images[:3])], now)
 
@@ -169,13 +170,83 @@ def test_a_baseline_reads_in_a_diff_and_is_the_same_twice() -> None:
 
 def test_an_unchanged_finding_does_not_change_its_line() -> None:
     def report(digest: str, url: str) -> Judged:
-        style = {"url": f"https://cdn.test/app.{digest}.css?v={digest}"}
+        style = Resource(f"https://cdn.test/app.{digest}.css?v={digest}")
         return judged(found("sri", "fail", HIGH, style), found("alt", "fail", HIGH, image(f"/a.{digest}.png")), url=url)
 
     one, other = (baseline_of([report(digest, f"{A}?t={digest}")]) for digest in ("3f2a1b9c", "0a9b8c7d"))
     assert one == other
     assert "3f2a1b9c" not in one
     assert "//cdn.test/app.*.css" in one
+
+
+def place_in(written: str) -> str:
+    (entry,) = json.loads(written)["findings"]
+    return str(entry["place"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        # Entries of a list share a fingerprint, not a picture.
+        (
+            [image("/a.png", "ul > li"), image("/b.png", "ul > li")],
+            [image("/c.png", "ul > li"), image("/d.png", "ul > li")],
+            "img",
+        ),
+        # Content does not tell which element a style sheet makes faulty.
+        (
+            [StyledElement("a:nth-child(1)", '<a href="/a">', ancestry="html > body > nav > a")],
+            [StyledElement("a:nth-child(2)", '<a href="/b">', ancestry="html > body > nav > a")],
+            "a",
+        ),
+        (
+            [CrowdedTarget("a:nth-child(1)", '<a href="/a">', ancestry="html > body > a")],
+            [CrowdedTarget("a:nth-child(2)", '<a href="/b">', ancestry="html > body > a")],
+            "a",
+        ),
+        ([Header("X-Powered-By", "PHP/8.1")], [Header("x-powered-by", "PHP/8.2")], "x-powered-by"),
+        ([PrivateAddress("10.0.0.1", "Line 3")], [PrivateAddress("10.0.0.1", "Line 14")], "line *"),
+    ],
+)
+def test_the_words_for_a_place_endure_as_its_fingerprint(one: list[Place], other: list[Place], words: str) -> None:
+    first, second = (baseline_of([judged(found("x", "fail", HIGH, *places))]) for places in (one, other))
+    assert first == second
+    assert place_in(first) == words
+
+
+def test_all_kinds_of_elements_that_a_style_sheet_makes_faulty_are_known() -> None:
+    for scan_type in ScanType:
+        catalogue.checks(scan_type)  # loads all kinds
+    kinds: list[type[Place]] = [StyledElement, *StyledElement.__subclasses__()]
+    assert {each.kind for each in kinds} == STYLED
+
+
+def test_a_replaced_baseline_hands_its_words_on(tmp_path: Path) -> None:
+    path = tmp_path / "known.json"
+    assert words_in(path) == {}
+    # A selector that is only as long as it must be does not show that the image is the entry of a list.
+    before, now = (
+        judged(found("alt", "fail", HIGH, Element(f"img[src='{src}']", f'<img src="{src}">', ancestry="ul > li > img")))
+        for src in ("/a.png", "/b.png")
+    )
+    path.write_text(baseline_of([before]))
+    assert baseline_of([now]) != path.read_text()
+    assert baseline_of([now], words=words_in(path)) == path.read_text()
+    path.write_text("no baseline")
+    assert words_in(path) == {}
+
+
+def test_an_accepted_outcome_and_a_baseline_count_together(tmp_path: Path) -> None:
+    path = tmp_path / "known"
+    path.write_text(baseline_of([judged(found("csp"))]))
+    now = judged(found("hsts", outcome="short"), found("csp"), found("alt", "pass"))
+    baseline = read_baseline(path)
+    report = baseline.accept(now.accepting_outcomes({"hsts.short"}), [now.url])
+    assert report.accepted == {"hsts": ACCEPTED, "csp": IN_BASELINE}
+    assert report.score == 100
+    assert not list(Gate({"": 100}, LOW).complaints(report))
+    (complaint,) = Gate(fail_on=LOW).complaints(baseline.accept(now, [now.url]))
+    assert complaint == "security of https://example.com/: 1 new failure (low or higher): hsts is wrong."
 
 
 @pytest.mark.parametrize(

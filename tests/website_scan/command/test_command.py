@@ -49,7 +49,10 @@ def hang_up_on_other_origins(request: Request) -> Answer | None:
 
 
 PAGE = "<!doctype html><html lang=en><title>{}</title><h1>Hello</h1>"
-HOSTILE = PAGE.format("An \x1b[31malert\x07 \u202eelbisivni\u2066 \x9b2J") + '<img src="/a\u200e\u202e.png">'
+HOSTILE = (
+    PAGE.format("An \x1b[31malert\x07 \u202eelbisivni\u2066 \x9b2J")
+    + '<link rel=alternate hreflang="a\u202e" href="/"><img src="/a\u200e\u202e.png">'
+)
 
 
 @pytest.fixture(scope="module")
@@ -175,8 +178,10 @@ def test_full_has_ids_evidence_and_caps(site: Site) -> None:
     assert set(cap) == {"limit", "reason"}
     assert export["score"] <= cap["limit"]
     found = [check for category in export["categories"] for check in category["checks"]]
-    added = {"id", "title", "evidence", "references", "points", "later", "holds"}
-    assert all(set(check) - {"fix", "why"} == CHECK | added for check in found)
+    added = {"id", "title", "values", "details", "evidence", "references", "points", "later", "holds"}
+    of_findings = {"fix", "outcome", "summary", "places", "includes", "needs_review", "how_to_fix", "why"}
+    for check in found:
+        assert set(check) == CHECK | added | (of_findings if check["status"] != "pass" else set())
     assert {check["id"] for check in found} <= {check.id for check in checks(ScanType.SEO)}
     assert any(check["evidence"] for check in found)
 
@@ -187,7 +192,7 @@ def test_what_could_not_run_stands_in_full_and_in_the_text_and_does_not_fail_the
     export = json.loads(full.stdout)
     assert export["status"] == "partial"
     skipped = export["skipped_checks"][0]
-    assert set(skipped) == {"id", "name", "reason"}
+    assert set(skipped) == {"id", "name", "reason", "code"}
     assert f"\n  Could not run ({len(export['skipped_checks'])})\n" in text.stdout
     assert f"    ? {skipped['name']}: " in text.stdout
 

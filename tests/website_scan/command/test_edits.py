@@ -15,7 +15,7 @@ from tests.command_line import run_here
 from tests.targets.server import Site
 from tests.website_scan.command.edited_page import FAULTS, HARMLESS, PAGE, answer
 from website_scan.command import local
-from website_scan.command.judged import IN_BASELINE
+from website_scan.command.judged import ACCEPTED, IN_BASELINE
 from website_scan.command.of_previews import IN_PREVIEW
 from website_scan.findings import ScanType
 from website_scan.plan import origin_checks
@@ -106,3 +106,38 @@ def test_a_page_that_is_added_to_the_gate_has_the_findings_of_the_origin(site: S
     assert set(of_origin.values()) == {IN_BASELINE, IN_PREVIEW}
     assert not found["csp-unsafe-eval"]  # a fault of its own on each page
     assert found["image-alt"] == IN_BASELINE  # of the template
+
+
+def test_a_named_outcome_fails_a_scan_also_as_a_warning(site: Site) -> None:
+    site.routes["/"] = answer(PAGE)
+    ran = scan(site, "--fail-on-outcome", "security-txt.missing", "--fail-on-outcome", "cookie-samesite.missing")
+    assert ran.returncode == 1
+    (complaint,) = ran.stderr.splitlines()
+    assert complaint.startswith(f"Gate failed: security of {site.url_as('localhost')}/: 2 findings: ")
+    assert scan(site, "--fail-on-outcome", "security-txt.expired").returncode == 0
+
+
+def test_an_accepted_outcome_passes_the_gates_of_a_scan(site: Site, known: Path) -> None:
+    outcomes = ("--accept", "title.missing", "--accept", "document-title.missing")
+    site.routes["/"] = answer(FAULTS["no title"](PAGE))
+    assert scan(site, "--baseline", str(known)).returncode == 1
+    ran = scan(site, "--baseline", str(known), *outcomes)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    accepted = {each["id"]: each["accepted"] for each in csv.DictReader(io.StringIO(ran.stdout)) if each["accepted"]}
+    assert accepted["title"] == accepted["document-title"] == ACCEPTED
+    assert accepted["image-alt"] == IN_BASELINE
+    best = ("--baseline", str(known), "--fail-under", "seo=100")  # with all findings accepted
+    assert scan(site, *best, "--accept", "title.missing").returncode == 0
+    assert scan(site, *best, "--accept", "document-title.missing").returncode == 1
+
+
+def test_a_baseline_leaves_a_named_outcome_to_fail_only_where_it_is_new(site: Site, known: Path) -> None:
+    fails = ("--baseline", str(known), "--fail-on-outcome", "image-alt.missing")
+    site.routes["/"] = answer(PAGE)
+    assert scan(site, *fails).returncode == 0
+    site.routes["/"] = answer(FAULTS["no title"](PAGE))
+    assert scan(site, *fails).returncode == 0  # another outcome
+    site.routes["/"] = answer(FAULTS["another image"](PAGE))
+    ran = scan(site, *fails)
+    assert ran.returncode == 1
+    assert ": 1 new finding: " in ran.stderr

@@ -25,15 +25,18 @@ from website_scan.command.formats.text import colored, plain, text
 from website_scan.command.judged import IN_BASELINE, Gate, Judged, Outcome
 from website_scan.command.output import formatted
 from website_scan.findings import ScanType, Severity
+from website_scan.places import Element, Rows
 from website_scan.repeats import REPEATS, Repeat
 from website_scan.report import markup
 
 HOSTILE = "=1+1 \x1b[31m \u202e </script><img src=x onerror=alert(1)> ]]> | `x` [a](javascript:b) @team\n# head"
 # Control characters except line ends, marks that change the direction of text, lone surrogates.
 OBEYED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+# A service may send what the runner would have replaced.
+UNCLEAN = Rows((Element(HOSTILE, HOSTILE),), {Element: 1})
 REPORTS = (
     judged(
-        found("hsts", "fail", Severity.HIGH, {"selector": HOSTILE, "snippet": HOSTILE}, message=HOSTILE),
+        replace(found("hsts", "fail", Severity.HIGH, summary=HOSTILE), places=UNCLEAN),
         found("csp", "warn", Severity.LOW),
         found("known", "fail"),
         found("cookies", "pass"),
@@ -174,7 +177,7 @@ def test_code_scanning_takes_a_preview_for_the_same_analysis() -> None:
 
 
 def test_sarif_shows_the_source_of_each_place() -> None:
-    places = [{"selector": f"#{each} > img", "snippet": f"<img id={each}>"} for each in ("one", "two", "two", "three")]
+    places = [Element(f"#{each} > img", f"<img id={each}>") for each in ("one", "two", "two", "three")]
     log = json.loads(formatted("sarif", outcome(judged(found("alt", "fail", Severity.HIGH, *places)))))
     assert_sarif(log)
     (run,) = log["runs"]
@@ -223,7 +226,7 @@ def test_code_quality_has_an_entry_for_each_place_that_is_not_accepted() -> None
         ("security/csp", "info", "example.com"),
         ("seo/URL_NOT_REACHABLE", "blocker", "example.com/gone"),
     ]
-    places = [{"selector": f"#{each} > img", "snippet": "<img>"} for each in ("one", "two")]
+    places = [Element(f"#{each} > img", "<img>") for each in ("one", "two")]
     on_two_pages = [judged(found("alt", "fail", Severity.HIGH, *places), url=f"https://a.example/{n}") for n in (1, 2)]
     assert len(quality(*on_two_pages)) == 4
 
@@ -361,7 +364,7 @@ def test_the_landmarks_of_several_reports_have_names_of_their_own() -> None:
 
 
 def test_text_says_where_and_counts_places_that_are_not_shown() -> None:
-    places = [{"selector": f"#{name}", "snippet": "<p>"} for name in ("one", "two", "three", "four", "five")]
+    places = [Element(f"#{name}", "<p>") for name in ("one", "two", "three", "four", "five")]
     lines = list(text(judged(found("contrast", "fail", Severity.HIGH, *places))))
     first = lines.index("        at #one")
     assert lines[first : first + 4] == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.website_scan.command.reports import found, judged
-from website_scan.command.judged import Gate
+from website_scan.command.judged import ACCEPTED, Gate
 from website_scan.findings import Severity
 
 HIGH, MEDIUM, LOW = Severity.HIGH, Severity.MEDIUM, Severity.LOW
@@ -19,8 +19,44 @@ def test_a_failed_check_fails_from_its_severity_on(fail_on: Severity | None, is_
     assert (not list(Gate(fail_on=fail_on).complaints(report))) is is_good
 
 
-def test_a_warning_fails_no_gate() -> None:
+def test_a_warning_fails_no_gate_by_its_severity() -> None:
     assert not list(Gate(fail_on=LOW).complaints(judged(found("hsts", "warn", HIGH))))
+
+
+@pytest.mark.parametrize("status", ["fail", "warn"])
+def test_a_named_outcome_fails_at_any_severity(status: str) -> None:
+    report = judged(found("hsts", status, LOW, outcome="short"), found("csp", status, LOW, outcome="missing"))
+    (complaint,) = Gate(outcomes=frozenset({"hsts.short"})).complaints(report)
+    assert complaint == "security of https://example.com/: 1 finding: hsts is wrong."
+    assert not list(Gate(outcomes=frozenset({"hsts.missing", "csp.short"})).complaints(report))
+
+
+def test_an_accepted_outcome_fails_no_gate_and_counts_as_passed() -> None:
+    report = judged(found("hsts", "fail", HIGH, outcome="short"), found("csp", "pass"))
+    strict = Gate({"": 100}, LOW, frozenset({"hsts.short"}))
+    assert len(list(strict.complaints(report))) == 2
+    accepted = report.accepting_outcomes({"hsts.short"})
+    assert (accepted.accepted, accepted.score) == ({"hsts": ACCEPTED}, 100)
+    assert not list(strict.complaints(accepted))
+    assert report.accepting_outcomes({"hsts.missing", "csp.short"}) == report
+
+
+@pytest.mark.parametrize(
+    ("gate", "told"),
+    [
+        (Gate(fail_on=MEDIUM), "2 failures (medium or higher): a is wrong, b is wrong."),
+        (Gate(fail_on=Severity.CRITICAL), "1 failure (critical): a is wrong."),
+        # The warning is not of this severity.
+        (Gate(fail_on=MEDIUM, outcomes=frozenset({"c.faulty"})), "3 findings: a is wrong, b is wrong, c is wrong."),
+        (
+            Gate(fail_on=MEDIUM, outcomes=frozenset({"a.faulty"})),
+            "2 failures (medium or higher): a is wrong, b is wrong.",
+        ),
+    ],
+)
+def test_a_complaint_names_the_severity_by_which_all_of_its_findings_fail(gate: Gate, told: str) -> None:
+    report = judged(found("a", "fail", Severity.CRITICAL), found("b", "fail", MEDIUM), found("c", "warn", LOW))
+    assert list(gate.complaints(report)) == [f"security of https://example.com/: {told}"]
 
 
 def test_the_lowest_score_of_a_type_comes_before_that_of_all() -> None:

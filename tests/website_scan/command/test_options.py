@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from website_scan import catalogue
 from website_scan.command.arguments import Options, options_from
 from website_scan.command.configuration import KEYS, NOT_HERE, fail_under
 from website_scan.command.errors import WrongUsage
@@ -114,6 +115,8 @@ def test_paths_in_another_file_start_at_its_folder(folder: Path) -> None:
         ("types = []", "types: must be a string"),
         ('fail-on = "bad"', "fail-on: must be one of critical"),
         ("urls = 5", "urls: must be a string"),
+        ("accept = []", "accept: must be a string, or a list of strings"),
+        ("fail-on-outcome = 5", "fail-on-outcome: must be a string, or a list of strings"),
         ("urls = [", "website-scan.toml: "),
         ("\xff", "website-scan.toml: "),
     ],
@@ -122,6 +125,52 @@ def test_what_is_wrong_in_the_file_is_named(folder: Path, written: str, complain
     (folder / "website-scan.toml").write_bytes(written.encode("latin-1"))
     with pytest.raises(WrongUsage, match=re.escape(complaint)):
         options_from([URL])
+
+
+def test_outcomes_are_named_on_the_command_line_and_in_the_file(folder: Path) -> None:
+    options = options_from([URL, "--accept", "hsts.short", "--accept", "csp-present.missing"])
+    assert options.accept == {"hsts.short", "csp-present.missing"}
+    assert options_from([URL, "--fail-on-outcome", "hsts.short"]).fail_on_outcome == {"hsts.short"}
+    (folder / "website-scan.toml").write_text('accept = "hsts.off"\nfail-on-outcome = ["hsts.short", "hsts.missing"]\n')
+    options = options_from([URL])
+    assert options.accept == {"hsts.off"}
+    assert options.fail_on_outcome == {"hsts.short", "hsts.missing"}
+    assert options_from([URL, "--accept", "csp-present.missing"]).accept == {"csp-present.missing"}
+
+
+@pytest.mark.parametrize("option", ["accept", "fail-on-outcome"])
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("hsts.shrt", "hsts.shrt is not an outcome: hsts has missing, "),
+        ("hsts", "hsts is not an outcome: hsts has missing, "),
+        ("hsts.", "hsts. is not an outcome: hsts has missing, "),
+        ("hst.short", "hst.short is not an outcome: there is no check hst."),
+        ("", " is not an outcome"),
+    ],
+)
+def test_an_unknown_outcome_is_refused_with_those_of_the_check(
+    folder: Path, option: str, name: str, complaint: str
+) -> None:
+    with pytest.raises(WrongUsage, match=re.escape(complaint)):
+        options_from([URL, f"--{option}", name])
+    (folder / "website-scan.toml").write_text(f'{option} = ["{name}"]\n')
+    with pytest.raises(WrongUsage, match=re.escape(complaint)):
+        options_from([URL])
+
+
+def test_the_refusal_of_an_outcome_lists_all_that_the_check_declares() -> None:
+    (check,) = (each for each in catalogue.checks(ScanType.SECURITY) if each.id == "hsts")
+    with pytest.raises(WrongUsage, match=f"hsts has {', '.join(check.outcomes)}\\."):
+        options_from([URL, "--accept", "hsts.shrt"])
+
+
+def test_an_outcome_is_not_both_accepted_and_a_reason_to_fail(folder: Path) -> None:
+    with pytest.raises(WrongUsage, match=r"hsts\.short is in --accept and in --fail-on-outcome"):
+        options_from([URL, "--accept", "hsts.short", "--fail-on-outcome", "hsts.short"])
+    (folder / "website-scan.toml").write_text('accept = "hsts.short"\n')
+    with pytest.raises(WrongUsage, match=r"hsts\.short is in --accept and in --fail-on-outcome"):
+        options_from([URL, "--fail-on-outcome", "hsts.short"])
 
 
 @pytest.mark.parametrize("key", sorted(NOT_HERE))

@@ -17,6 +17,7 @@ from tests.website_scan.command.reports import failed, found, judged
 from website_scan.command.judged import Judged, Outcome
 from website_scan.command.output import formatted
 from website_scan.findings import ScanType, Severity
+from website_scan.places import Element
 
 PACKAGE = "@microsoft/sarif-multitool-linux@5.7.0"  # MIT; contains its own .NET
 PROGRAM = Path("node_modules", "@microsoft", "sarif-multitool-linux", "Sarif.Multitool")
@@ -29,7 +30,7 @@ NOT_FOR_US = {
     "SARIF2006": "Asks the internet for every address.",
     "SARIF2009": "IDs like CS2001: GitHub shows the ID, so it is the name of the check.",
     "SARIF2010": "A snippet for every result: a missing header has none.",
-    "SARIF2011": "The lines around a snippet: evidence is one element.",
+    "SARIF2011": "The lines around a snippet: a place is one element.",
     "SARIF2012": "Pascal-case names, and rules where a failed scan judged nothing: GitHub shows the name to people.",
 }
 # The command alone knows no address of the tool, and GitHub does not ask for one.
@@ -89,9 +90,9 @@ def run(program: Path, folder: Path, *arguments: str) -> None:
 
 
 def hostile(url: str, scan_type: ScanType) -> Judged:
-    places = [{"selector": HOSTILE, "snippet": HOSTILE}, {"selector": HOSTILE, "snippet": HOSTILE}, {"selector": "#a"}]
+    places = [Element(HOSTILE, HOSTILE), Element(HOSTILE, HOSTILE), Element("#a")]
     checks = (
-        found(f"check-{status}-{severity}", status, severity, *places, message=HOSTILE)
+        found(f"check-{status}-{severity}", status, severity, *places, summary=HOSTILE)
         for status in ("fail", "warn", "pass")
         for severity in Severity
         if (status, severity) != ("warn", Severity.CRITICAL)

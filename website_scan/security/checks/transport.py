@@ -203,12 +203,11 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
     "tls-cert-trusted",
     name="Certificate is trusted",
     outcomes={
-        "untrusted": "Certificate is not trusted",
+        "invalid": "Certificate is not trusted",
         "self-signed": "Certificate is self-signed",
         "incomplete": "Certificate chain is incomplete",
         "no-root": "Certificate chain leads to no trusted root",
         "unknown-issuer": "Certificate issuer is unknown",
-        "invalid": "Certificate chain is not valid",
         "weak": "Certificate is too weak for browsers",
         "long": "Certificate is valid for too long",
     },

@@ -386,7 +386,7 @@ def test_where_a_comment_stands_is_said() -> None:
     assert isinstance(found, Fail)
     assert found.message == "3 comments contain what looks like credentials."
     assert [place.label for place in found.places] == ["line 3 (password)", "line 6 (password)", "line 7 (api_key)"]
-    assert [row["line"] for row in found.rows] == [3, 6, 7]
+    assert [row["line"] for row in rows(found)] == [3, 6, 7]
     undone = checks.security_comments(document(page(html=body_of("\n\n<!-- TODO: fix the xss -->"))))
     assert isinstance(undone, Warn)
     assert undone.message == "1 comment mentions unfinished security work."

@@ -41,7 +41,7 @@ def test_one_exposed_file_decides_also_where_others_did_not_answer(id: str) -> N
     assert finding.outcome == ("mercurial" if id == "exposed-svn-hg" else "public")
     assert finding.message == f"1 {NOUNS.get(id, 'file')} is public."
     assert [place.label for place in finding.places] == ["/b (DB_PASSWORD; 1 B)"]
-    assert finding.rows == [
+    assert rows(finding) == [
         {
             "path": "/b",
             "status": 200,

@@ -177,7 +177,7 @@ def test_a_referrer_policy_is_named() -> None:
         seen = page(("Referrer-Policy", value))
         return title_of(headers.referrer_policy, headers.referrer_policy(seen, document(seen)))
 
-    assert found("unsafe-url") == "Referrer policy is unsafe-url"
+    assert found("unsafe-url") == "Referrer policy is unsafe"
     assert found("nothing") == "Referrer-Policy is invalid"
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tests.website_scan.cast import message, outcome, rows, verdict
+from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from tests.website_scan.security.cast import (
     INTERMEDIATE,
     LEAF,
@@ -19,6 +19,7 @@ from tests.website_scan.security.cast import (
     peer,
     policies,
 )
+from website_scan.findings import HIGH, LOW, MEDIUM
 from website_scan.net.tls.certificates import Certificate
 from website_scan.net.tls.ciphers import TlsVersion
 from website_scan.net.tls.trust import Distrust, Trust
@@ -362,6 +363,25 @@ def test_hsts_in_meta_fails_and_the_message_says_so() -> None:
     finding = checks.hsts(seen, document(seen), https_answer())
     assert verdict(finding) == "fail"
     assert "<meta>" in message(finding)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (("max-age=31536000", "max-age=31536000"), "repeated"),
+        (("max-age=31536000", "max-age=0"), "contradictory"),
+        (("max-age=0", "max-age=31536000"), "off"),  # browsers read the first
+    ],
+)
+def test_several_hsts_headers(values: tuple[str, ...], expected: str) -> None:
+    seen = page()
+    finding = checks.hsts(
+        seen, document(seen), https_answer(*(("Strict-Transport-Security", value) for value in values))
+    )
+    assert outcome(finding) == expected
+    assert severity_of(checks.hsts, finding) is (
+        HIGH if expected == "off" else LOW if expected == "repeated" else MEDIUM
+    )
 
 
 def test_hsts_over_an_untrusted_certificate_is_ignored_by_browsers() -> None:
