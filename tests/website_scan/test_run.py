@@ -18,20 +18,23 @@ from tests.website_scan.cast import NOW, target
 from tests.website_scan.net.loopback import loopback_network
 from website_scan import catalogue
 from website_scan.catalogue import Category, Probe, check, probe
-from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
-from website_scan.fingerprints import EVIDENCE_ITEMS
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, ScanType
 from website_scan.judging import BUSY
 from website_scan.kept_evidence import Kept
 from website_scan.net.client import Network
 from website_scan.net.errors import NotReachable, TimedOut
 from website_scan.net.http.response import Headers, Response
 from website_scan.net.targets import Target, parse_target
+from website_scan.outcomes import Fail, Finding, Pass, Warn, outcome
 from website_scan.page.evidence import Clock, Page
+from website_scan.places import MOST_ROWS, Element
 from website_scan.plan import OUT_OF_TIME, TOO_SLOW
 from website_scan.report.documents import export_document
-from website_scan.result import Budget, Progress, ScanFailed, ScanResult
+from website_scan.result import Budget, HowToFix, Progress, ScanFailed, ScanResult
 from website_scan.run import scan
 from website_scan.scoring import Cap
+from website_scan.values import Excerpt, Word
+from website_scan.wording import message
 
 TARGET = target("https://site.example.com/")
 PATIENCE_S = 10.0
@@ -124,38 +127,38 @@ def roof(wall: Wall, ground: Ground) -> Roof:
     return Roof(f"roof on {wall.value}")
 
 
-@check("has-ground", name="Ground", found="No Ground", severity=LOW, fix="Dig.")
+@check("has-ground", name="Ground", outcomes={"missing": "No Ground"}, severity=LOW, fix="Dig.")
 def has_ground(ground: Ground) -> Finding:
-    return Pass(ground.value)
+    return Pass("{ground}", ground=Word(ground.value))
 
 
-@check("has-wall", name="Wall", found="No Wall", severity=MEDIUM, fix="Build.", references=("CWE-1",))
+@check("has-wall", name="Wall", outcomes={"missing": "No Wall"}, severity=MEDIUM, fix="Build.", references=("CWE-1",))
 def has_wall(wall: Wall) -> Finding:
-    return Fail(wall.value, evidence=({"height": 3},))
+    return Fail("missing", "{wall}", places=[Element("#wall")], wall=Word(wall.value))
 
 
-@check("has-roof", name="Roof", found="No Roof", severity=HIGH, fix="Cover.")
+@check("has-roof", name="Roof", outcomes={"missing": outcome("No Roof", HIGH, LOW)}, severity=HIGH, fix="Cover.")
 def has_roof(roof: Roof) -> Finding:
-    return Warn(roof.value, severity=LOW, fix="Cover it well.")
+    return Warn("missing", "{roof}", severity=LOW, fix="Cover it well.", roof=Word(roof.value))
 
 
 def test_evidence_is_made_in_the_order_of_its_needs(plant: Plant) -> None:
     plant([has_roof], probes=[roof, wall, ground])
     result = run()
     assert result.status == "completed"
-    assert result.checks[0].message == "roof on wall on site.example.com"
+    assert result.checks[0].summary == "roof on wall on site.example.com"
 
 
-def test_what_turns_the_direction_of_text_is_named_in_messages_and_evidence(plant: Plant) -> None:
-    @check("turned", name="Turned", found="Turned", severity=LOW, fix="Turn it back.")
+def test_what_turns_the_direction_of_text_is_named_in_summaries_and_places(plant: Plant) -> None:
+    @check("turned", name="Turned", outcomes={"missing": "Turned"}, severity=LOW, fix="Turn it back.")
     def turned(target: Target) -> Finding:
         """Return text from a site with marks that change its direction."""
-        return Fail("It says \u202etxt.exe\u2069.", evidence=({"name": "\u200fx", "count": 1},))
+        return Fail("missing", "It says {text}.", places=[Element("#\u200fx")], text=Excerpt("\u202etxt.exe\u2069"))
 
     plant([turned])
     (found,) = run().checks
-    assert found.message == "It says [U+202E]txt.exe[U+2069]."
-    assert found.evidence == ({"name": "[U+200F]x", "count": 1},)
+    assert found.summary == "It says [U+202E]txt.exe[U+2069]."
+    assert found.places.kept == (Element("#[U+200F]x"),)
 
 
 TURNED = "\u202etxt.exe\u2066\u200f"
@@ -182,12 +185,12 @@ def test_nothing_that_turns_the_direction_of_text_is_in_any_part_of_a_result() -
     assert not re.search(r"\\u(?:061c|200[ef]|202[a-e]|206[6-9])", repr(results))
 
 
-def test_what_cannot_be_written_is_replaced_in_messages_evidence_and_reasons(plant: Plant) -> None:
+def test_what_cannot_be_written_is_replaced_in_summaries_places_and_reasons(plant: Plant) -> None:
     """Scripts can give an element an ID that can be stored in no file and no database."""
 
-    @check("odd", name="Odd", found="Odd found", severity=LOW, fix="-")
+    @check("odd", name="Odd", outcomes={"missing": "Odd found"}, severity=LOW, fix="-")
     def odd(ground: Ground) -> Finding:
-        return Fail("#a\ud800b", evidence=({"selector": "c\x00d\udfff", "\ud83d": 1},))
+        return Fail("missing", "{id}", places=[Element("c\x00d\udfff")], id=Excerpt("#a\ud800b"))
 
     @probe()
     def refused_wall(ground: Ground) -> Wall:
@@ -195,8 +198,8 @@ def test_what_cannot_be_written_is_replaced_in_messages_evidence_and_reasons(pla
 
     plant([odd, has_wall], probes=[ground, refused_wall])
     result = run()
-    assert result.checks[0].message == "#a\ufffdb"
-    assert result.checks[0].evidence == ({"selector": "c\ufffdd\ufffd", "\ufffd": 1},)
+    assert result.checks[0].summary == "#a\ufffdb"
+    assert result.checks[0].places.kept == (Element("c\ufffdd\ufffd"),)
     assert result.skipped_checks[0].reason == "x\ufffd"
 
 
@@ -241,22 +244,22 @@ def test_evidence_is_made_once_and_only_where_a_check_needs_it(plant: Plant) -> 
 
 
 def test_a_check_may_ask_for_what_is_given(plant: Plant) -> None:
-    @check("given", name="Given", found="No Given", severity=LOW, fix="-")
+    @check("given", name="Given", outcomes={"missing": "No Given"}, severity=LOW, fix="-")
     def given_evidence(target: Target, clock: Clock) -> Finding:
-        return Pass(f"{target.host} {clock.now.tzinfo}")
+        return Pass("{host} {zone}", host=Word(target.host), zone=Word(str(clock.now.tzinfo)))
 
     plant([given_evidence])
-    assert run().checks[0].message == "site.example.com UTC"
+    assert run().checks[0].summary == "site.example.com UTC"
 
 
 def test_findings_become_results(plant: Plant) -> None:
     plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
     passed, failed, warned = run().checks
-    assert (passed.status, passed.severity, passed.fix, passed.points) == ("pass", None, None, 0.0)
-    assert (failed.status, failed.severity, failed.fix) == ("fail", MEDIUM, "Build.")
-    assert failed.evidence == ({"height": 3},)
+    assert (passed.status, passed.severity, passed.how_to_fix, passed.points) == ("pass", None, None, 0.0)
+    assert (failed.status, failed.severity, failed.how_to_fix) == ("fail", MEDIUM, HowToFix("Build."))
+    assert failed.places.kept == (Element("#wall"),)
     assert failed.references == ("CWE-1",)
-    assert (warned.status, warned.severity, warned.fix) == ("warn", LOW, "Cover it well.")
+    assert (warned.status, warned.severity, warned.how_to_fix) == ("warn", LOW, HowToFix("Cover it well."))
     assert warned.declared_severity is HIGH
     # Each check has one name; its title says what was found.
     assert [(each.name, each.title) for each in (passed, failed, warned)] == [
@@ -266,38 +269,43 @@ def test_findings_become_results(plant: Plant) -> None:
     ]
 
 
-def test_a_finding_says_in_its_own_title_which_of_several_faults_it_found_and_why_it_matters(plant: Plant) -> None:
-    @check("header", name="Header", found="Header is weak", why="Anybody can read it.", severity=MEDIUM, fix="-")
-    def header(target: Target) -> Finding:
-        return Fail("The page sends no Header.", title="No Header")
+def test_the_outcome_gives_a_finding_its_title_and_the_message_ends_with_why_it_matters(plant: Plant) -> None:
+    outcomes = {"weak": "Header is weak", "missing": "No Header"}
 
-    @check("other", name="Other", found="Other is weak", why="It costs time.", severity=MEDIUM, fix="-")
+    @check("header", name="Header", outcomes=outcomes, why="Anybody can read it.", severity=MEDIUM, fix="-")
+    def header(target: Target) -> Finding:
+        return Fail("missing", "The page sends no Header.")
+
+    @check("other", name="Other", outcomes={"missing": "Other is weak"}, why="It costs time.", severity=MEDIUM, fix="-")
     def other(target: Target) -> Finding:
         return Pass("Other is strong.")
 
     plant([header, other])
     failed, passed = run().checks
-    assert (failed.title, failed.message) == ("No Header", "The page sends no Header. Anybody can read it.")
+    assert (failed.outcome, failed.title) == ("missing", "No Header")
+    assert message(failed) == "The page sends no Header. Anybody can read it."
     assert failed.why == "Anybody can read it."
-    assert (passed.title, passed.message, passed.why) == ("Other", "Other is strong.", "")
+    assert (passed.title, message(passed), passed.why) == ("Other", "Other is strong.", "")
 
 
 def test_a_warning_is_never_critical(plant: Plant) -> None:
-    @check("own", name="Own", found="Own", severity=CRITICAL, fix="-")
+    either = {"found": outcome("Found", CRITICAL, LOW)}
+
+    @check("own", name="Own", outcomes={"missing": "Own"}, severity=CRITICAL, fix="-")
     def own(target: Target) -> Finding:
-        return Warn("Perhaps.")
+        return Warn("missing", "Perhaps.")
 
-    @check("said", name="Said", found="Said", severity=LOW, fix="-")
+    @check("said", name="Said", outcomes=either, severity=LOW, fix="-")
     def said(target: Target) -> Finding:
-        return Warn("Perhaps.", CRITICAL)
+        return Warn("found", "Perhaps.", severity=CRITICAL)
 
-    @check("less", name="Less", found="Less", severity=CRITICAL, fix="-")
+    @check("less", name="Less", outcomes={"less": outcome("Less", CRITICAL, LOW)}, severity=CRITICAL, fix="-")
     def less(target: Target) -> Finding:
-        return Warn("Perhaps.", LOW)
+        return Warn("less", "Perhaps.", severity=LOW)
 
-    @check("failed", name="Failed", found="Failed", severity=CRITICAL, fix="-")
+    @check("failed", name="Failed", outcomes={"missing": "Failed"}, severity=CRITICAL, fix="-")
     def failed(target: Target) -> Finding:
-        return Fail("Surely.")
+        return Fail("missing", "Surely.")
 
     plant([own, said, less, failed])
     result = run()
@@ -312,13 +320,15 @@ def test_a_warning_is_never_critical(plant: Plant) -> None:
     assert (summary["critical"], summary["high"], summary["warnings"]) == (1, 2, 3)
 
 
-def test_a_report_shows_the_first_of_much_evidence(plant: Plant) -> None:
-    @check("much", name="Much", found="Too much", severity=LOW, fix="-")
+def test_a_report_has_the_first_of_many_places(plant: Plant) -> None:
+    @check("much", name="Much", outcomes={"missing": "Too much"}, severity=LOW, fix="-")
     def much(target: Target) -> Finding:
-        return Fail("A hundred.", evidence=[{"number": number} for number in range(100)])
+        return Fail("missing", "A hundred.", places=[Element(f"#{number}") for number in range(100)])
 
     plant([much])
-    assert run().checks[0].evidence == tuple({"number": number} for number in range(EVIDENCE_ITEMS))
+    (found,) = run().checks
+    assert found.places.kept == tuple(Element(f"#{number}") for number in range(MOST_ROWS))
+    assert found.places.total == 100
 
 
 @pytest.mark.parametrize(
@@ -345,7 +355,7 @@ def test_a_check_judges_only_the_pages_that_it_is_for(
     def copy_of(id: str, **options: Any) -> Any:
         function = types.FunctionType(judge.__code__, judge.__globals__, f"check_{id}")
         function.__annotations__ = dict(judge.__annotations__)
-        return check(id, name=id, found=f"no {id}", severity=LOW, fix="-", **options)(function)
+        return check(id, name=id, outcomes={"missing": f"no {id}"}, severity=LOW, fix="-", **options)(function)
 
     plant([copy_of("any"), copy_of("html", html=True), copy_of("good", error_pages=False)], probes=[page])
     assert [each.id for each in run().checks] == judged
@@ -364,7 +374,7 @@ def test_results_are_scored_by_category_and_capped(plant: Plant) -> None:
 
 
 def test_a_check_that_does_not_apply_is_left_out_and_makes_nothing_partial(plant: Plant) -> None:
-    @check("idle", name="Idle", found="No Idle", severity=LOW, fix="-")
+    @check("idle", name="Idle", outcomes={"missing": "No Idle"}, severity=LOW, fix="-")
     def idle(ground: Ground) -> Finding:
         return NotApplicable("No.")
 
@@ -384,9 +394,9 @@ def test_a_probe_that_is_refused_skips_what_needs_it_with_its_reason(plant: Plan
     result = run()
     assert result.status == "partial"
     assert [each.id for each in result.checks] == ["has-ground"]
-    assert [(each.id, each.name, each.reason) for each in result.skipped_checks] == [
-        ("has-wall", "Wall", "The wall took too long."),
-        ("has-roof", "Roof", "The wall took too long."),  # through the evidence in between
+    assert [(each.id, each.name, each.reason, each.code) for each in result.skipped_checks] == [
+        ("has-wall", "Wall", "The wall took too long.", "timeout"),
+        ("has-roof", "Roof", "The wall took too long.", "timeout"),  # through the evidence in between
     ]
     assert result.score == 100
 
@@ -401,11 +411,12 @@ def test_a_probe_that_crashes_is_logged_and_tells_no_detail(plant: Plant, caplog
         result = run()
     assert result.status == "partial"
     assert "a detail" not in result.skipped_checks[0].reason
+    assert result.skipped_checks[0].code == "internal-error"
     assert "crashing_wall" in caplog.text
 
 
 def test_a_check_that_crashes_could_not_run(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
-    @check("crash", name="Crash", found="No Crash", severity=LOW, fix="-")
+    @check("crash", name="Crash", outcomes={"missing": "No Crash"}, severity=LOW, fix="-")
     def crash(ground: Ground) -> Finding:
         raise ZeroDivisionError
 
@@ -423,14 +434,14 @@ def test_optional_evidence_that_is_missing_is_none(plant: Plant) -> None:
     def refused_wall(ground: Ground) -> Wall:
         raise TimedOut("No wall.")
 
-    @check("maybe", name="Maybe", found="No Maybe", severity=LOW, fix="-")
+    @check("maybe", name="Maybe", outcomes={"missing": "No Maybe"}, severity=LOW, fix="-")
     def maybe(wall: Wall | None) -> Finding:
         return Pass(str(wall))
 
     plant([maybe], probes=[ground, refused_wall])
     result = run()
     assert result.status == "completed"
-    assert result.checks[0].message == "None"
+    assert result.checks[0].summary == "None"
 
 
 class NothingThere(ScanFailed):
@@ -486,7 +497,7 @@ def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(pl
         network.closed.wait(PATIENCE_S)
         raise TimedOut("closed")
 
-    @check("timeless", name="Timeless", found="No Timeless", severity=LOW, fix="-")
+    @check("timeless", name="Timeless", outcomes={"missing": "No Timeless"}, severity=LOW, fix="-")
     def timeless(ground: Ground) -> Finding:
         return Pass("seen")
 
@@ -495,14 +506,14 @@ def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(pl
     assert network.closed.is_set()
     assert result.status == "partial"
     assert [each.id for each in result.checks] == ["timeless"]
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [("has-wall", OUT_OF_TIME)]
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("has-wall", OUT_OF_TIME.reason)]
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 
 def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "thread_time", time.monotonic)  # as on an idle machine
 
-    @check("endless", name="Endless", found="No Endless", severity=LOW, fix="-")
+    @check("endless", name="Endless", outcomes={"missing": "No Endless"}, severity=LOW, fix="-")
     def endless(ground: Ground) -> Finding:
         for _ in itertools.count():
             try:
@@ -514,12 +525,12 @@ def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant, m
     plant([endless, has_ground], probes=[ground])
     result = run(time_limit_s=1)
     assert [each.id for each in result.checks] == ["has-ground"]
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [("endless", TOO_SLOW)]
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("endless", TOO_SLOW.reason)]
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 
 def test_a_check_that_the_machine_was_too_busy_for_is_not_the_sites_fault(plant: Plant) -> None:
-    @check("starved", name="Starved", found="Not starved", severity=LOW, fix="-")
+    @check("starved", name="Starved", outcomes={"missing": "Not starved"}, severity=LOW, fix="-")
     def starved(ground: Ground) -> Finding:
         for _ in itertools.count():
             threading.Event().wait(0.01)  # uses no CPU time
@@ -527,7 +538,7 @@ def test_a_check_that_the_machine_was_too_busy_for_is_not_the_sites_fault(plant:
 
     plant([starved, has_ground], probes=[ground])
     result = run(time_limit_s=1)
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [("starved", BUSY)]
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("starved", BUSY.reason)]
 
 
 def test_what_is_not_html_says_so_first(plant: Plant) -> None:
@@ -542,8 +553,8 @@ def test_what_is_not_html_says_so_first(plant: Plant) -> None:
     of_html = types.FunctionType(judge.__code__, judge.__globals__, "of_html")
     of_html.__annotations__ = dict(judge.__annotations__)
     checks = [
-        check("any", name="Any", found="No any", severity=LOW, fix="-")(judge),
-        check("html", name="HTML", found="No HTML", severity=LOW, fix="-", html=True)(of_html),
+        check("any", name="Any", outcomes={"missing": "No any"}, severity=LOW, fix="-")(judge),
+        check("html", name="HTML", outcomes={"missing": "No HTML"}, severity=LOW, fix="-", html=True)(of_html),
     ]
     plant(checks, probes=[page])
     assert run().facts["notice"] == "The page is not HTML but application/pdf, so the checks of HTML do not apply."
@@ -617,7 +628,7 @@ def test_evidence_of_the_origin_is_kept_for_other_visits(plant: Plant) -> None:
     )
     assert asked == [TARGET.host]
     assert list(kept.known) == [(TARGET.origin, "ground_of_origin")]
-    assert [each.message for each in first.checks] == [each.message for each in second.checks]
+    assert [each.summary for each in first.checks] == [each.summary for each in second.checks]
     assert "site_evidence_at" not in first.facts
     assert second.facts["site_evidence_at"] == "2026-11-22T09:00:00Z"
 
@@ -637,9 +648,9 @@ def test_what_could_not_be_had_of_the_origin_is_asked_for_again(plant: Plant) ->
         def keep(self, origin: str, probe: Probe, evidence: object) -> None:
             pytest.fail("a failure is no evidence")
 
-    @check("has-name", name="Name", found="No name", severity=LOW, fix="Name it.")
+    @check("has-name", name="Name", outcomes={"missing": "No name"}, severity=LOW, fix="Name it.")
     def has_name(target: Target) -> Finding:
-        return Pass(target.host)
+        return Pass("{host}", host=Word(target.host))
 
     plant([has_ground, has_name], probes=[ground_of_origin])
     for _ in range(2):

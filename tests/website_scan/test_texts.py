@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-import website_scan
 from tests.targets.server import Answer, Site
 from tests.targets.shop import shop_site
 from tests.website_scan.cast import target
 from tests.website_scan.net.loopback import NETWORKS
 from website_scan.catalogue import checks
-from website_scan.findings import ScanType, Warn, by_limits
+from website_scan.findings import ScanType
 from website_scan.messages import counted, duration, part
 from website_scan.net.client import Network
 from website_scan.net.policy import Policy
+from website_scan.outcomes import Warn, by_limits
 from website_scan.result import Budget, CheckResult
 from website_scan.run import scan
+from website_scan.values import Bytes, outline
+from website_scan.wording import fix, message
 
 ALTERNATIVES = re.compile(r",|;|/|\b(?:or|and|nor)\b")
 # Their “and” or slash is part of the one thing.
@@ -41,35 +40,20 @@ ONE_THING = frozenset(
 LONGEST = 60
 
 
-def titles(scan_type: ScanType) -> Iterator[str]:
-    """Yield the titles that the source of the checks gives to single findings; f-strings without their values."""
-    for path in sorted((Path(website_scan.__file__).parent / scan_type).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.keyword) and node.arg == "title":
-                yield from _texts(node.value)
-
-
-def _texts(node: ast.expr) -> Iterator[str]:
-    match node:
-        case ast.Constant(value=str(text)) if text:
-            yield text
-        case ast.JoinedStr(values=values):
-            yield "".join(str(each.value) if isinstance(each, ast.Constant) else "…" for each in values)
-        case ast.IfExp(body=body, orelse=orelse):
-            yield from _texts(body)
-            yield from _texts(orelse)
+def titles(scan_type: ScanType) -> set[str]:
+    """Return the titles of all outcomes, with dots in place of their values."""
+    return {outline(check.outcome(name).title) for check in checks(scan_type) for name in check.outcomes}
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_a_title_says_the_one_thing_found(scan_type: ScanType) -> None:
     """Regression: 44 of 255 titles listed what may have been found, as "HSTS missing, ignored or weak" does."""
-    every = {each.found for each in checks(scan_type)} | set(titles(scan_type))
-    assert {text for text in every if ALTERNATIVES.search(text)} <= ONE_THING
+    assert {text for text in titles(scan_type) if ALTERNATIVES.search(text)} <= ONE_THING
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_titles_are_short_phrases(scan_type: ScanType) -> None:
-    for text in {each.found for each in checks(scan_type)} | set(titles(scan_type)):
+    for text in titles(scan_type):
         assert len(text) <= LONGEST, text
         assert not text.endswith("."), text
 
@@ -85,7 +69,7 @@ def test_every_reason_is_a_sentence_of_its_own(scan_type: ScanType) -> None:
 def test_a_fix_names_what_to_change(scan_type: ScanType) -> None:
     """Lists and exports show it without the message, so a pronoun in its first words would stand for nothing."""
     for each in checks(scan_type):
-        assert not re.match(r"(?:\w+ ){1,3}(?:it|its|them|they)\b", str(each.fix)), (each.id, each.fix)
+        assert not re.match(r"(?:\w+ ){1,3}(?:it|its|them|they)\b", each.own_fix.text), (each.id, each.fix)
 
 
 HOUSE_WORDS = re.compile(r"\b(?:mend(?:s|ed|ing)?|tells of|is told|told once|what drives)\b", re.IGNORECASE)
@@ -123,17 +107,19 @@ def test_findings_are_short_and_say_nothing_twice(found: list[CheckResult]) -> N
     """Regression: a finding that includes others gave its reason twice, and a quote ended with two full stops."""
     assert len({each.id for each in found}) > 35
     for each in found:
-        text = f"{each.message} {each.fix}"
-        assert len(sentences(each.message)) <= 3, each.message
+        assert each.how_to_fix is not None
+        shown, mending = message(each), fix(each.how_to_fix)
+        text = f"{shown} {mending}"
+        assert len(sentences(shown)) <= 3, shown
         # A finding that includes others has the fixes of its parts.
-        assert len(sentences(text)) <= (7 if "This includes" in each.message else 5), text
-        assert each.message.endswith(each.why), each.message
-        assert each.message.count(each.why) == 1, each.message
+        assert len(sentences(text)) <= (7 if each.includes else 5), text
+        assert shown.endswith(each.why), shown
+        assert shown.count(each.why) == 1, shown
         assert len(set(sentences(text))) == len(sentences(text)), text
         assert not HOUSE_WORDS.search(f"{each.title} {text}"), text
-        assert not re.search(r"[.!?…]”\.|\.\.(?!\.)|  | \.(?:\s|$)", each.message), each.message
-        assert not re.search(r"\b1 of [\d,]+ [a-z ]+(?:\([^)]*\) )?(?:have|are|were|go)\b", each.message), each.message
-        assert not ODD.search(each.message), each.message
+        assert not re.search(r"[.!?…]”\.|\.\.(?!\.)|  | \.(?:\s|$)", shown), shown
+        assert not re.search(r"\b1 of [\d,]+ [a-z ]+(?:\([^)]*\) )?(?:have|are|were|go)\b", shown), shown
+        assert not ODD.search(shown), shown
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
@@ -154,9 +140,13 @@ def test_a_part_names_the_total_only_if_it_differs() -> None:
 
 def test_a_value_that_looks_like_its_limit_is_said_to_be_above_it() -> None:
     """Regression: "The page weighs 1.5 MB; up to 1.5 MB is good" was a warning."""
-    found = by_limits(1_540_000, 1_500_000, 4_000_000, "The page weighs 1.5 MB", "up to 1.5 MB is good")
-    assert found == Warn("The page weighs 1.5 MB; just above the limit: up to 1.5 MB is good.")
-    assert by_limits(2, 1, 3, "Two", "up to 1 is good") == Warn("Two; up to 1 is good.")
+    limit, limits = Bytes(1_500_000), (1_500_000, 4_000_000)
+    for weight, expected in (
+        (1_540_000, "It weighs 1.5 MB; just above the limit: up to 1.5 MB is good."),
+        (2_000_000, "It weighs 2.0 MB; up to 1.5 MB is good."),
+    ):
+        found = by_limits("heavy", "It weighs {weight}", weight, limits, limit=limit, weight=Bytes(weight))
+        assert (type(found), found.message) == (Warn, expected)
 
 
 def test_a_duration_is_never_0_hours() -> None:

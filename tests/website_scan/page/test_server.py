@@ -5,14 +5,16 @@ import pytest
 from tests.targets.server import Answer, Site
 from tests.website_scan.cast import POLICY, head, target
 from website_scan.catalogue import checks
-from website_scan.findings import Fix, ScanType, Server
+from website_scan.findings import ScanType, Server
 from website_scan.net.client import Network
 from website_scan.net.http.response import Headers
+from website_scan.outcomes import Fix, Language
 from website_scan.page.server import server_of
 from website_scan.result import Budget
 from website_scan.run import scan
+from website_scan.wording import catalogue_fix, fix
 
-FIX = Fix("Switch it off ({example}).", {Server.NGINX: "a off;", Server.IIS: "<a/>"})
+FIX = Fix("Switch it off.", {Server.NGINX: "a off;", Server.IIS: "<a/>", Language.HTML: "<b>"})
 
 
 @pytest.mark.parametrize(
@@ -44,25 +46,25 @@ def test_a_report_names_the_server_that_answered() -> None:
     assert result.facts["server"] == "Caddy"
 
 
-def test_a_fix_shows_the_example_of_the_server_or_all_of_them() -> None:
-    assert FIX == "Switch it off (nginx: a off; · IIS: <a/>)."
-    assert FIX.for_server(Server.IIS) == "Switch it off (IIS: <a/>)."
-    assert FIX.for_server(Server.APACHE) == FIX.for_server(None) == FIX
+def test_a_fix_shows_the_snippet_of_the_server_or_all_of_them() -> None:
+    everything = {"nginx": "a off;", "IIS": "<a/>", "HTML": "<b>"}
+    assert FIX.snippets_for(Server.IIS) == {"IIS": "<a/>", "HTML": "<b>"}
+    assert FIX.snippets_for(Server.APACHE) == FIX.snippets_for(None) == everything
+    assert catalogue_fix(FIX) == "Switch it off. nginx: `a off;` · IIS: `<a/>` · HTML: `<b>`"
 
 
 @pytest.mark.parametrize("server", [Server.APACHE, Server.IIS, Server.STATIC])
 def test_no_other_server_s_configuration_is_shown(server: Server) -> None:
-    names = set(Server) - {server}
-    for each in checks(ScanType.SECURITY):
-        if isinstance(each.fix, Fix) and (fix := each.fix.for_server(server)) != each.fix:
-            assert not any(f"{name}: " in fix for name in names), fix
+    others = {str(each) for each in Server} - {str(server)}
+    for check in checks(ScanType.SECURITY):
+        if (shown := check.own_fix.snippets_for(server)) != check.own_fix.snippets_for(None):
+            assert shown.keys().isdisjoint(others), (check.id, shown)
 
 
 def test_a_report_on_iis_shows_how_to_configure_iis() -> None:
     answer = Answer(head("", "<h1>Hello</h1>"), headers={"Server": "Microsoft-IIS/10.0"})
     with Site({"/": answer}) as site, Network(POLICY) as network:
         (result,) = scan(target(f"{site.url}/"), [ScanType.SECURITY], network, Budget())
-    fixes = {check.id: check.fix for category in result.categories for check in category.checks}
-    assert fixes["server-version"] == (
-        'Send the Server header without versions. IIS: `<requestFiltering removeServerHeader="true"/>`'
-    )
+    (how,) = (check.how_to_fix for check in result.checks if check.id == "server-version")
+    assert how is not None
+    assert fix(how) == ('Send the Server header without versions. IIS: `<requestFiltering removeServerHeader="true"/>`')

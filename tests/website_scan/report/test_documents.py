@@ -36,7 +36,7 @@ def assert_described(document: Any, component: str) -> None:
             assert document[name], f"{name} is empty, so nothing was compared"
             for each in document[name]:
                 assert_described(each, reference.rpartition("/")[2])
-        elif (reference := schema.get("$ref", "")) and isinstance(document[name], dict):
+        elif isinstance(document[name], dict) and (reference := schema.get("$ref", "")):
             assert_described(document[name], reference.rpartition("/")[2])
 
 

@@ -42,7 +42,7 @@ class ChangedMetadata(Place):
 
     @property
     def label(self) -> str:
-        return f"the {LABELS[self.name]} from {_quoted(self.raw)} to {_quoted(self.rendered)}"
+        return f"the {LABELS.get(self.name, self.name)} from {_quoted(self.raw)} to {_quoted(self.rendered)}"
 
 
 @check(
