@@ -64,5 +64,5 @@ def test_a_report_on_iis_shows_how_to_configure_iis() -> None:
         (result,) = scan(target(f"{site.url}/"), [ScanType.SECURITY], network, Budget())
     fixes = {check.id: check.fix for category in result.categories for check in category.checks}
     assert fixes["server-version"] == (
-        'Send the Server header without versions. IIS: `<requestFiltering removeServerHeader="true"/>`'
+        'Send the `Server` header without versions. IIS: `<requestFiltering removeServerHeader="true"/>`'
     )
