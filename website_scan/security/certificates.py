@@ -29,7 +29,7 @@ TOLERATED_RSA_BITS = 1024
 FULL_CHAIN = {
     Server.NGINX: "ssl_certificate fullchain.pem;",
     Server.APACHE: "SSLCertificateFile fullchain.pem",
-    Server.IIS: "import the intermediates into “Intermediate Certification Authorities” of the computer",
+    Server.IIS: "Import-Certificate -FilePath intermediate.cer -CertStoreLocation Cert:\\LocalMachine\\CA",
 }
 SEND_INTERMEDIATES = Fix("Send the intermediate certificates too.", FULL_CHAIN)
 STRONG_CERTIFICATE = (
@@ -44,10 +44,13 @@ TODAYS_TLS = {
 STRONG_SUITES = {
     Server.NGINX: "ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20;",
     Server.APACHE: "SSLCipherSuite ECDHE+AESGCM:ECDHE+CHACHA20",
-    Server.IIS: "Disable-TlsCipherSuite in PowerShell for each of the others",
+    Server.IIS: "Disable-TlsCipherSuite -Name SUITE # in PowerShell, for each of the others",
 }
-LEGACY_OFF = TODAYS_TLS | {Server.IIS: "turn the older ones off under SCHANNEL\\Protocols in the registry"}
-MODERN_ON = TODAYS_TLS | {Server.IIS: "Windows Server 2022 or later has it"}
+LEGACY_OFF = TODAYS_TLS | {
+    Server.IIS: r'reg add "HKLM\SYSTEM\CurrentControlSet\Control\SecurityProviders\SCHANNEL\Protocols\TLS 1.0\Server" '
+    "/v Enabled /t REG_DWORD /d 0 /f # in PowerShell, for each older version",
+}
+MODERN_ON = TODAYS_TLS | {Server.IIS: "# Windows Server 2022 or later supports TLS 1.3 without a setting"}
 
 
 @dataclass(frozen=True, slots=True)

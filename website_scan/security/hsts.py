@@ -86,7 +86,7 @@ def _directives(value: str) -> dict[str, str | None]:
         assert match is not None  # everything in the pattern is optional
         end = match.end()
         if end < len(value) and value[end] != ";":
-            raise BadHsts(f"it can't be read after “{value[:end].strip()}”")
+            raise BadHsts(f"it cannot be read after “{value[:end].strip()}”")
         name, argument = match[1], match[2]
         if name is not None:
             if name.lower() in directives:

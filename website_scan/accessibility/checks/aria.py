@@ -304,7 +304,8 @@ def aria_hidden_focus(document: AccessibleDocument) -> Faults:
     outcomes={"contradictory": "ARIA attributes contradict their elements"},
     why="What screen readers announce then depends on the browser.",
     severity=HIGH,
-    fix="Use the native state, `checked` instead of `aria-checked`; only rows of a treegrid have a level.",
+    fix="Use the native state, such as `checked` instead of `aria-checked`. Only rows of a treegrid may have "
+    "`aria-expanded` or `aria-level`.",
     references=(f"{NAME_ROLE_VALUE}", "ARIA in HTML, section 4", "axe-core: aria-conditional-attr"),
 )
 @warns(

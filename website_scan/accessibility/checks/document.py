@@ -341,11 +341,18 @@ def _judged_viewport(
     metas = _viewports(document)
     if not metas:
         return NotApplicable("The page has no meta viewport.")
-    if limiting := [node for node, properties in metas if is_faulty(properties)]:
+    if limiting := [(node, properties) for node, properties in metas if is_faulty(properties)]:
+        faults = [
+            Excerpt(f"{name}={value}", 40)
+            for _, properties in limiting
+            for name, value in properties.items()
+            if is_faulty({name: value})
+        ]
         return Fail(
             outcome,
-            f"The viewport keeps people from zooming to {size}.",
-            places=[place(node, criterion) for node in limiting],
+            f"The viewport keeps people from zooming to {size} ({{faults}}).",
+            places=[place(node, criterion) for node, _ in limiting],
+            faults=Values(list(dict.fromkeys(faults))),
         )
     return Pass(
         f"No maximum-scale keeps people from zooming to {size}: {{viewport}}.", viewport=Code(start_tag(metas[0][0]))

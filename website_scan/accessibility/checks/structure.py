@@ -177,7 +177,7 @@ def th_has_data_cells(document: AccessibleDocument) -> Faults | Finding:
     outcomes={"cell": "Table captions made of cells"},
     why="Screen readers announce the caption as a cell, and do not name the table after it.",
     severity=HIGH,
-    fix="Move the text of the row into a caption: `<table><caption>Prices</caption><tr>…`.",
+    fix="Move the text of the row into a caption: `<table><caption>Prices</caption><tr>…</table>`.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: table-fake-caption"),
 )
 @warns(

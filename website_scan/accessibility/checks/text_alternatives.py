@@ -73,7 +73,7 @@ def input_image_alt(document: AccessibleDocument) -> Faults:
     fix='Say where each area leads: `<area href="/north" alt="Shops in the north" …>`.',
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: area-alt"),
 )
-@judges("linked area|areas of image maps", "has|have no alternative text", "have alternative text", LINK_PURPOSE)
+@judges("linked image map area|areas", "has|have no alternative text", "have alternative text", LINK_PURPOSE)
 def area_alt(document: AccessibleDocument) -> Faults:
     # The map need not be used by an image, as in axe-core.
     areas = (each for each in live(document.document, "area[href]") if enclosing(each, "map") is not None)
@@ -105,7 +105,7 @@ def role_img_alt(document: AccessibleDocument) -> Faults:
     outcomes={"missing": "SVG images without alternative text"},
     why="Screen readers announce an image without saying what it shows.",
     severity=HIGH,
-    fix='Name the image: `<svg role="img"><title>Sales by month</title>…`, or hide it with `aria-hidden="true"`.',
+    fix='Name the image: `<svg role="img"><title>Sales by month</title>…</svg>`, or hide it with `aria-hidden="true"`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: svg-img-alt"),
 )
 @judges("SVG image|images", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)

@@ -116,7 +116,8 @@ def blocking_css(document: Document, resources: Resources) -> Finding:
     if len(found) <= SHEETS_AT_ONCE and _come_at_once(found, resources):
         return Pass(f"{summary}.", details=places, sheets=sheets, weight=weight)
     kind = Warn if len(found) <= SHEETS_POOR else Fail
-    summary += f", where up to {SHEETS_AT_ONCE} with {FIRST_BYTES / 1000:g} kB in all are good."
+    limit = f"up to {SHEETS_AT_ONCE} with {FIRST_BYTES / 1000:g} kB in all are good"
+    summary = f"The page waits for {{sheets}} in the head ({size_known}; {limit})."
     return kind("too-much", summary, places=places, sheets=sheets, weight=weight)
 
 

@@ -127,8 +127,8 @@ def cache_short(files: StaticFiles) -> Finding:
         if not foreign:
             return Pass("{files} may be kept for 30 days or more.", files=kept)
         return Pass(
-            "{files} may be kept for 30 days or more. {others} of other sites may be kept for less; the owner cannot "
-            "change that.",
+            "{files} may be kept for 30 days or more. {others} of other sites may be kept for less, which you cannot "
+            "change.",
             details=places,
             files=kept,
             others=Count(len(foreign), "file"),
@@ -173,7 +173,8 @@ def cache_immutable(files: StaticFiles) -> Finding:
         )
     return Warn(
         "not-immutable",
-        "{files} with a fingerprint in the name ({weight}) {files:is|are} sent without max-age=31536000 and immutable.",
+        "{files} with a fingerprint in the name ({weight}) {files:is|are} not sent with both max-age=31536000 and "
+        "immutable.",
         files=Share(len(asked), len(hashed), "file"),
         weight=_weight(asked),
         places=[CachedFile.of(each) for each in asked],

@@ -197,7 +197,7 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
         {
             Server.NGINX: "brotli on; # with the module ngx_brotli",
             Server.APACHE: "AddOutputFilterByType BROTLI_COMPRESS text/html text/css application/javascript",
-            Server.IIS: "install IIS Compression, which adds Brotli",
+            Server.IIS: "# Install IIS Compression, which adds Brotli",
         },
     ),
     references=("RFC 7932", "RFC 8878", "MDN: Content-Encoding"),
@@ -210,7 +210,7 @@ def modern_encoding(page: Page, resources: Resources) -> Finding:
         if text.codings and text.url.startswith("https:") and is_same_site(text.host, page.target.host)
     ]
     if not own:
-        return NotApplicable("No text of the site was sent compressed over https.")
+        return NotApplicable("No text of the site was sent compressed over HTTPS.")
     modern = [text for text in own if text.codings & MODERN_CODINGS]
     if modern:
         used = sorted(set().union(*(text.codings & MODERN_CODINGS for text in modern)))
@@ -225,8 +225,7 @@ def modern_encoding(page: Page, resources: Resources) -> Finding:
     used = sorted(set().union(*(text.codings for text in large)))
     return Warn(
         "gzip-only" if used == ["gzip"] else "old-coding",
-        "{files} ({weight}) {files:is|are} sent with {codings} only, although the scanner accepts Brotli and "
-        "Zstandard.",
+        "{files} ({weight}) {files:is|are} sent with {codings} only, although the scanner accepts newer encodings.",
         files=Count(len(large), "text file"),
         weight=Bytes(sum(text.wire_bytes for text in large)),
         codings=Values([Word(coding) for coding in used], " and "),
@@ -265,7 +264,7 @@ def needless_encoding(resources: Resources) -> Finding:
     "unminified-css",
     name="CSS is minified",
     outcomes={"whitespace": "Unminified CSS"},
-    why="Comments and whitespace are bytes that no browser needs.",
+    why="Minification removes bytes that no browser needs.",
     severity=LOW,
     fix="Minify style sheets in the build, for example with `lightningcss --minify` or `cssnano`.",
     references=("Lighthouse: unminified-css",),
@@ -278,7 +277,7 @@ def unminified_css(resources: Resources) -> Finding:
     "unminified-js",
     name="JavaScript is minified",
     outcomes={"whitespace": "Unminified JavaScript"},
-    why="Comments and whitespace are bytes that no browser needs.",
+    why="Minification removes bytes that no browser needs.",
     severity=LOW,
     fix="Minify scripts in the build, for example with `esbuild --minify` or `terser`.",
     references=("Lighthouse: unminified-javascript",),

@@ -97,7 +97,7 @@ class PreconnectedOrigin(Place):
         {
             Server.NGINX: "http2 on;",
             Server.APACHE: "Protocols h2 http/1.1",
-            Server.IIS: "Windows Server 2016 or later has it",
+            Server.IIS: "# Windows Server 2016 or later supports HTTP/2 without a setting",
         },
     ),
     references=("RFC 9113, section 3.2", "Lighthouse: uses-http2"),
@@ -106,7 +106,7 @@ def http_version(protocols: Protocols) -> Finding:
     """Judge origins with six static files or more; over plain HTTP browsers use no newer version."""
     busy = [each for each in protocols.origins if each.static_requests >= MANY_REQUESTS and (each.alpn or each.h3)]
     if not busy:
-        return NotApplicable(f"No https origin serves {MANY_REQUESTS} static files or more of the page.")
+        return NotApplicable(f"No HTTPS origin serves {MANY_REQUESTS} static files or more of the page.")
     old = [each for each in busy if not each.is_multiplexed]
     origins = [
         BusyOrigin(excerpt(each.origin), excerpt(each.alpn or "") or None, each.h3, each.static_requests)
@@ -186,9 +186,8 @@ def header_size(page: Page, resources: Resources) -> Finding:
         return Pass("The headers of {responses} take up to {largest}.", responses=responses, largest=largest)
     return Fail(
         "large",
-        "The headers of {responses} take up to {largest}, more than {limit}.",
+        "The headers of {responses} are larger than {limit}.",
         responses=Count(len(large), "response"),
-        largest=largest,
         limit=Bytes(HEADER_BYTES),
         places=[LargeHeaders(excerpt(url), size_bytes) for size_bytes, url in large],
     )

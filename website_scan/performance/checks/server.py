@@ -169,7 +169,7 @@ def broken_resources(resources: Resources) -> Finding:
     if unused:
         return Warn(
             "perhaps-unused",
-            f"{{failed}} failed to load, though perhaps no visit needs {{failed:it|them}}{note}.",
+            f"{{failed}} failed to load, though visitors may never need {{failed:it|them}}{note}.",
             places=[FailedResource.of(each) for each in unused],
             failed=Share(len(unused), total, "resource"),
             **unjudged,

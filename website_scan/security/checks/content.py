@@ -143,7 +143,7 @@ def _places(files: list[_Loaded]) -> list[EmbeddedFile]:
     "sri-third-party",
     name="Subresource Integrity",
     outcomes={
-        "missing": "Third-party files without integrity",
+        "missing": "Third-party files without an integrity attribute",
         "over-http": outcome("Third-party files over plain HTTP", HIGH),
     },
     why="Anyone who can change such a file can change this page, and may read what visitors type.",

@@ -78,7 +78,7 @@ def _names(cookies: Sequence[Cookie]) -> Values:
     },
     why="Browsers send a cookie without Secure over plain HTTP too, where anyone on the network can read it.",
     severity=HIGH,
-    fix=Fix("Add Secure to every cookie.", SAFE_COOKIE),
+    fix=Fix("Add `Secure` to every cookie.", SAFE_COOKIE),
     references=("RFC 6265bis, section 4.1.2.5", "CWE-614", "MDN: Set-Cookie"),
 )
 def cookie_secure(page: Page, cookies: Cookies) -> Finding:
@@ -131,7 +131,7 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
     outcomes={"missing": "Session cookies without the HttpOnly attribute"},
     why="An injected script can read the session cookie and send it to an attacker.",
     severity=HIGH,
-    fix=Fix("Add HttpOnly to the session cookie.", SAFE_COOKIE),
+    fix=Fix("Add `HttpOnly` to the session cookie.", SAFE_COOKIE),
     references=("RFC 6265bis, section 4.1.2.6", "CWE-1004", "MDN: Set-Cookie"),
 )
 def cookie_httponly(cookies: Cookies) -> Finding:
@@ -207,7 +207,7 @@ def cookie_samesite(cookies: Cookies) -> Finding:
     outcomes={"broken": "Cookies break the rules of their name prefix"},
     why="Browsers reject a cookie that breaks the rules of its prefix, so it is not set.",
     severity=LOW,
-    fix="Send `Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax` without Domain, or "
+    fix="Send `Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax` without `Domain`, or "
     "`Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax`. Otherwise rename the cookie.",
     references=("RFC 6265bis, section 4.1.3", "MDN: Set-Cookie"),
 )

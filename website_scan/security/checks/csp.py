@@ -126,7 +126,7 @@ class BypassHost(Place):
     judged="A fail stands for the whole category: a policy that restricts no script costs no more than none at all. "
     "Medium on a page without scripts, forms, frames and cookies.",
     severity=HIGH,
-    fix=Fix(f"Send a policy. {NONCE_OR_HASH}", STRICT),
+    fix=Fix(f"Enforce a policy that restricts scripts. {NONCE_OR_HASH}", STRICT),
     references=("CSP Level 3", "CWE-1021", "CWE-79", "MDN: Content-Security-Policy"),
 )
 def csp_present(page: Page, document: Document, policies: Policies) -> Finding:
@@ -255,7 +255,7 @@ def csp_unsafe_eval(policies: Policies) -> Finding:
     "csp-object-base",
     name="CSP restricts plug-ins and the base URL",
     outcomes={
-        "plug-ins-and-base-url": "CSP can be bypassed",
+        "plug-ins-and-base-url": "CSP leaves plug-ins and the base URL unrestricted",
         "plug-ins": "CSP leaves plug-ins unrestricted",
         "base-url": "CSP leaves the base URL unrestricted",
     },
@@ -379,7 +379,7 @@ def csp_syntax(policies: Policies) -> Finding:
     if faults:
         return Warn(
             "errors",
-            "Errors in the policy: {faults}.",
+            "The policy has {faults:an error|errors}: {faults}.",
             faults=Values(faults[:4], "; "),
             details=PolicyRow.of(policies.enforced),
         )

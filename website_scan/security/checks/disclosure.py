@@ -145,7 +145,7 @@ class UndoneComment(Place):
     why="A version tells attackers which published vulnerabilities to try first.",
     severity=LOW,
     fix=Fix(
-        "Send the Server header without versions.",
+        "Send the `Server` header without versions.",
         {
             Server.NGINX: "server_tokens off;",
             Server.APACHE: "ServerTokens Prod",
@@ -177,8 +177,8 @@ def server_version(page: Page) -> Finding:
     },
     why="The name of a framework tells attackers which published vulnerabilities to try first.",
     severity=LOW,
-    fix="Stop sending the header: `expose_php = Off` in PHP, `app.disable('x-powered-by')` in Express, "
-    '`<httpRuntime enableVersionHeader="false"/>` in ASP.NET, or remove it at the proxy.',
+    fix="Do not send such headers: `expose_php = Off` in PHP, `app.disable('x-powered-by')` in Express, "
+    '`<httpRuntime enableVersionHeader="false"/>` in ASP.NET, or remove them at the proxy.',
     references=("CWE-200", "OWASP WSTG-INFO-08"),
 )
 def powered_by(page: Page) -> Finding:

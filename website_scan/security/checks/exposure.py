@@ -142,7 +142,7 @@ def exposed_credentials(exposure: Exposure) -> Finding:
     outcomes={"public": "Backup archive is public"},
     why="An archive of the site holds its source code, its configuration and often its data.",
     severity=HIGH,
-    fix="Delete the archive from the web root, and keep backups where the web server can't read them.",
+    fix="Delete the archive from the web root, and keep backups where the web server cannot read them.",
     references=("CWE-530", "OWASP WSTG-CONF-04"),
 )
 def exposed_backup(exposure: Exposure) -> Finding:

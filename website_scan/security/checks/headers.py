@@ -78,7 +78,7 @@ class CorsRow(Place):
     why="A site that frames the page invisibly can trick visitors into clicking what they do not see.",
     severity=HIGH,
     fix=Fix(
-        "List the sites that may frame the page in frame-ancestors (`'none'` for no site), and send "
+        "List the sites that may frame the page in `frame-ancestors` (`'none'` for no site), and send "
         "`X-Frame-Options: SAMEORIGIN` for older browsers.",
         {Language.HEADER: "Content-Security-Policy: frame-ancestors 'self'"},
     ),
@@ -99,19 +99,13 @@ def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
     values = {token.strip().lower() for token in sent.split(",") if token.strip()}
     headers = Header.of("X-Frame-Options", page.headers.all("X-Frame-Options"))
     if len(values) > 1 and values & {"deny", "sameorigin", "allowall"}:
-        return Warn(
-            "contradictory", "X-Frame-Options contradicts itself, so browsers block all framing.", places=headers
-        )
+        return Warn("contradictory", "The header contradicts itself, so browsers block all framing.", places=headers)
     if values in ({"deny"}, {"sameorigin"}):
         return Pass("X-Frame-Options: {value}.", value=Code(sent), details=headers)
     if any(value.startswith("allow-from") for value in values):
-        return Fail(
-            "ignored", "Browsers ignore this value of X-Frame-Options, so any site may frame the page.", places=headers
-        )
+        return Fail("ignored", "Browsers ignore the header, so any site may frame the page.", places=headers)
     if values:
-        return Fail(
-            "no-effect", "This value of X-Frame-Options does not stop any site from framing the page.", places=headers
-        )
+        return Fail("no-effect", "The header does not stop any site from framing the page.", places=headers)
     if _frames_in_meta(document):
         return Fail("missing", "No header sends frame-ancestors or X-Frame-Options; in <meta> they are ignored.")
     return Fail("missing", "The response has neither frame-ancestors nor X-Frame-Options.")
@@ -216,7 +210,7 @@ def permissions_policy(page: Page) -> Finding:
         if re.search(r"^[\w-]+ +'", value):
             return Warn(
                 "invalid",
-                "Browsers ignore “{value}”: Permissions-Policy does not have the syntax of the older Feature-Policy.",
+                "Browsers ignore “{value}”: it has the syntax of the older Feature-Policy.",
                 value=Code(value),
             )
         return Warn(

@@ -11,7 +11,7 @@ from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.net.targets import Target
 from website_scan.net.tls.ciphers import TlsVersion, is_forward_secret, weakness
-from website_scan.outcomes import CategoryFail, Fail, Finding, Fix, Pass, Warn, outcome
+from website_scan.outcomes import CategoryFail, Fail, Finding, Fix, Language, Pass, Warn, outcome
 from website_scan.page.evidence import Clock, Document, Page
 from website_scan.page.markup import http_equivs
 from website_scan.places import Column, ElementType, Header, Identity, Place, PlaceUrl, RedirectHop, as_written
@@ -142,7 +142,7 @@ def https_available(target: Target, peer: TlsPeer, support: TlsSupport) -> Findi
     },
     why="Anyone on the network can read and change what is sent over plain HTTP.",
     severity=HIGH,
-    fix="Answer every request on port 80 with a 301 or 308 to the same host and path: `Location: https://HOST/PATH`",
+    fix="Answer every request on port 80 with a 301 or 308 to the same host and path: `Location: https://HOST/PATH`.",
     references=("RFC 6797, section 7.2", "CWE-319"),
 )
 def http_to_https_redirect(plain: PlainHttp) -> Finding:
@@ -443,7 +443,10 @@ def tls_weak_ciphers(support: TlsSupport) -> Finding:
     why="Without a lasting HSTS policy, browsers may send a request over plain HTTP, where it can be intercepted.",
     judged=f"Passes with a max-age of at least 180 days ({HALF_A_YEAR_S:,} s) that browsers read; a shorter one warns.",
     severity=HIGH,
-    fix="Send on every HTTPS response: `Strict-Transport-Security: max-age=31536000; includeSubDomains`",
+    fix=Fix(
+        "Send HSTS on every HTTPS response.",
+        {Language.HEADER: "Strict-Transport-Security: max-age=31536000; includeSubDomains"},
+    ),
     references=("RFC 6797, section 6.1", "CWE-319", "CWE-523", "MDN: Strict-Transport-Security"),
 )
 def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
@@ -472,9 +475,9 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     try:
         policy = parse_hsts(values[0])
     except BadHsts as error:
-        return Fail("invalid", "Browsers ignore the header: {fault}.", fault=Word(str(error)), places=headers)
+        return Fail("invalid", "Browsers ignore the header because {fault}.", fault=Word(str(error)), places=headers)
     if policy.max_age_s == 0:
-        return Fail("off", "max-age=0 switches HSTS off.", places=headers)
+        return Fail("off", "The header switches HSTS off.", places=headers)
     lifetime = Lifetime(min(policy.max_age_s, 10**10))
     if policy.max_age_s < HALF_A_YEAR_S:
         return Warn(
@@ -487,8 +490,8 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     if len(values) > 1:
         return Warn(
             "repeated" if len(set(values)) == 1 else "contradictory",
-            "The header is sent {times}; browsers read only the first.",
-            times=Count(len(values), "time"),
+            "Browsers read only the first of {headers}.",
+            headers=Count(len(values), "HSTS header"),
             places=headers,
         )
     return Pass(
@@ -505,7 +508,7 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     outcomes={"unmet": "HSTS preload requirements not met"},
     why="Preload lists drop domains whose header does not meet their requirements.",
     severity=LOW,
-    fix="Either remove `preload`, or meet its requirements: `max-age=31536000; includeSubDomains; preload`",
+    fix="Either remove `preload`, or meet its requirements: `max-age=31536000; includeSubDomains; preload`.",
     references=("RFC 6797, section 12.3", "MDN: Strict-Transport-Security"),
 )
 def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
@@ -531,7 +534,10 @@ def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     outcomes={"active": "Mixed content", "passive": outcome("Mixed passive content", LOW)},
     why="Browsers block scripts, styles and frames over plain HTTP, and anyone on the network can change the rest.",
     severity=HIGH,
-    fix="Load every resource over https, or send: `Content-Security-Policy: upgrade-insecure-requests`",
+    fix=Fix(
+        "Load every resource over HTTPS, or send a policy that upgrades insecure requests.",
+        {Language.HEADER: "Content-Security-Policy: upgrade-insecure-requests"},
+    ),
     references=("W3C Mixed Content, section 3", "CWE-311", "MDN: upgrade-insecure-requests"),
     html=True,
 )
@@ -543,7 +549,7 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Finding
         return Pass("No resource in the markup is loaded over plain HTTP.")
     if policies.upgrades_insecure_requests:
         return Pass(
-            "{references} over http, which upgrade-insecure-requests changes to https.",
+            "{references} {references:is|are} over plain HTTP, which upgrade-insecure-requests changes to HTTPS.",
             references=Count(len(insecure), "reference"),
         )
     # What browsers block comes first.
@@ -575,7 +581,7 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Finding
     },
     why="Anyone on the network can read what people type, including passwords.",
     severity=HIGH,
-    fix='Serve the page over https and let the form send there: `<form action="https://…">`',
+    fix='Serve the page over HTTPS, and submit the form over HTTPS too: `<form action="https://…">`.',
     references=("HTML, form submission", "CWE-319", "CWE-523"),
     html=True,
 )
@@ -587,7 +593,10 @@ def insecure_form(page: Page, document: Document, policies: Policies) -> Finding
         return Pass("No form is submitted over plain HTTP.")
     forms = Count(len(insecure), "form")
     if page.target.is_https and policies.upgrades_insecure_requests:
-        return Pass("{forms} over http, which upgrade-insecure-requests changes to https.", forms=forms)
+        return Pass(
+            "{forms} {forms:is|are} submitted over plain HTTP, which upgrade-insecure-requests changes to HTTPS.",
+            forms=forms,
+        )
     places = [HttpForm(excerpt(form.action), form.password) for form in insecure]
     if any(form.password for form in insecure):
         return Fail("password", "A form with a password is submitted over plain HTTP.", places=places)

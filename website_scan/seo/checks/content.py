@@ -138,7 +138,7 @@ def meta_description(document: Document, rendered: Rendered | None) -> Finding:
     outcomes={"missing": "Page has no main heading", "empty": "Main heading is empty"},
     why="The main heading tells search engines and readers what the page is about.",
     severity=LOW,
-    fix="Give the page a heading `<h1>` that says what it is about.",
+    fix="Give the page an `<h1>` that says what it is about.",
     judged="Headings count in the HTML itself or once the page's scripts have run.",
     references=("Google Search Central: title links",),
     content=True,
@@ -213,7 +213,7 @@ def thin_content(
             return Pass("The page has more than {words} of visible text.", words=Count(text.words // 100 * 100, "word"))
         return Pass("The page has {words} of visible text.", words=Count(text.words, "word"))
     if indexing.decisive or is_log_in(page, document):
-        return NotApplicable("Nobody searches for the page.")
+        return NotApplicable("The page asks not to be indexed, or is a log-in page.")
     return Warn("little", "The page has {words} of visible text.", words=Count(text.words, "word"))
 
 

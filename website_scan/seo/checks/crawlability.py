@@ -153,7 +153,7 @@ def robots_txt(file: RobotsFile) -> Finding:
             "robots.txt is larger than {limit}, and crawlers may ignore the rest.",
             limit=Bytes(ROBOTS_MAX_BYTES),
             places=places,
-            fix="Combine rules whose paths start alike, or use noindex in the pages, until the file is within the "
+            fix="Combine rules whose paths start alike, or use `noindex` in the pages, until the file is within the "
             "limit.",
         )
     if not file.robots.groups:
@@ -187,8 +187,8 @@ def sitemap_found(sitemaps: Sitemaps) -> Finding:
         return Warn("missing", "robots.txt names no sitemap, and neither /sitemap.xml nor /sitemap_index.xml is one.")
     urls = Values([Address(each.url) for each in available])
     if sitemaps.named:
-        return Pass("{urls}: named in robots.txt.", urls=urls, details=rows)
-    return Pass("{urls}: in the usual place.", urls=urls, details=rows)
+        return Pass("robots.txt names {urls}.", urls=urls, details=rows)
+    return Pass("{urls} {urls:is|are} in the usual place.", urls=urls, details=rows)
 
 
 @check(

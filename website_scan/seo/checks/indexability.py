@@ -239,7 +239,7 @@ def soft_404(
     why="A page that search engines may not index is missing from their results.",
     severity=CRITICAL,
     fix="Remove `noindex`, `none` and past `unavailable_after` dates from the robots meta elements and from the "
-    "X-Robots-Tag header.",
+    "`X-Robots-Tag` header.",
     references=("Google Search Central: robots meta tag and X-Robots-Tag",),
 )
 def is_indexable(indexing: IndexingRules) -> Finding:
@@ -433,7 +433,7 @@ def canonical_absolute(canonicals: Canonicals) -> Finding:
     "canonical-target",
     name="Canonical URL is suitable",
     outcomes={
-        "other-page": "Canonical URL cannot stand for the page",
+        "other-page": "Canonical URL is a different page",
         "unreachable": "Canonical URL does not load",
         "redirects": "Canonical URL redirects",
         "error-status": "Canonical URL answers with status {status}",
@@ -535,7 +535,7 @@ def redirect_chain(page: Page, document: Document) -> Finding:
             details=chain,
         )
     if len(redirects) > 1:
-        return Pass("The upgrade to https and one more permanent redirect lead to {url}.", url=final, details=chain)
+        return Pass("The upgrade to HTTPS and one more permanent redirect lead to {url}.", url=final, details=chain)
     if redirects:
         return Pass("One permanent redirect leads to {url}.", url=final, details=chain)
     return Pass("The page answers without a redirect.")

@@ -38,9 +38,7 @@ from website_scan.written_urls import WrittenUrl
 CATEGORY = Category("Links", weight=10, html=True, error_pages=False)
 
 UNCRAWLABLE = "{links} cannot be followed by crawlers"
-NO_OUTSIDE_NAMES = (
-    "external links could not be checked, because the scanner's name servers know no name of another site"
-)
+NO_OUTSIDE_NAMES = "external links could not be checked, because the scanner's name servers cannot resolve other sites"
 
 # Attributes in place of href by which a script makes a link.
 INSTEAD_OF_HREF = ("onclick", "routerlink", "data-href", "ng-href", "ng-click")
@@ -275,7 +273,7 @@ def broken_links(links: LinkAnswers) -> Finding:
 @check(
     "localhost-links",
     name="No links to local or private addresses",
-    outcomes={"private": "Links to private addresses"},
+    outcomes={"private": "Links to local or private addresses"},
     why="Such a link works only on the developer's machine or network.",
     severity=HIGH,
     fix="Write the URL without scheme and host, as in `/PATH`, or use the site's public host.",
@@ -290,7 +288,7 @@ def localhost_links(page: Page, document: Document) -> Finding:
         return Pass("No link and no resource has a local or private address.")
     return Fail(
         "private",
-        "{references} {references:leads|lead} to local or private hosts or files.",
+        "{references} {references:leads to a local or private host or file|lead to local or private hosts or files}.",
         references=Count(len(found), "reference"),
         places=[PrivateReference(each.tag, each.attribute, excerpt(each.reference)) for each in found],
     )
@@ -302,7 +300,7 @@ def localhost_links(page: Page, document: Document) -> Finding:
     outcomes={"links": "nofollow applies to internal links", "page": "nofollow applies to the whole page"},
     why="Crawlers may not find the pages behind these links.",
     severity=LOW,
-    fix="Remove `nofollow` from internal links; keep crawlers away with robots.txt or noindex instead.",
+    fix="Remove `nofollow` from internal links; keep crawlers away with robots.txt or `noindex` instead.",
     references=("Google Search Central: qualify outbound links",),
     content=True,
 )
@@ -317,7 +315,7 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
                 "The rule {rule} applies to {links}.",
                 rule=Excerpt(rule.shown),
                 links=Count(len(own), "internal link"),
-                fix="Remove `nofollow` from the robots meta element or the X-Robots-Tag header.",
+                fix="Remove `nofollow` from the robots meta element or the `X-Robots-Tag` header.",
             )
     # Links in comments and paid links are marked correctly. Filters and forms need not be crawled.
     held = [

@@ -28,7 +28,7 @@ OPEN_GRAPH = "The Open Graph protocol"
     outcomes={"missing": "Open Graph title is missing"},
     why="A shared link shows a title that the social network chooses.",
     severity=LOW,
-    fix=Fix("Add a title for shared links to the head.", {Language.HTML: '<meta property="og:title" content="…">'}),
+    fix=Fix("Set the title of shared links in the head.", {Language.HTML: '<meta property="og:title" content="…">'}),
     references=(OPEN_GRAPH,),
 )
 def og_title(social: SocialMetadata) -> Finding:
@@ -48,7 +48,7 @@ def og_title(social: SocialMetadata) -> Finding:
     why="A shared link is shown without a picture of your choice.",
     severity=LOW,
     fix=Fix(
-        "Add an image for shared links to the head, with an absolute URL that loads.",
+        "Set the image of shared links in the head, with an absolute URL that loads.",
         {Language.HTML: '<meta property="og:image" content="https://…">'},
     ),
     references=(OPEN_GRAPH,),
@@ -81,7 +81,7 @@ def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
     outcomes={"not-canonical": "Open Graph URL is not canonical", "invalid": "Open Graph URL is invalid"},
     why="Social networks may count shares of the page under another URL.",
     severity=LOW,
-    fix=Fix("Give og:url the canonical URL.", {Language.HTML: '<meta property="og:url" content="https://…">'}),
+    fix=Fix("Give `og:url` the canonical URL.", {Language.HTML: '<meta property="og:url" content="https://…">'}),
     references=(OPEN_GRAPH,),
 )
 def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Finding:
@@ -108,7 +108,7 @@ def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Findin
     why="X may show a shared link without a preview.",
     severity=LOW,
     fix=Fix(
-        "Add the type of Twitter card to the head.",
+        "Set the type of Twitter card in the head.",
         {Language.HTML: '<meta name="twitter:card" content="summary_large_image">'},
     ),
     references=("X developer platform: cards (archived)",),

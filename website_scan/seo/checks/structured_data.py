@@ -115,7 +115,7 @@ def rich_result_required(json_ld: JsonLd) -> Finding:
     if gaps:
         return Warn(
             "incomplete",
-            "The structured data lacks {properties} that rich results require.",
+            "{properties} that rich results require {properties:is|are} missing.",
             properties=Count(len(gaps), "property", "properties"),
             places=gaps,
         )

@@ -42,7 +42,7 @@ def social_metadata(page: Page, document: AccessibleDocument, indexing: Indexing
     if not found.is_missing:
         return found
     if indexing.decisive:
-        return replace(found, needless="The page is not meant to be found, and nobody has prepared it for sharing.")
+        return replace(found, needless="The page asks not to be indexed, and has no metadata for sharing.")
     return replace(found, needless="People do not share log-in pages." if is_log_in(page, document) else "")
 
 

@@ -251,7 +251,7 @@ def test_the_viewport(content: str, zoom: str, far: str) -> None:
 def test_the_viewport_that_limits_zooming_is_the_place() -> None:
     finding = checks.meta_viewport(document(page(head("<meta name=viewport content=user-scalable=no>"))))
     assert isinstance(finding, Fail)
-    assert message(finding) == "The viewport keeps people from zooming to 200%."
+    assert message(finding) == "The viewport keeps people from zooming to 200% (user-scalable=no)."
     assert [item["snippet"] for item in rows(finding)] == ['<meta name="viewport" content="user-scalable=no">']
     assert [item["wcag"] for item in rows(finding)] == ["1.4.4"]
 

@@ -117,7 +117,7 @@ def test_the_message_says_how_much_blocking_css_is_good() -> None:
     seen = page(head(SHEET.format(0)))
     finding = checks.blocking_css(document(seen), found(resource(f"{HERE}/0.css", Kind.STYLESHEET, b"a" * 90_000)))
     assert message(finding) == (
-        "The page waits for 1 style sheet in the head (90 kB), where up to 6 with 14.5 kB in all are good."
+        "The page waits for 1 style sheet in the head (90 kB; up to 6 with 14.5 kB in all are good)."
     )
 
 

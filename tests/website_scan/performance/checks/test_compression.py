@@ -165,7 +165,7 @@ def test_the_title_names_the_codings() -> None:
 def test_the_message_says_what_is_sent_with_gzip() -> None:
     item = resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 9_000, GZIP)
     assert message(checks.modern_encoding(compressed(1_000), found(item))) == (
-        "1 text file (9.0 kB) is sent with gzip only, although the scanner accepts Brotli and Zstandard."
+        "1 text file (9.0 kB) is sent with gzip only, although the scanner accepts newer encodings."
     )
 
 

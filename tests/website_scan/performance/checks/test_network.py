@@ -128,7 +128,7 @@ def test_header_size(items: tuple[Resource, ...], expected: str) -> None:
 def test_responses_with_large_headers_are_named_with_their_size() -> None:
     items = (resource(header_bytes=21_000), resource(f"{HERE}/b.js", header_bytes=30_000), resource(f"{HERE}/c.js"))
     finding = checks.header_size(page(), found(*items))
-    assert message(finding) == "The headers of 2 responses take up to 30 kB, more than 20 kB."
+    assert message(finding) == "The headers of 2 responses are larger than 20 kB."
     assert labels(finding) == [f"{HERE}/b.js (30 kB)", f"{HERE}/a.js (21 kB)"]
     assert rows(finding)[0] == {"url": f"{HERE}/b.js", "header_bytes": 30_000}
 

@@ -126,7 +126,7 @@ def test_resources_without_an_answer_are_named_with_the_error() -> None:
 
 def test_resources_that_perhaps_nobody_needs_are_said_to_be_so() -> None:
     finding = checks.broken_resources(Resources((resource(404, eager=False),)))
-    assert message(finding) == "1 resource failed to load, though perhaps no visit needs it."
+    assert message(finding) == "1 resource failed to load, though visitors may never need it."
 
 
 def test_refused_resources_have_a_title_and_a_fix_of_their_own() -> None:

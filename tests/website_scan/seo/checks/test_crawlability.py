@@ -101,7 +101,7 @@ UNTOLD = file(None, None, error="site.example.com did not answer in time.", is_c
 @pytest.mark.parametrize(
     ("sitemaps", "expected", "said"),
     [
-        (Sitemaps((GOOD,), 1), "pass", "named in robots.txt"),
+        (Sitemaps((GOOD,), 1), "pass", "robots.txt names https://"),
         (Sitemaps((GOOD,)), "pass", "usual place"),
         (Sitemaps((file(read("<rubbish>")),), 1), "pass", ""),  # sitemap-valid reports it
         (Sitemaps(), "missing", "robots.txt names no sitemap"),
