@@ -189,3 +189,13 @@ def test_a_limit_without_places_follows_a_semicolon(value: int, expected: str) -
 def test_limits_need_not_be_named() -> None:
     found = result(by_limits("missing", "{files} {files:is|are} empty", 2, (0, 1), files=Count(2, "file")))
     assert (found.summary, found.status) == ("2 files are empty.", "fail")
+
+
+def test_a_title_does_not_end_with_the_space_before_an_empty_value() -> None:
+    found = result(Fail("found", "{text}", text=Excerpt("")), outcomes={"found": "The page says {text}"})
+    assert found.title == "The page says"
+
+
+def test_code_in_a_fix_is_never_empty() -> None:
+    """An empty pair of backticks is no code in Markdown, and would begin some before the next one."""
+    assert result(Fail("missing", "S.", fix="Remove `{code}`.", code=Code(""))).how_to_fix == HowToFix("Remove `…`.")
