@@ -10,7 +10,7 @@ from scans.models import Scan
 from scans.signals import Ended
 from website_scan.ids import new_report_id
 from website_scan.report.documents import export_document, report_document, stored_waterfall
-from website_scan.report.storage import text_of, written
+from website_scan.report.storage import stored_text, written
 from website_scan.result import ScanResult
 
 COLUMNS = Report._meta.concrete_fields
@@ -47,7 +47,7 @@ def build_report(scan: Scan, result: ScanResult) -> Report:
         scan=scan,
         organization_id=scan.organization_id,
         body=written(body),
-        export=text_of(export),
+        export=stored_text(export),
         facts=result.facts,
         scoring=result.scoring,
         exhibits=result.exhibits,

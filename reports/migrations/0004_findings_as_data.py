@@ -12,24 +12,28 @@ from infrastructure.postgresql.stored_json import ConvertJson
 NOT_JUDGED = "What depends on its content was not judged."
 BY_HAND = "Check by hand"
 ADDED = ("values", "details", "outcome", "summary", "places", "includes", "needs_review", "how_to_fix")
+# Values that are no longer stored where a check has them.
+COMMON = {"severity": None, "points": 0.0, "later": 0.0, "holds": False, "references": []}
 
 
 def convert_export(document: dict[str, Any]) -> bool:
     """Convert the JSON export of a report; return False if it is converted already."""
     checks = [check for category in document["categories"] for check in category["checks"]]
-    if not any("evidence" in check for check in checks) and all("code" in each for each in document["skipped_checks"]):
+    if "kinds" in document:
         return False
+    columns: dict[str, dict[str, str]] = {}
+    document["kinds"] = {"evidence": columns}
     for check in checks:
-        check["values"] = {}
-        check["details"] = _tables(check.pop("evidence"))
+        check["details"] = _tables(check.pop("evidence"), columns)
         if check["status"] != "pass":
             message, why = check["message"], check["why"]
             check["outcome"] = ""
             check["summary"] = message.removesuffix(why).rstrip() if why else message
             check["places"] = []
+            check["values"] = {}
             check["includes"] = []
             check["needs_review"] = check["title"].startswith(BY_HAND)
-            check["how_to_fix"] = {"text": check.get("fix", ""), "snippets": []}
+            check["how_to_fix"] = {"text": check.pop("fix", ""), "snippets": []}
     for skipped in document["skipped_checks"]:
         skipped.setdefault("code", "")
     return True
@@ -38,11 +42,15 @@ def convert_export(document: dict[str, Any]) -> bool:
 def restore_export(document: dict[str, Any]) -> bool:
     """Convert the JSON export of a report back, also one that was stored as data."""
     checks = [check for category in document["categories"] for check in category["checks"]]
-    if all("evidence" in check for check in checks):
+    if "kinds" not in document:
         return False
+    del document["kinds"]
     for check in checks:
-        tables = [*check["details"], *check.get("places", ())]
+        check.update({**COMMON, "title": check["name"], **check})
+        tables = [*check.get("details", ()), *check.get("places", ())]
         check["evidence"] = [row for table in tables for row in _items(table)]
+        if fix := check.get("how_to_fix", {}).get("text"):
+            check["fix"] = fix
         for name in ADDED:
             check.pop(name, None)
     for skipped in document["skipped_checks"]:
@@ -61,11 +69,15 @@ def restore_facts(facts: dict[str, Any]) -> bool:
     return facts.pop("unseen", None) is not None
 
 
-def _tables(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _tables(items: list[dict[str, Any]], columns: dict[str, dict[str, str]]) -> list[dict[str, Any]]:
     """Return items of evidence as tables: those with the same keys share one, and elements, which stay in order.
+
+    Adds the columns to `columns`.
 
     Pictures of elements are stored by their number among all items.
     """
+    for name in (name for item in items for name in item):
+        columns.setdefault(name, {"name": name, "label": name.replace("_", " ").capitalize(), "format": "text"})
     if any("selector" in item for item in items):
         return [_table(items)]
     groups: dict[frozenset[str], list[dict[str, Any]]] = {}
@@ -78,16 +90,16 @@ def _table(items: list[dict[str, Any]]) -> dict[str, Any]:
     names = list(dict.fromkeys(name for item in items for name in item))
     return {
         "kind": "evidence",
-        "columns": [{"name": name, "label": name.replace("_", " ").capitalize(), "format": "text"} for name in names],
+        "columns": names,
         "rows": [[item.get(name) for name in names] for item in items],
         "total": len(items),
     }
 
 
 def _items(table: dict[str, Any]) -> list[dict[str, Any]]:
-    names = [column["name"] for column in table["columns"]]
     return [
-        {name: value for name, value in zip(names, row, strict=True) if value is not None} for row in table["rows"]
+        {name: value for name, value in zip(table["columns"], row, strict=True) if value is not None}
+        for row in table["rows"]
     ]
 
 

@@ -45,6 +45,7 @@ from website_scan.errors import Refusal
 from website_scan.ids import new_report_id, new_scan_id
 from website_scan.net.errors import NetError
 from website_scan.net.targets import InvalidUrl
+from website_scan.report.storage import stored_text
 from website_scan.result import ScanFailed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -280,7 +281,7 @@ def add_earlier_report(scan_id: str) -> None:
     scan.id, report.id = new_scan_id(), new_report_id()
     document |= {"id": scan.id, "report_id": report.id}
     scan.created_at -= timedelta(days=1)
-    report.scan, report.export = scan, json.dumps(document)
+    report.scan, report.export = scan, stored_text(document)
     scan.save(force_insert=True)
     report.save(force_insert=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
@@ -16,6 +15,7 @@ from scans.visits.claims import claim_scan, finish_scan
 from tests.results import check_of, elements
 from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.findings import HIGH, LOW, Severity
+from website_scan.report.storage import stored_text
 from website_scan.result import CategoryResult, CheckResult, CheckStatus
 
 TOP = [
@@ -152,7 +152,7 @@ def test_what_could_not_run_is_told_apart(home: Member) -> None:
     report = Report.objects.get(scan=after)
     skipped = [{"id": "gone", "name": "Gone", "reason": "It took too long."}]
     document = report.document | {"skipped_checks": skipped, "status": "partial"}
-    Report.objects.filter(scan=after).update(export=json.dumps(document))
+    Report.objects.filter(scan=after).update(export=stored_text(document))
     body = home.api.get(f"/v1/report/{after.id}/diff?with={before.id}").json()
     assert (body["to"]["status"], body["fixed"]) == ("partial", [])
     (each,) = body["not_compared"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import asdict
 from datetime import timedelta
 
@@ -17,6 +16,7 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.responses import ClientResponse
 from tests.world import Member, browser_of, finished_scan, make_result, make_scan, person_of
+from website_scan.report.storage import stored_text
 from website_scan.result import OmittedCheck
 
 LATER = ("browser", "omitted_checks", "repeated_checks")  # added to exports after others were stored
@@ -164,7 +164,7 @@ def test_a_site_s_brackets_are_no_links_in_the_sarif_export(home: Member) -> Non
     for category in document["categories"]:
         for check in category["checks"]:
             check |= {"summary": r"The header says [x](javascript:alert(1)) and \[", "references": []}
-    Report.objects.update(export=json.dumps(document))
+    Report.objects.update(export=stored_text(document))
     (run,) = home.api.get(f"/v1/report/{scan.id}/export?format=sarif").json()["runs"]
     page = f"On [{scan.url}]({scan.url})."
     assert {each["message"]["text"] for each in run["results"]} == {
@@ -177,7 +177,7 @@ def test_the_csv_export_has_a_line_per_check_and_no_formulas(home: Member) -> No
     scan = finished_scan(home)
     document = scan.report.document
     document["categories"][0]["name"] = "=cmd()"
-    Report.objects.update(export=json.dumps(document))
+    Report.objects.update(export=stored_text(document))
     response = home.api.get(f"/v1/report/{scan.id}/export?format=csv")
     rows = list(csv.DictReader(io.StringIO(response.content.decode())))
     assert [row["id"] for row in rows] == ["meh", "bad", "good"]
@@ -221,7 +221,7 @@ def test_exports_name_the_browser_that_judged(home: Member) -> None:
 def test_an_export_from_before_there_were_omitted_checks_can_still_be_had(home: Member) -> None:
     scan = finished_scan(home)
     document = {name: value for name, value in scan.report.document.items() if name not in LATER}
-    Report.objects.update(export=json.dumps(document))
+    Report.objects.update(export=stored_text(document))
     for each in ("json", "sarif", "csv"):
         assert home.api.get(f"/v1/report/{scan.id}/export?format={each}").status_code == 200
     assert browser_of(person_of(home, "member", "a@example.com")).get(f"/report/{scan.id}").status_code == 200

@@ -18,21 +18,18 @@ from website_scan.result import CheckResult, HowToFix
 from website_scan.values import Bytes, Code, Count, Excerpt, Lifetime
 from website_scan.wording import catalogue_fix, fix, message, without_reason
 
-SNIPPETS = {Server.NGINX: "hsts on;", Server.APACHE: "Header set", Language.HTML: "<p>"}
+SNIPPETS: dict[Server | Language, str] = {Server.NGINX: "hsts on;", Server.APACHE: "Header set", Language.HTML: "<p>"}
 
 
 def declared(severity: Severity = HIGH, **columns: Any) -> Declaration:
-    return Declaration(
-        "hsts",
-        **{
-            "name": "HSTS lasts a year",
-            "outcomes": {"missing": "No HSTS", "short": outcome("HSTS lasts {lifetime}", MEDIUM, LOW)},
-            "severity": severity,
-            "why": "It matters.",
-            "fix": Fix("Send `HSTS`.", SNIPPETS),
-        }
-        | columns,
-    )
+    values: dict[str, Any] = {
+        "name": "HSTS lasts a year",
+        "outcomes": {"missing": "No HSTS", "short": outcome("HSTS lasts {lifetime}", MEDIUM, LOW)},
+        "severity": severity,
+        "why": "It matters.",
+        "fix": Fix("Send `HSTS`.", SNIPPETS),
+    }
+    return Declaration("hsts", **values | columns)
 
 
 def result(finding: Pass | Fault, server: Server | None = None, **columns: Any) -> CheckResult:

@@ -17,6 +17,8 @@ from lxml import etree, html
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from tests.jinja_templates import macro
+from tests.results import stored
 from tests.website_scan.command.reports import judged
 from tests.website_scan.command.test_hostile_documents import document_of
 from website_scan.catalogue import Declaration
@@ -26,6 +28,7 @@ from website_scan.findings import HIGH, Server
 from website_scan.messages import DIRECTIONS, UNWRITABLE
 from website_scan.outcomes import Fail, Fix
 from website_scan.places import Element, Header, Resource
+from website_scan.report.cards import card_of
 from website_scan.report.spreadsheets import FORMULA_STARTS
 from website_scan.result import CheckResult
 from website_scan.security.checks.csp import PolicyRow
@@ -147,16 +150,15 @@ def test_no_value_changes_a_sentence(value: str) -> None:
     }
 
 
-def markup_of(document: str) -> list[object]:
+def markup_of(document: str) -> list[Any]:
     """Return the elements with their attributes and classes, and the addresses of all links.
 
     Left out are the elements that break an address in a cell: they depend on its length.
     """
-    tree = html.document_fromstring(document)
+    tree: Any = html.document_fromstring(document)
     elements = [
         (each.tag, sorted(each.keys()), each.get("class"))
-        for each in tree.iter()
-        if not (each.tag == "span" and each.xpath("ancestor::td | ancestor::dd"))
+        for each in tree.xpath("//*[not(self::span[ancestor::td or ancestor::dd])]")
     ]
     return [*elements, *tree.xpath("//@href | //@src")]
 
@@ -199,7 +201,7 @@ def cells_of(document: str) -> list[int]:
 
 
 def xml_of(document: str) -> list[tuple[str, list[str]]]:
-    return [(each.tag, sorted(each.keys())) for each in etree.fromstring(document.encode()).iter()]
+    return [(str(each.tag), sorted(map(str, each.keys()))) for each in etree.fromstring(document.encode()).iter()]
 
 
 def lines_of(document: str) -> list[int]:
@@ -229,13 +231,35 @@ def usual_structure(name: str) -> object:
     return STRUCTURES[name](document_of(name, judged(result_of(HARMLESS))))
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", sorted(STRUCTURES.keys() - {"html"}))
 @settings(max_examples=30, deadline=None)
 @given(value=HOSTILE)
 @example(value="")
 @example(value="\u202e`{text}` <b>|\n# [x](javascript:alert(1))")
 def test_no_value_changes_the_structure_of_a_document(name: str, value: str) -> None:
+    assert_usual(name, value)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "\u202e`{text}` <b>|\n# [x](javascript:alert(1))", "</td></table><script>'\"><b x=&lt;"]
+)
+def test_no_value_changes_the_structure_of_a_page(value: str) -> None:
+    assert_usual("html", value)
+
+
+def assert_usual(name: str, value: str) -> None:
     document = document_of(name, judged(result_of(value)))
     assert STRUCTURES[name](document) == usual_structure(name)
     assert not DIRECTIONS.search(document)
     assert not UNWRITABLE.search(document)
+
+
+def card_of_value(value: str) -> list[Any]:
+    return markup_of(macro("report/card.html", "card")(card_of(stored(result_of(value)))))
+
+
+@settings(max_examples=100, deadline=None)
+@given(HOSTILE)
+@example("")
+def test_no_value_changes_the_structure_of_a_card(value: str) -> None:
+    assert card_of_value(value) == card_of_value(HARMLESS)

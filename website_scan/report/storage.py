@@ -39,7 +39,7 @@ OF_PASS, OF_FINDING = (tuple(each.__annotations__) for each in (ExportedPass, Ex
 Kinds = dict[str, dict[str, StoredColumn]]
 
 
-def text_of(document: ExportDocument) -> str:
+def stored_text(document: ExportDocument) -> str:
     """Return the text that stands for a document in the database."""
     kinds: Kinds = {}
     categories = [
@@ -60,7 +60,7 @@ def read_export(text: str) -> ExportDocument:
     kinds: Kinds = document.pop("kinds")
     for category in document["categories"]:
         category["checks"] = [_whole(check, kinds) for check in category["checks"]]
-    return document  # type: ignore[return-value]  # as `text_of` wrote it
+    return document  # type: ignore[return-value]  # as `stored_text` wrote it
 
 
 def _short(check: ExportedCheck, kinds: Kinds) -> dict[str, object]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from django.test import Client
 from django.utils import timezone
 
@@ -12,6 +10,7 @@ from scans.models import Scan
 from tests.reports.people import page_of, person, text_of
 from tests.reports.test_diff_api import finding, report_of
 from tests.world import Member, finished_scan, make_scan
+from website_scan.report.storage import stored_text
 
 
 def share(*scans: Scan) -> None:
@@ -107,7 +106,7 @@ def test_what_a_site_sends_stays_text(home: Member) -> None:
 def test_other_rules_are_told_before_anything_else(home: Member) -> None:
     before, after = report_of(home, finding("a"), days=2), report_of(home, finding("a", "pass"), days=1)
     document = Report.objects.get(scan=before).document | {"catalogue_version": "older"}
-    Report.objects.filter(scan=before).update(export=json.dumps(document))
+    Report.objects.filter(scan=before).update(export=stored_text(document))
     text = text_of(person(home.organization).get(f"/report/{after.id}/diff?with={before.id}"))
     assert "The rules changed since the report of" in text
     assert "No longer found" in text

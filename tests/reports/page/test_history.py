@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,6 +22,8 @@ from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.results import check_of, stored
 from tests.world import Member, make_result, make_scan
+from website_scan.findings import HIGH
+from website_scan.report.storage import stored_text
 
 
 def told(scan: Scan) -> History:
@@ -93,7 +94,7 @@ def change(scan: Scan, **changes: Any) -> None:
             severity = None if status == "pass" else HIGH
             title = check["title"]
             checks[number] = stored(check_of(check["id"], check["name"], title, status, severity, HIGH, "It is so."))
-    Report.objects.filter(scan=scan).update(export=json.dumps(document | changes))
+    Report.objects.filter(scan=scan).update(export=stored_text(document | changes))
 
 
 def test_the_page_tells_what_has_changed(home: Member) -> None:
