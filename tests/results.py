@@ -66,7 +66,8 @@ def read_rows(tables: Sequence[StoredTable]) -> Rows:
 
 
 def _kind_of(table: StoredTable) -> type[Place]:
-    names = table.get("names", ())
+    names: object = table.get("names", ())
+    assert isinstance(names, list | tuple)
     columns = [
         (
             each["name"],

@@ -39,7 +39,7 @@ def check_result(check: Declaration, finding: Pass | Warn | Review | Fail, serve
     return CheckResult(
         id=check.id,
         name=check.name,
-        title=f"Check by hand: {check.name}" if needs_review else plain(filled(outcome.title, finding.values)),
+        title=f"Check by hand: {check.name}" if needs_review else plain(filled(outcome.title, finding.values)).strip(),
         status="fail" if isinstance(finding, Fail) else "warn",
         severity=_severity(check, finding, outcome),
         declared_severity=check.severity,
@@ -61,8 +61,8 @@ def check_result(check: Declaration, finding: Pass | Warn | Review | Fail, serve
 
 
 def _within_code(value: Value) -> str:
-    """Return the text of a value, which may stand between backticks, without any of its own."""
-    return value.text.replace("`", "'")
+    """Return the text of a value, which may stand between backticks: without any of its own, and never empty."""
+    return value.text.replace("`", "'") or "…"
 
 
 def _severity(check: Declaration, finding: Fault, outcome: Outcome) -> Severity:

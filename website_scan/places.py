@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from website_scan.addresses import normal_address
 from website_scan.elements import element, prose
 from website_scan.generated_names import without_generated
-from website_scan.messages import cut, excerpt, plain
+from website_scan.messages import cut, excerpt, single_line
 from website_scan.written_urls import WrittenUrl
 
 # `code` is for copying, `mono` for exact reading, `address` is a URL or a path, `short` is one or two words, `colour`
@@ -146,7 +146,8 @@ class Rows:
         if places and total > len(places):
             totals[places[0].__class__] += total - len(places)
         first = places[:MOST_ROWS]
-        return cls(tuple(each.mapped(plain) for kind in totals for each in first if each.__class__ is kind), totals)
+        ordered = (each for kind in totals for each in first if each.__class__ is kind)
+        return cls(tuple(each.mapped(single_line) for each in ordered), totals)
 
     def mapped(self, change: Callable[[str], str]) -> Rows:
         """Return the rows with all their texts changed."""

@@ -39,9 +39,8 @@ def places_of_kind(kind: type[Place], texts: st.SearchStrategy[str]) -> st.Searc
         type(None): st.none(),
     }
     hints = typing.get_type_hints(kind)
-    return st.builds(
-        kind, **{each.name: st.one_of([of_type[one] for one in _types(hints[each.name])]) for each in fields(kind)}
-    )  # type: ignore[arg-type]  # subclasses are dataclasses
+    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]  # subclasses are dataclasses
+    return st.builds(kind, **{name: st.one_of([of_type[one] for one in _types(hints[name])]) for name in names})
 
 
 def _types(hint: typing.Any) -> tuple[typing.Any, ...]:

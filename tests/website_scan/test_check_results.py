@@ -18,21 +18,18 @@ from website_scan.result import CheckResult, HowToFix
 from website_scan.values import Bytes, Code, Count, Excerpt, Lifetime
 from website_scan.wording import catalogue_fix, fix, message, without_reason
 
-SNIPPETS = {Server.NGINX: "hsts on;", Server.APACHE: "Header set", Language.HTML: "<p>"}
+SNIPPETS: dict[Server | Language, str] = {Server.NGINX: "hsts on;", Server.APACHE: "Header set", Language.HTML: "<p>"}
 
 
 def declared(severity: Severity = HIGH, **columns: Any) -> Declaration:
-    return Declaration(
-        "hsts",
-        **{
-            "name": "HSTS lasts a year",
-            "outcomes": {"missing": "No HSTS", "short": outcome("HSTS lasts {lifetime}", MEDIUM, LOW)},
-            "severity": severity,
-            "why": "It matters.",
-            "fix": Fix("Send `HSTS`.", SNIPPETS),
-        }
-        | columns,
-    )
+    values: dict[str, Any] = {
+        "name": "HSTS lasts a year",
+        "outcomes": {"missing": "No HSTS", "short": outcome("HSTS lasts {lifetime}", MEDIUM, LOW)},
+        "severity": severity,
+        "why": "It matters.",
+        "fix": Fix("Send `HSTS`.", SNIPPETS),
+    }
+    return Declaration("hsts", **values | columns)
 
 
 def result(finding: Pass | Fault, server: Server | None = None, **columns: Any) -> CheckResult:
@@ -189,3 +186,13 @@ def test_a_limit_without_places_follows_a_semicolon(value: int, expected: str) -
 def test_limits_need_not_be_named() -> None:
     found = result(by_limits("missing", "{files} {files:is|are} empty", 2, (0, 1), files=Count(2, "file")))
     assert (found.summary, found.status) == ("2 files are empty.", "fail")
+
+
+def test_a_title_does_not_end_with_the_space_before_an_empty_value() -> None:
+    found = result(Fail("found", "{text}", text=Excerpt("")), outcomes={"found": "The page says {text}"})
+    assert found.title == "The page says"
+
+
+def test_code_in_a_fix_is_never_empty() -> None:
+    """An empty pair of backticks is no code in Markdown, and would begin some before the next one."""
+    assert result(Fail("missing", "S.", fix="Remove `{code}`.", code=Code(""))).how_to_fix == HowToFix("Remove `…`.")

@@ -39,7 +39,8 @@ BOUNDED = {
 LOCALS: dict[str, dict[str, object]] = {
     "infrastructure.api.examples": {"prefix": "scan", "pattern": "/v1/scan/[^/]+"},
     "website_scan.ids": {"prefix": "scan"},
-    "website_scan.report.evidence.tables": {"value": "/assets/app.js"},
+    "website_scan.report.tables": {"value": "/assets/app.js"},
+    "website_scan.wording": {"label": "<p> at #a"},
     "website_scan.security.checks.disclosure": {
         "pattern": "|".join(title for _, title in LISTING_TITLES),
         "folder": "/a",

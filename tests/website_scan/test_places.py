@@ -112,6 +112,11 @@ def test_all_texts_of_a_place_can_be_changed() -> None:
     assert changed == Cookie("SID", "EXAMPLE.COM", True, hidden="X")
 
 
+def test_texts_of_places_have_one_line() -> None:
+    """A message lists places, and a new line in one would be a line of its own in a terminal or a log."""
+    assert Rows.of([Header("A", "b\r\nSet-Cookie: c\x1b[31m")]).kept == (Header("A", "b Set-Cookie: c [31m"),)
+
+
 def test_rows_are_ordered_by_kind() -> None:
     rows = Rows.of([Figure(1, "a"), Header("A", "b"), Figure(2, "c\u202e")])
     assert rows.kept == (Figure(1, "a"), Figure(2, "c[U+202E]"), Header("A", "b"))

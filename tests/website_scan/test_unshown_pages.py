@@ -22,6 +22,7 @@ from website_scan.net.client import Network
 from website_scan.repeats import told, told_elsewhere
 from website_scan.result import Budget, CheckResult, ScanResult
 from website_scan.run import scan
+from website_scan.wording import message
 
 PATIENCE_S = 60.0
 TYPES = (ScanType.PERFORMANCE, ScanType.ACCESSIBILITY, ScanType.SEO)
@@ -97,7 +98,7 @@ def test_a_page_that_shows_nothing_is_told_and_not_judged(
         assert found is not None
         assert (found.status, found.severity) == ("fail", CRITICAL)
         assert TITLES.get(name, "stays blank in a browser") in found.title
-        assert CAUSES.get(name, "") in found.message
+        assert CAUSES.get(name, "") in message(found)
         assert (result.status, result.grade) == ("partial", "F")
         assert result.score is not None
         assert result.score <= 40

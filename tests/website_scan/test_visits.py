@@ -22,6 +22,7 @@ from website_scan.net.http.answers import Answers
 from website_scan.net.targets import parse_target
 from website_scan.result import Budget, CheckResult, Progress, ScanResult
 from website_scan.run import scan
+from website_scan.wording import message
 
 ALL = tuple(ScanType)
 PATIENCE_S = 60.0
@@ -59,15 +60,16 @@ def visited(site: Site, *types: ScanType, path: str = "/", browser: WarmBrowser 
 
 def shape(check: CheckResult) -> tuple[object, ...]:
     """Return a finding without measured values and without what depends on them."""
-    message = SLOW.sub("", check.message)
-    is_measured = bool(MEASURED.search(message)) or check.credit is not None
-    told = MEASURED.sub("…", message)
+    sentence = SLOW.sub("", message(check))
+    is_measured = bool(MEASURED.search(sentence)) or check.credit is not None
+    told = MEASURED.sub("…", sentence)
     if is_measured:
         return (check.id, re.sub(r"\d+", "…", told))
-    evidence = [
-        {name: value for name, value in item.items() if not isinstance(value, float)} for item in check.evidence
+    rows = [
+        {name: value for name, value in place.row().items() if not isinstance(value, float)}
+        for place in (*check.details.kept, *check.places.kept)
     ]
-    return (check.id, check.status, check.severity, told, RANDOM.sub("…", str(evidence)), check.fix)
+    return (check.id, check.status, check.severity, check.outcome, told, RANDOM.sub("…", str(rows)), check.how_to_fix)
 
 
 def same(together: ScanResult, alone: ScanResult) -> None:

@@ -49,7 +49,7 @@ def broken_promise(end: End, outcome: Outcome, limit_s: float) -> str:
     ends, told = {(each, end.code) for each in end.statuses}, [end.says]
     if os.getloadavg()[0] > (os.cpu_count() or 1):
         # On a busy machine the scan's own limit may be reported instead, or be reached before all checks, or any, ran.
-        told += [BUSY, OUT_OF_TIME, TOO_SLOW]
+        told += [BUSY.reason, OUT_OF_TIME.reason, TOO_SLOW.reason]
         if not end.code:
             ends |= {("partial", ""), ("failed", "NO_CHECK_RAN")}
     says = outcome.status == "completed" or any(words in each for each in said for words in told)

@@ -47,15 +47,13 @@ class ContrastElement(StyledElement):
         if found := TEXT.search(why):
             ratio, colour, background, size, weight, needs = found.groups()
             words = ", ".join(filter(None, (size, "bold" if weight == "bold" else "")))
-            figures = {"background": background, "size": words or None}
+            columns |= {"background": background, "size": words or None}
         elif found := LINK.search(why):
             ratio, needs, colour, surrounding = found.groups()
-            figures = {"surrounding": surrounding}
+            columns |= {"surrounding": surrounding}
         else:
             return cls(selector, snippet, why=why, **columns)
-        return cls(
-            selector, snippet, contrast=float(ratio), needs=float(needs), text_colour=colour, **figures, **columns
-        )
+        return cls(selector, snippet, contrast=float(ratio), needs=float(needs), text_colour=colour, **columns)
 
     def normal(self, page: WrittenUrl) -> str:
         """Return the normal form, which names the colours: another pair needs another fix."""

@@ -89,7 +89,7 @@ def test_axe_core_still_has_these_sentences() -> None:
 
 def test_a_card_shows_the_figures_and_the_colours() -> None:
     finding = stored_finding("color-contrast", element_of(TEXT))
-    shown = html.fromstring(macro("report/card.html", "card")(card_of(finding)))
+    shown: html.HtmlElement = html.fromstring(macro("report/card.html", "card")(card_of(finding)))
     pairs = {each[0].text: each[1].text_content().strip() for each in shown.xpath("//dl/div")}
     assert {name: pairs[name] for name in ("Contrast ratio", "Required ratio", "Text size")} == {
         "Contrast ratio": "2.64",

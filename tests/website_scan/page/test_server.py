@@ -14,7 +14,8 @@ from website_scan.result import Budget
 from website_scan.run import scan
 from website_scan.wording import catalogue_fix, fix
 
-FIX = Fix("Switch it off.", {Server.NGINX: "a off;", Server.IIS: "<a/>", Language.HTML: "<b>"})
+SNIPPETS: dict[Server | Language, str] = {Server.NGINX: "a off;", Server.IIS: "<a/>", Language.HTML: "<b>"}
+FIX = Fix("Switch it off.", SNIPPETS)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,13 @@ EVIL = "<script>alert(1)</script>\"'&{}{0}"
 
 def exported(id: str = "x", *, fix: str = "", **columns: Any) -> ExportedCheck:
     """Return a failed check as a report stores it."""
-    whole = {"name": "X", "summary": "M", "points": 1.0, "later": 1.0, "how_to_fix": HowToFix(fix)} | columns
+    whole: dict[str, Any] = {
+        "name": "X",
+        "summary": "M",
+        "points": 1.0,
+        "later": 1.0,
+        "how_to_fix": HowToFix(fix),
+    } | columns
     title = whole.pop("title", "X")
     return stored(check_of(id, whole.pop("name"), title, "fail", HIGH, HIGH, **whole))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from website_scan.document import ExportedCheck
+from website_scan.document import ExportedCheck, ExportedFinding
 from website_scan.report.sections.headers import Verdict
 from website_scan.stored_data import StoredPolicy
 
@@ -81,7 +81,7 @@ def policy_tables(
     return tuple(Policy(WAYS[each["way"]], _directives(each, wrong, prefix)) for each in stored)
 
 
-def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedCheck], prefix: str) -> tuple[Directive, ...]:
+def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedFinding], prefix: str) -> tuple[Directive, ...]:
     values: dict[str, list[str]] = {}
     for part in policy["text"].split(";"):
         name, *sources = part.split() or [""]
@@ -123,7 +123,7 @@ def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedCheck], prefix
     )
 
 
-def _directives_of(check: ExportedCheck) -> set[str]:
+def _directives_of(check: ExportedFinding) -> set[str]:
     """Return the directives that the faults of a check name."""
     faults: Any = check["values"]["faults"]["value"] if "faults" in check["values"] else ()
     named = (fault["values"].get("directive", {}).get("value", "") for fault in faults)

@@ -40,7 +40,7 @@ def a_check(
     id: str, status: CheckStatus = "fail", *places: Place, details: Sequence[Place] = (), **columns: Any
 ) -> ExportedCheck:
     severity = None if status == "pass" else HIGH
-    whole = {"details": Rows.of(details), "summary": "It is so."} | columns
+    whole: dict[str, Any] = {"details": Rows.of(details), "summary": "It is so."} | columns
     return stored(check_of(id, id, f"{id} found", status, severity, HIGH, places=places, **whole))
 
 

@@ -1,0 +1,265 @@
+"""Values from a page: none changes the structure of a sentence or of a document, whatever characters it has."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from lxml import etree, html
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from tests.jinja_templates import macro
+from tests.results import stored
+from tests.website_scan.command.reports import judged
+from tests.website_scan.command.test_hostile_documents import document_of
+from website_scan.catalogue import Declaration
+from website_scan.check_results import check_result
+from website_scan.command.formats import WRITERS
+from website_scan.findings import HIGH, Server
+from website_scan.messages import DIRECTIONS, UNWRITABLE
+from website_scan.outcomes import Fail, Fix
+from website_scan.places import Element, Header, Resource
+from website_scan.report.cards import card_of
+from website_scan.report.spreadsheets import FORMULA_STARTS
+from website_scan.result import CheckResult
+from website_scan.security.checks.csp import PolicyRow
+from website_scan.values import Address, Clause, Code, Count, Excerpt, Reason, Values
+from website_scan.wording import fix, message
+
+HARMLESS = "harmless"
+CHECK = Declaration(
+    "quoted",
+    name="Nothing is quoted",
+    outcomes={"found": "The page says {text}"},
+    severity=HIGH,
+    why="Readers believe it.",
+    fix=Fix("Remove `{code}` from {address}, then wait.", {Server.NGINX: "return 404;"}),
+    references=("CWE-116",),
+)
+# What templates, browsers, Markdown, terminals, spreadsheets and XML give a meaning.
+PIECES = st.sampled_from(
+    [
+        *("{text}", "{files:one|many}", "{", "}", "{{", "{0}", "{text.__class__}", "%s", "%(text)s", "${text}"),
+        *(
+            "`",
+            "``",
+            "```\n",
+            "<script>alert(1)</script>",
+            "<!--",
+            "-->",
+            "]]>",
+            "<![CDATA[",
+            "</td></table>",
+            "'\"><b>",
+        ),
+        *(
+            "&lt;",
+            "&#x202e;",
+            "\u202e",
+            "\u2066",
+            "\u200f",
+            "\x00",
+            "\x1b[31m",
+            "\x9b",
+            "\r\n",
+            "\n\n# ",
+            "\u2028",
+            "\x85",
+        ),
+        *("**", "__", "~~", "|", "\\", "- ", "1. ", "> ", "[x](javascript:alert(1))", "![x](//evil.example)", "@admin"),
+        *(
+            "https://evil.example",
+            "www.evil.example",
+            "javascript:alert(1)",
+            "#1",
+            "=1+1",
+            "+1",
+            "-1",
+            "@SUM(A1)",
+            "\t",
+        ),
+        *("; ", " · ", "nginx: ", ". ", "…", "”.", "“", " and 3 more", "Fix: ", "token=abc", " ", "\ud83d", "😀"),
+    ]
+)
+HOSTILE = st.lists(PIECES | st.text(max_size=8), max_size=8).map(lambda pieces: "".join(pieces)[:100])
+
+
+def result_of(value: str) -> CheckResult:
+    """Return the result of a check that quotes a value of each kind of text, and has places of several kinds."""
+    numbered = f"1{value}", f"2{value}"
+    finding = Fail(
+        "found",
+        "The header says “{text}” in {code}, at {address}: {reason} ({listed}; {parts}), in {files} {files:one|many}.",
+        text=Excerpt(value),
+        code=Code(value),
+        address=Address(value),
+        reason=Reason(value),
+        listed=Values([Excerpt(value), Code(value)]),
+        parts=Values([Clause.of("{name} is missing", name=Excerpt(value))]),
+        files=Count(2),
+        places=[
+            *(Element(each, f"<p>{each}", why=each) for each in numbered),
+            *(Header(f"X-{each}", each) for each in numbered),
+            *(Resource(f"https://example.com/{each}") for each in numbered),
+        ],
+        details=[PolicyRow(each) for each in numbered],
+    )
+    return check_result(CHECK, finding, None)
+
+
+def pieces_around(sentence: str) -> list[str]:
+    return [piece.strip() for piece in sentence.split(HARMLESS)]
+
+
+def has_pieces(sentence: str, pieces: list[str]) -> bool:
+    """Return True if the sentence consists of the pieces in order, with anything in between."""
+    return re.fullmatch(".*?".join(map(re.escape, pieces)), sentence, re.DOTALL) is not None
+
+
+@settings(max_examples=200, deadline=None)
+@given(HOSTILE)
+@example("{files}{files:file|files}")
+@example("")
+def test_no_value_changes_a_sentence(value: str) -> None:
+    found, harmless = result_of(value), result_of(HARMLESS)
+    assert found.how_to_fix is not None
+    assert harmless.how_to_fix is not None
+    for sentence, usual in (
+        (found.title, harmless.title),
+        (found.summary, harmless.summary),
+        (message(found), message(harmless)),
+        (fix(found.how_to_fix), fix(harmless.how_to_fix)),
+    ):
+        assert has_pieces(sentence, pieces_around(usual)), sentence
+        assert not DIRECTIONS.search(sentence)
+        assert not UNWRITABLE.search(sentence)
+        assert "\n" not in sentence
+    assert Excerpt(value).text in found.summary  # as it is: a field in it has not been filled
+    assert found.how_to_fix.text.count("`") == 2
+    assert {name: each["kind"] for name, each in found.values.items()} == {
+        name: each["kind"] for name, each in harmless.values.items()
+    }
+
+
+def markup_of(document: str) -> list[Any]:
+    """Return the elements with their attributes and classes, and the addresses of all links.
+
+    Left out are the elements that break an address in a cell: they depend on its length.
+    """
+    tree: Any = html.document_fromstring(document)
+    elements = [
+        (each.tag, sorted(each.keys()), each.get("class"))
+        for each in tree.xpath("//*[not(self::span[ancestor::td or ancestor::dd])]")
+    ]
+    return [*elements, *tree.xpath("//@href | //@src")]
+
+
+def tokens_of(document: str) -> list[str]:
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    return list(_types(parser.parse(document)))
+
+
+def _types(tokens: list[Token]) -> Iterator[str]:
+    """Yield the types of tokens, once for several texts: an escaped character is a text of its own."""
+    before = ""
+    for token in tokens:
+        kind = "text" if token.type == "text_special" else token.type
+        if (kind, before) != ("text", "text"):
+            yield f"{kind} {token.attrGet('href') or ''}"
+        before = kind
+        yield from _types(token.children or [])
+
+
+def shape_of(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: shape_of(each) for name, each in value.items()}
+    return list(map(shape_of, value)) if isinstance(value, list) else type(value)
+
+
+def log_of(document: str) -> list[object]:
+    """Return the shape of a SARIF log, the links in its messages, and the tokens of its help."""
+    log = json.loads(document)
+    (run,) = log["runs"]
+    texts = [each["message"]["text"] for each in run["results"]]
+    helps = [tokens_of(rule["help"]["markdown"]) for rule in run["tool"]["driver"]["rules"]]
+    return [shape_of(log), [re.findall(r"(?<!\\)\]\(([^)]*)\)", each) for each in texts], helps]
+
+
+def cells_of(document: str) -> list[int]:
+    rows = list(csv.reader(io.StringIO(document, newline=""), strict=True))
+    assert not [cell for row in rows for cell in row if cell.startswith(FORMULA_STARTS)]
+    return [len(row) for row in rows]
+
+
+def xml_of(document: str) -> list[tuple[str, list[str]]]:
+    return [(str(each.tag), sorted(map(str, each.keys()))) for each in etree.fromstring(document.encode()).iter()]
+
+
+def lines_of(document: str) -> list[int]:
+    """Return the indentation of each line of a text."""
+    return [len(line) - len(line.lstrip(" ")) for line in document.splitlines()]
+
+
+STRUCTURES: Mapping[str, Callable[[str], object]] = {
+    "text": lines_of,
+    "json": lambda document: shape_of(json.loads(document)),
+    "full": lambda document: shape_of(json.loads(document)),
+    "sarif": log_of,
+    "csv": cells_of,
+    "junit": xml_of,
+    "codequality": lambda document: shape_of(json.loads(document)),
+    "markdown": tokens_of,
+    "html": markup_of,
+}
+
+
+def test_the_structure_of_every_format_is_compared() -> None:
+    assert STRUCTURES.keys() == {"text", *WRITERS}
+
+
+@cache
+def usual_structure(name: str) -> object:
+    return STRUCTURES[name](document_of(name, judged(result_of(HARMLESS))))
+
+
+@pytest.mark.parametrize("name", sorted(STRUCTURES.keys() - {"html"}))
+@settings(max_examples=30, deadline=None)
+@given(value=HOSTILE)
+@example(value="")
+@example(value="\u202e`{text}` <b>|\n# [x](javascript:alert(1))")
+def test_no_value_changes_the_structure_of_a_document(name: str, value: str) -> None:
+    assert_usual(name, value)
+
+
+@pytest.mark.parametrize(
+    "value", ["", "\u202e`{text}` <b>|\n# [x](javascript:alert(1))", "</td></table><script>'\"><b x=&lt;"]
+)
+def test_no_value_changes_the_structure_of_a_page(value: str) -> None:
+    assert_usual("html", value)
+
+
+def assert_usual(name: str, value: str) -> None:
+    document = document_of(name, judged(result_of(value)))
+    assert STRUCTURES[name](document) == usual_structure(name)
+    assert not DIRECTIONS.search(document)
+    assert not UNWRITABLE.search(document)
+
+
+def card_of_value(value: str) -> list[Any]:
+    return markup_of(macro("report/card.html", "card")(card_of(stored(result_of(value)))))
+
+
+@settings(max_examples=100, deadline=None)
+@given(HOSTILE)
+@example("")
+def test_no_value_changes_the_structure_of_a_card(value: str) -> None:
+    assert card_of_value(value) == card_of_value(HARMLESS)
