@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from accounts import access
 from accounts.export.kinds import Kind
 from reports.models import Mute, Report
+from website_scan.report.exports import FORMATS
 
 
 def _reports(organization_id: int) -> QuerySet[Report]:
@@ -18,7 +19,7 @@ def _reports(organization_id: int) -> QuerySet[Report]:
 
 
 def _report(report: Report) -> Iterator[bytes]:
-    yield report.export.encode()
+    yield FORMATS["json"].render(report.export, lambda _: {}, "").encode()
 
 
 def _mute(mute: Mute) -> dict[str, Any]:
@@ -27,6 +28,7 @@ def _mute(mute: Mute) -> dict[str, Any]:
         "check": mute.check_id,
         "host": mute.host,
         "path_prefix": mute.path_prefix or None,
+        "outcome": mute.outcome or None,
         "fingerprint": mute.fingerprint or None,
         "place": mute.place or None,
         "reason": mute.reason,

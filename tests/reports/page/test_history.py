@@ -23,6 +23,7 @@ from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.results import check_of, stored
 from tests.world import Member, make_result, make_scan
+from website_scan.findings import HIGH
 
 
 def told(scan: Scan) -> History:
