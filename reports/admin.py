@@ -22,7 +22,7 @@ class MuteAdmin(ReadOnlyAdmin):
     ids = {"mute": "id__startswith"}
     search_help_text = "The beginning of a mute's ID, or an organization's slug or name."
     fields = (
-        *("id", "organization", "check_id", "host", "path_prefix", "fingerprint", "place", "reason"),
+        *("id", "organization", "check_id", "host", "path_prefix", "outcome", "fingerprint", "place", "reason"),
         *("created_by", "api_key", "created_at", "expires_at", "ended_at", "notice_at"),
     )
 

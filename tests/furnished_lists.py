@@ -70,6 +70,7 @@ def findings(found: str) -> list[ResultFinding]:
                     "check": check,
                     "status": "fail" if letter == "f" else "warn",
                     "severity": entry.severity,
+                    "outcome": entry.outcomes[0].name,
                     "title": entry.found,
                     "message": f"{entry.found}, as a look at the site's first page shows.",
                 }

@@ -55,6 +55,7 @@ def finding(title: str, *, severity: str = "high", scan: str = "", before: str =
     return {
         "type": "accessibility",
         "check": "images",
+        "outcome": "missing",
         "title": title,
         "severity": severity,
         "pages_affected": pages,

@@ -154,6 +154,8 @@ def _notice_at(end: datetime, now: datetime) -> datetime | None:
 
 def _record(caller: Caller, action: str, mute: Mute, **details: object) -> None:
     where = {"path": mute.path_prefix} if mute.path_prefix else {}
-    what = {"place": mute.place or mute.fingerprint} if mute.fingerprint else {}
+    what = {"outcome": mute.outcome} if mute.outcome else {}
+    if mute.fingerprint:
+        what["place"] = mute.place or mute.fingerprint
     target = f"{mute.check_id} on {mute.host}"
     activity.record_call(caller, action, target, **where, **what, **details)

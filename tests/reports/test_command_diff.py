@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.command_line import run, run_here
+from tests.results import elements
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Site
 from tests.website_scan.report.test_diff import document
@@ -136,7 +137,7 @@ def test_a_file_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
 
 
 def test_what_a_terminal_obeys_is_shown(tmp_path: Path) -> None:
-    before, after = report({"a": "pass"}), report({"a": "fail"}, places={"a": ["\x1b[2J\u202e"]})
+    before, after = report({"a": "pass"}), report({"a": "fail"}, places={"a": elements("\x1b[2J\u202e")})
     ran = run_here("diff", written(tmp_path, "before", before), written(tmp_path, "after", after))
     assert "\x1b" not in ran.stdout
     assert "\u202e" not in ran.stdout

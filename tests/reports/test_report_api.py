@@ -6,6 +6,7 @@ import csv
 import io
 from dataclasses import asdict
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -160,7 +161,7 @@ def test_the_sarif_export_has_a_rule_per_check_and_a_result_per_finding(home: Me
 
 def test_a_site_s_brackets_are_no_links_in_the_sarif_export(home: Member) -> None:
     scan = finished_scan(home)
-    document = scan.report.document
+    document: Any = scan.report.document
     for category in document["categories"]:
         for check in category["checks"]:
             check |= {"summary": r"The header says [x](javascript:alert(1)) and \[", "references": []}

@@ -6,14 +6,18 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.utils import timezone
 
+from accounts.models import ActivityEvent
+from reports.exported import KINDS
 from reports.models import Mute, Report
 from tests.reports.mutes.cast import CHECKS, URL, reported
 from tests.reports.sarif import assert_sarif
 from tests.world import Member
 from website_scan.fingerprints import fingerprints
 from website_scan.places import NO_ROWS
+from website_scan.result import CheckResult
 from website_scan.timestamps import timestamp
 
 BODY = {"check": "exposed-git", "host": "example.com", "reason": "A copy for auditors."}
@@ -196,3 +200,60 @@ def test_expired_mutes_apply_no_more_without_any_job(home: Member) -> None:
     assert home.api.get(f"/v1/report/{scan.id}/mutes").json()["findings"] == []
     assert all("suppressions" not in each for each in results_of(home, f"/v1/report/{scan.id}/export?format=sarif"))
     assert home.api.get("/v1/mutes").json()["total"] == 0
+
+
+def hsts(outcome: str) -> tuple[CheckResult, ...]:
+    return tuple(replace(each, outcome=outcome) for each in CHECKS if each.id == "hsts")
+
+
+def test_a_mute_of_one_outcome_leaves_the_others(home: Member) -> None:
+    short, missing = reported(home, checks=hsts("short")), reported(home, checks=hsts("missing"))
+    shown = mute(home, check="hsts", outcome="short")
+    assert shown["outcome"] == "short"
+    found = [home.api.get(f"/v1/report/{scan.id}/mutes").json()["findings"] for scan in (short, missing)]
+    assert [[each["mutes"] for each in findings] for findings in found] == [[[shown]], []]
+    suppressed = [
+        bool(each["suppressions"]) if "suppressions" in each else False
+        for scan in (short, missing)
+        for each in results_of(home, f"/v1/report/{scan.id}/export?format=sarif")
+    ]
+    assert suppressed == [True, False]
+
+
+def test_each_outcome_and_the_whole_check_have_a_mute_of_their_own(home: Member) -> None:
+    whole, short, missing = (mute(home, check="hsts", outcome=each) for each in (None, "short", "missing"))
+    assert len({each["id"] for each in (whole, short, missing)}) == 3
+    assert mute(home, check="hsts", outcome="short")["id"] == short["id"]
+
+
+@pytest.mark.parametrize(
+    ("check", "outcome", "known"),
+    [
+        ("hsts", "faulty", "hsts: missing, ignored, invalid, off, short, repeated, contradictory."),
+        ("hsts", "hsts.short", "hsts: missing, ignored, invalid, off, short, repeated, contradictory."),
+        ("exposed-git", "short", "exposed-git: public."),
+    ],
+)
+def test_an_unknown_outcome_is_refused_with_those_that_the_check_has(
+    home: Member, check: str, outcome: str, known: str
+) -> None:
+    answer = home.api.post("/v1/mutes", BODY | {"check": check, "outcome": outcome})
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_PARAMS")
+    assert answer.json()["error"] == f"outcome must be one of those of {known}"
+
+
+def test_a_diff_leaves_out_a_muted_outcome_until_it_is_another(home: Member) -> None:
+    before = reported(home, checks=CHECKS[3:])
+    short, missing = reported(home, checks=hsts("short")), reported(home, checks=hsts("missing"))
+    mute(home, check="hsts", outcome="short")
+    found = [home.api.get(f"/v1/report/{after.id}/diff?with={before.id}").json() for after in (short, missing)]
+    assert [[each["outcome"] for each in diff["muted"]] for diff in found] == [["short"], []]
+    assert [[each["outcome"] for each in diff["new"]] for diff in found] == [[], ["missing"]]
+
+
+def test_the_activity_log_and_the_export_of_the_organization_name_the_outcome(home: Member) -> None:
+    mute(home, check="hsts", outcome="short")
+    assert ActivityEvent.objects.get(action="mute.created").details["outcome"] == "short"
+    (kind,) = (each for each in KINDS if each.name == "mutes")
+    rows: Any = map(kind.shown, kind.rows(home.organization.id))
+    assert [row["outcome"] for row in rows] == ["short"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -243,3 +244,21 @@ def test_a_report_from_before_mutes_says_that_its_score_without_is_not_known(hom
     shown = member.get(f"/report/{scan.id}")
     assert apart(shown) == ["Git repository is public"]
     assert "its score without them is not known" in text_of(shown)
+
+
+def test_one_outcome_is_chosen_by_the_title_of_the_finding(home: Member) -> None:
+    checks = tuple(replace(each, outcome="short", title="HSTS lasts only 5 minutes") for each in CHECKS[2:3])
+    scan, member = reported(home, checks=checks), person(home.organization)
+    form = page_of(member.get(f"{mutes_of(home)}new?scan={scan.id}&check=hsts"))
+    assert form.xpath('//input[@name="what"]/@value') == ["all", "outcome"]
+    assert "Only “HSTS lasts only 5 minutes”" in form.text_content()
+    mute(member, home, scan, "hsts", what="outcome")
+    assert Mute.objects.get().outcome == "short"
+    assert apart(member.get(f"/report/{scan.id}")) == ["HSTS lasts only 5 minutes"]
+    assert "onallofexample.com,onlyshort" in solid(member.get(mutes_of(home)))
+
+
+def test_a_check_with_one_outcome_offers_no_choice_of_it(home: Member) -> None:
+    scan, member = reported(home), person(home.organization)
+    form = page_of(member.get(f"{mutes_of(home)}new?scan={scan.id}&check=exposed-git"))
+    assert form.xpath('//input[@name="what"]/@value') == ["all"]

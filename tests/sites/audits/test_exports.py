@@ -79,6 +79,7 @@ def test_csv_has_a_line_for_each_finding_and_no_formulas(home: Member, audit: di
     assert formulas[0]["sample_pages"].split() == pages(2)
     assert (formulas[0]["pages_affected"], formulas[0]["places"]) == ("2", "main > \ufffdp")
     assert sorted(rows[0]["places"].split("\n")) == ["#a", "#b"]
+    assert {row["outcome"] for row in rows} == {"faulty"}
     assert (rows[0]["places_total"], len(rows[0]["fingerprints"].split())) == ("2", 2)
 
 
@@ -93,9 +94,10 @@ def test_sarif_has_a_run_for_each_type(home: Member, audit: dict[str, Any]) -> N
         assert [result["ruleId"] for result in run["results"]] == ["two", "two", "one"]
         for result in run["results"]:
             assert rules[result["ruleIndex"]] == result["ruleId"]
+            assert result["properties"]["outcome"] == "faulty"
             assert result["occurrenceCount"] == len(result["locations"]) + len(result["relatedLocations"]) == 2
         message = run["results"][-1]["message"]["text"]
-        assert message.startswith(r"Found: =1+1 \[a link\](https://evil.example) At main > \ufffdp. On [https://")
+        assert message.startswith(r"Found: =1+1 \[a link\](https://evil.example) At main > �p. On [https://")
         assert run["invocations"][0]["executionSuccessful"] is True
     assert len({each["partialFingerprints"]["place/v1"] for each in document["runs"][0]["results"]}) == 3
 

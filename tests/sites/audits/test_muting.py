@@ -47,8 +47,18 @@ def audit_of(member: Member, *urls: str, kind: str = "site") -> Audit:
     return audit
 
 
-def found(audit: Audit, check: str, *urls: str, pages: int = 0, places: tuple[str, ...] = ("",)) -> AuditFinding:
-    """Create a finding with places that are all on these sample pages; `pages` is the number of all affected pages."""
+def found(
+    audit: Audit,
+    check: str,
+    *urls: str,
+    pages: int = 0,
+    places: tuple[str, ...] = ("",),
+    outcomes: tuple[str, ...] = ("faulty",),
+) -> AuditFinding:
+    """Create a finding with places that are all on these sample pages; `pages` is the number of all affected pages.
+
+    The first of the outcomes is that of the worst page.
+    """
     scan = make_scan(Member(audit.organization, None, "", None))  # type: ignore[arg-type]  # a scan needs no key
     samples: list[SamplePage] = [{"url": url, "scan_id": scan.id} for url in urls]
     finding = AuditFinding.objects.create(
@@ -57,6 +67,8 @@ def found(audit: Audit, check: str, *urls: str, pages: int = 0, places: tuple[st
         check_id=check,
         status="fail",
         severity="high",
+        outcome=outcomes[0],
+        outcomes=list(outcomes),
         title=f"{check} found",
         message="Seen.",
         pages_affected=pages or len(urls),
@@ -127,6 +139,32 @@ def test_a_list_of_pages_is_covered_on_its_hosts_only(home: Member) -> None:
     assert list(told(home, audit).values()) == ["some"]
     mute(home, "hsts", host="other.example.com")
     assert list(told(home, audit).values()) == ["all"]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [(("short",), "all"), (("missing",), "none"), (("short", "missing"), "none")],
+)
+def test_a_mute_of_one_outcome_covers_a_finding_that_has_no_other(
+    home: Member, outcomes: tuple[str, ...], expected: str
+) -> None:
+    audit = audit_of(home, HOME, SHOP)
+    found(audit, "hsts", HOME, SHOP, outcomes=outcomes)
+    mute(home, "hsts", outcome="short")
+    assert told(home, audit) == {"hsts": expected}
+    mute(home, "hsts")
+    assert told(home, audit) == {"hsts": "all"}
+
+
+def test_findings_are_filtered_by_an_outcome_on_any_of_their_pages(home: Member) -> None:
+    audit = audit_of(home, HOME, SHOP)
+    found(audit, "hsts", HOME, SHOP, outcomes=("missing", "short"))
+    found(audit, "title", HOME, outcomes=("short",))
+    address = f"/v1/audits/{audit.id}/findings?outcome="
+    for wanted, checks in (("hsts.short", ["hsts"]), ("hsts.missing", ["hsts"]), ("title.long", []), ("short", [])):
+        answer = home.api.get(address + wanted).json()
+        assert ([each["check"] for each in answer["findings"]], answer["total"]) == (checks, len(checks)), wanted
+    assert [each["outcome"] for each in home.api.get(address + "hsts.short").json()["findings"]] == ["missing"]
 
 
 def test_one_place_of_a_check_leaves_the_others(home: Member) -> None:

@@ -88,11 +88,12 @@ def test_entries_show_their_latest_result(owner: Member) -> None:
     Script(lambda scan: (70 if scan.type == "seo" else 90, [check("hsts"), check("caa", "warn")])).run(towns)
     entry = entry_of(towns, 0)
     assert (entry.state, entry.error_code, entry.failing, entry.history) == ("judged", "", ["hsts"], [80])
+    assert entry.outcomes == ["caa.faulty", "hsts.faulty"]
     assert (entry.security_score, entry.security_grade, entry.security_change) == (90, "A", None)
     Script(lambda scan: (80, [check("hsts", "pass")])).run(towns)
     entry.refresh_from_db()
     assert (entry.security_score, entry.security_change, entry.seo_score, entry.seo_change) == (80, -10, 80, 10)
-    assert (entry.failing, entry.history) == ([], [80, 80])
+    assert (entry.failing, entry.outcomes, entry.history) == ([], [], [80, 80])
     assert entry.result == ListResult.objects.latest("id")
 
 

@@ -33,7 +33,12 @@ def cities(home: Member) -> SiteList:
         {f"{type}_grade": GRADES[each[f"{type}_score"]] for type in ("security", "seo") if f"{type}_score" in each}
         for each in SITES
     ]
-    failing = [{"failing": ["hsts", "title"]}, {"failing": ["hsts"]}, {}, {}]
+    failing = [
+        {"failing": ["hsts", "title"], "outcomes": ["hsts.short", "title.long"]},
+        {"failing": ["hsts"], "outcomes": ["caa.missing", "hsts.missing"]},
+        {},
+        {},
+    ]
     make_entries(site_list, [each | more | checks for each, more, checks in zip(SITES, grades, failing, strict=True)])
     make_entries(make_list(home), [{"url": "https://a.com/", "tags": ["north"], "state": "judged"}])
     return site_list
@@ -73,6 +78,10 @@ def found(member: Member, site_list: SiteList, **query: object) -> str:
         ({"least": 0}, "abc"),
         ({"check": "hsts"}, "ab"),
         ({"check": "hst"}, ""),
+        ({"outcome": "hsts.short"}, "a"),
+        ({"outcome": "caa.missing"}, "b"),
+        ({"outcome": "hsts"}, ""),
+        ({"check": "hsts", "outcome": "title.long"}, "a"),
         ({"state": "failed"}, "c"),
         ({"state": "new"}, "x"),
         ({"text": "C.CO"}, "c"),

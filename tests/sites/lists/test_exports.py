@@ -35,6 +35,7 @@ FINDING: ResultFinding = {
     "check": "hsts",
     "status": "fail",
     "severity": "high",
+    "outcome": "missing",
     "title": "No HSTS header",
     "message": "The header is missing.\u2028",
 }

@@ -13,14 +13,18 @@ from hypothesis import strategies as st
 from sites.models.documents import Doubts
 from sites.monitors.changes import Compared, compare, is_down
 from sites.monitors.states import reduced, silent_checks
+from tests.results import elements
 from tests.website_scan.report.test_diff import STATES, document
 from website_scan.catalogue import measured_checks
 from website_scan.document import ExportDocument, ReducedDocument
 from website_scan.findings import ScanType
+from website_scan.places import Element
 from website_scan.report.diff import diff
 
 DOCS = Path(__file__).parents[3] / "docs" / "monitors.md"
-PLACES = st.lists(st.sampled_from([f"#place-{each}" for each in "abcdefghijklmnopqrstuvwx"]), max_size=22, unique=True)
+PLACES = st.lists(
+    st.sampled_from(elements(*(f"#place-{each}" for each in "abcdefghijklmnopqrstuvwx"))), max_size=22, unique=True
+)
 REPORTS = st.builds(
     lambda states, places, **more: document(states, places=places, **more),
     st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(STATES)),
@@ -87,8 +91,8 @@ def test_a_complete_report_is_believed_at_once() -> None:
     assert page.look({"a": "pass"}) == ["fixed a"]
 
 
-def images(count: int) -> dict[str, list[str]]:
-    return {"a": [f"main > img:nth-of-type({each})" for each in range(count)]}
+def images(count: int) -> dict[str, list[Element]]:
+    return {"a": elements(*(f"main > img:nth-of-type({each})" for each in range(count)))}
 
 
 def test_one_more_element_of_a_kind_is_worse() -> None:

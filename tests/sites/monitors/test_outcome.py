@@ -502,6 +502,19 @@ def test_a_place_that_is_muted_is_left_out_of_the_news(owner: Member, site: Judg
     assert (worse["said"], worse["pages"][0]["places"]) == ("1 new place", ["#b"])
 
 
+def test_a_mute_of_one_outcome_leaves_the_news_of_others(owner: Member, site: Judged) -> None:
+    mute(owner, outcome="short")
+    home = watch(owner, site)
+    site.usual = GOOD
+    home.look()
+    (thing,) = BAD
+    site.usual = (replace(thing, outcome="short"),)
+    assert home.look() == []
+    site.usual = (replace(thing, outcome="missing"),)
+    (body,) = home.look()
+    assert [(each["outcome"], each["said"]) for each in body["data"]["new"]] == [("missing", "no longer muted")]
+
+
 @pytest.mark.parametrize("kind", ["monitor.changed", "monitor.failed", "monitor.recovered"])
 def test_a_test_event_looks_like_a_real_one(owner: Member, site: Judged, kind: str) -> None:
     from webhooks.examples import example

@@ -1,0 +1,151 @@
+"""Conversion of reports that were stored before findings were data (reports/migrations/0004_findings_as_data.py)."""
+
+from __future__ import annotations
+
+import copy
+import json
+from importlib import import_module
+from typing import Any
+
+from django.db import connection
+from django.db.migrations.state import ProjectState
+
+from infrastructure.postgresql import stored_json
+from reports.models import Report
+from tests.reports.people import person, text_of
+from tests.world import Member, finished_scan
+
+migration = import_module("reports.migrations.0004_findings_as_data")
+WHY = "Anyone on the network can read it."
+COOKIES = [{"cookie": "session", "host": "example.com", "secure": False}, {"cookie": "lang", "secure": False}]
+
+
+def stored_before(document: Any) -> Any:
+    """Return a report as it was stored before, with a failed, a warned and a passed check."""
+    document = copy.deepcopy(document)
+    head = {"references": [], "points": 1.0, "later": 1.0, "holds": False}
+    bad = {
+        "id": "bad",
+        "name": "Bad thing",
+        "title": "Bad thing found",
+        "status": "fail",
+        "severity": "high",
+        "message": f"Secure is missing on session. {WHY}",
+        "fix": "Add Secure.",
+        "why": WHY,
+        "evidence": COOKIES,
+    }
+    review = {
+        "id": "meh",
+        "name": "Names",
+        "title": "Check by hand: Names",
+        "status": "warn",
+        "severity": "low",
+        "message": "Are these names right?",
+        "why": "",
+        "evidence": [{"selector": "#a", "snippet": "<a>"}, {"selector": "#b"}, {"selector": "#c", "snippet": "<i>"}],
+    }
+    good = {"id": "good", "name": "Good", "title": "Good", "status": "pass", "severity": None, "message": "Well."}
+    checks = [bad | head, review | head, good | head | {"evidence": []}]
+    document["categories"] = [{"name": "Things", "score": 50, "checks": checks}]
+    document["skipped_checks"] = [{"name": "Gone", "reason": "Too late.", "id": "gone"}]
+    return document
+
+
+def converted(document: Any) -> Any:
+    document = copy.deepcopy(document)
+    assert migration.convert_export(document)
+    return document
+
+
+def test_evidence_becomes_tables_of_details_and_places_are_unknown(home: Member) -> None:
+    document = converted(stored_before(finished_scan(home).report.document))
+    bad, review, good = document["categories"][0]["checks"]
+    assert bad["details"] == [
+        {
+            "kind": "evidence",
+            "columns": [
+                {"name": "cookie", "label": "Cookie", "format": "text"},
+                {"name": "host", "label": "Host", "format": "text"},
+                {"name": "secure", "label": "Secure", "format": "text"},
+            ],
+            "rows": [["session", "example.com", False]],
+            "total": 1,
+        },
+        {
+            "kind": "evidence",
+            "columns": [
+                {"name": "cookie", "label": "Cookie", "format": "text"},
+                {"name": "secure", "label": "Secure", "format": "text"},
+            ],
+            "rows": [["lang", False]],
+            "total": 1,
+        },
+    ]
+    assert (bad["outcome"], bad["summary"], bad["places"]) == ("", "Secure is missing on session.", [])
+    assert bad["how_to_fix"] == {"text": "Add Secure.", "snippets": []}
+    assert (bad["needs_review"], review["needs_review"]) == (False, True)
+    assert review["how_to_fix"] == {"text": "", "snippets": []}
+    assert [bad["message"], bad["fix"]] == [f"Secure is missing on session. {WHY}", "Add Secure."]
+    assert (good["details"], good["values"], "places" in good) == ([], {}, False)
+    assert document["skipped_checks"] == [{"name": "Gone", "reason": "Too late.", "id": "gone", "code": ""}]
+
+
+def test_elements_keep_their_numbers_by_which_their_pictures_are_stored(home: Member) -> None:
+    document = converted(stored_before(finished_scan(home).report.document))
+    (table,) = document["categories"][0]["checks"][1]["details"]
+    assert table["rows"] == [["#a", "<a>"], ["#b", None], ["#c", "<i>"]]
+
+
+def test_a_report_is_converted_once_and_can_be_restored(home: Member) -> None:
+    before = stored_before(finished_scan(home).report.document)
+    document = converted(before)
+    again = copy.deepcopy(document)
+    assert not migration.convert_export(again)
+    assert again == document
+    assert migration.restore_export(again)
+    assert again == before
+    assert not migration.restore_export(again)
+
+
+def test_a_report_of_findings_as_data_is_restored_with_its_places_as_evidence(home: Member) -> None:
+    document: Any = finished_scan(home).report.document
+    assert migration.restore_export(document)
+    meh, bad, good = document["categories"][0]["checks"]
+    assert [each["evidence"] for each in (meh, bad, good)] == [[], [{"value": "=1+1"}], []]
+    assert not {"places", "details", "outcome", "how_to_fix", "summary", "values"} & set(bad)
+
+
+def run(name: str) -> None:
+    """Run the operations of the migration forwards or backwards."""
+    with connection.schema_editor(atomic=False) as editor:
+        for operation in migration.Migration.operations:
+            getattr(operation, f"database_{name}")("reports", editor, ProjectState(), ProjectState())
+
+
+def test_all_stored_reports_are_converted_and_shown(home: Member, monkeypatch: Any) -> None:
+    monkeypatch.setattr(stored_json, "ROWS_AT_ONCE", 2)
+    scans = [finished_scan(home) for _ in range(5)]
+    notice = f"A bot protection answered the browser. {migration.NOT_JUDGED}"
+    for scan in scans[:4]:
+        document = json.dumps(stored_before(scan.report.document), ensure_ascii=False, separators=(",", ":"))
+        Report.objects.filter(scan=scan).update(export=document, facts={"notice": notice})
+    stored = dict(Report.objects.values_list("scan_id", "export"))
+    run("forwards")
+    for scan in scans[:4]:
+        report = Report.objects.get(scan=scan)
+        assert report.facts["unseen"] == "not-judged"
+        assert list(report.document["categories"][0]["checks"][0])[-1] == "how_to_fix"
+    text = text_of(person(home.organization).get(f"/report/{scans[0].id}"))
+    for expected in ("Secure is missing on session.", WHY, "Add Secure.", "lang", "#b"):
+        assert expected in text
+    assert Report.objects.get(scan=scans[4]).export == stored[scans[4].id]
+    exported = home.api.get(f"/v1/report/{scans[0].id}/export").json()
+    assert exported["categories"][0]["checks"][0]["evidence"] == COOKIES
+    for ending in ("sarif", "csv"):
+        assert home.api.get(f"/v1/report/{scans[0].id}/export?format={ending}").status_code == 200
+    later = home.api.get(f"/v1/report/{scans[4].id}/diff?with={scans[0].id}").json()
+    assert [each["id"] for each in (*later["new"], *later["worse"])] == []
+    run("backwards")
+    for scan in scans[:4]:
+        assert Report.objects.get(scan=scan).document == json.loads(stored[scan.id])

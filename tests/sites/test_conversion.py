@@ -1,0 +1,71 @@
+"""Conversion of findings that were stored before they had outcomes (sites/migrations/0004_findings_as_data.py)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from django.db import connection
+from django.db.migrations.state import ProjectState
+from django.utils import timezone
+
+from sites.models import AuditFinding, ListResult, MonitorRun, MonitorState
+from tests.furnished_audits import make_audit
+from tests.sites.lists.cast import make_list
+from tests.sites.monitors.cast import make_monitor
+from tests.world import Member
+from website_scan.document import StoredFix
+
+migration = import_module("sites.migrations.0004_findings_as_data")
+
+
+def run(name: str) -> None:
+    """Run the operations of the migration forwards or backwards."""
+    with connection.schema_editor(atomic=False) as editor:
+        for operation in migration.Migration.operations:
+            getattr(operation, f"database_{name}")("sites", editor, ProjectState(), ProjectState())
+
+
+def test_the_fix_of_an_audit_is_kept_as_text(home: Member) -> None:
+    audit = make_audit(home, kind="site", url="https://example.com/", max_pages=9)
+    head: dict[str, Any] = {"audit": audit, "type": "seo", "pages_affected": 1, "points": 1.0, "status": "fail"}
+    fixes: StoredFix = {"text": "Mend `it`.", "snippets": [{"label": "nginx", "code": "it on;"}]}
+    AuditFinding.objects.create(**head, check_id="old", fix="Add Secure.")
+    AuditFinding.objects.create(**head, check_id="none")
+    AuditFinding.objects.create(**head, check_id="new", fix="Mend `it`. nginx: `it on;`", how_to_fix=fixes)
+    for name in ("forwards", "forwards", "backwards"):
+        run(name)
+        assert dict(AuditFinding.objects.values_list("check_id", "how_to_fix")) == {
+            "old": {"text": "Add Secure.", "snippets": []},
+            "none": {"text": "", "snippets": []},
+            "new": fixes,
+        }
+
+
+def test_findings_of_monitors_and_lists_get_an_empty_outcome(home: Member) -> None:
+    now, monitor = timezone.now(), make_monitor(home)
+    checks: list[dict[str, Any]] = [{"id": "bad", "status": "fail", "places": {}}, {"id": "good", "status": "pass"}]
+    document: Any = {"categories": [{"name": "Things", "checks": checks}]}
+    empty: Any = {}
+    news: Any = {"new": [{"check": "bad"}], "worse": [{"check": "bad", "outcome": "short"}], "reasons": ["x"]}
+    findings: Any = [{"check": "bad", "status": "fail"}, {"check": "meh", "status": "warn", "outcome": "long"}]
+    of_page: dict[str, Any] = {"monitor": monitor, "url": "https://example.com/", "type": "seo", "confirmed_at": now}
+    known = MonitorState.objects.create(**of_page, page="known", document=document)
+    unknown = MonitorState.objects.create(**of_page, page="unknown", document=empty)
+    told = MonitorRun.objects.create(monitor=monitor, due_at=now, not_before=now, news=news)
+    silent = MonitorRun.objects.create(monitor=make_monitor(home), due_at=now, not_before=now)
+    result = ListResult.objects.create(
+        site_list=make_list(home), starts_at=now, url="https://a.com/", findings=findings
+    )
+    for _ in range(2):
+        run("forwards")
+        for row in (known, unknown, told, silent, result):
+            row.refresh_from_db()
+        assert known.document["categories"][0]["checks"] == [checks[0] | {"outcome": ""}, checks[1]]
+        assert not unknown.document
+        assert not silent.news
+        assert [each["outcome"] for each in (*told.news["new"], *told.news["worse"])] == ["", "short"]
+        assert [each["outcome"] for each in result.findings] == ["", "long"]
+    run("backwards")
+    known.refresh_from_db()
+    assert known.document == document
