@@ -68,7 +68,5 @@ def test_a_report_on_iis_shows_how_to_configure_iis() -> None:
         (result,) = scan(target(f"{site.url}/"), [ScanType.SECURITY], network, Budget())
     (how,) = (check.how_to_fix for check in result.checks if check.id == "server-version")
     assert how is not None
-    expected = "Send the `Server` header without versions. IIS: `<requestFiltering removeServerHeader=\"true\"/>`"
-    assert fix(how) == expected
-        'Send the `Server` header without versions. IIS: `<requestFiltering removeServerHeader="true"/>`'
-    )
+    setting = '<requestFiltering removeServerHeader="true"/>'
+    assert fix(how) == f"Send the `Server` header without versions. IIS: `{setting}`"
