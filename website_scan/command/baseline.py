@@ -28,7 +28,8 @@ PLACE = 200  # characters of a place in the file; its fingerprint is of all of i
 SERVED = "http://localhost"
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 # Kinds of places in whose elements a style sheet is at fault, whatever they contain.
-STYLED = frozenset({StyledElement.kind, "tap-target"})
+STYLED = frozenset({StyledElement.kind, "contrast-element", "tap-target"})
+COLOURS = ("text_colour", "background", "surrounding")
 
 
 class _Entry(TypedDict):
@@ -235,8 +236,9 @@ def _enduring(finding: ExportedFinding, own: WrittenUrl) -> dict[str, str]:
 
 
 def _element(row: Row, own: WrittenUrl, *, is_styled: bool = False) -> str:
-    path, markup, why = (str(row.get(name) or "") for name in ("selector", "snippet", "why"))
-    return element(path, markup, own, is_styled=is_styled, why=why)
+    path, markup, source, why = (str(row.get(name) or "") for name in ("selector", "snippet", "url", "why"))
+    colours = " ".join(str(row[name]) for name in COLOURS if row.get(name))
+    return element(path, markup, own, source=source, is_styled=is_styled, why=colours or why)
 
 
 def _named(table: StoredPlaces, row: Row, own: WrittenUrl) -> Iterator[str]:

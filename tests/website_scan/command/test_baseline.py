@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.website_scan.command.reports import failed, found, judged
+from tests.website_scan.fingerprint_pairs.pairs import contrast, oversized
 from website_scan import catalogue
 from website_scan.command.baseline import STYLED, baseline_of, read_baseline, words_in
 from website_scan.command.errors import WrongUsage
@@ -203,6 +204,16 @@ def place_in(written: str) -> str:
             [CrowdedTarget("a:nth-child(1)", '<a href="/a">', ancestry="html > body > a")],
             [CrowdedTarget("a:nth-child(2)", '<a href="/b">', ancestry="html > body > a")],
             "a",
+        ),
+        (
+            [contrast("<p>Bread</p>"), contrast("<p>Milk</p>")],
+            [contrast("<p>Bread</p>"), contrast("<p>Tea</p>")],
+            "p #aaaaaa on #ffffff",
+        ),
+        (
+            [oversized("a > img", "/a.3f2a1b9c.png")],
+            [oversized("b > img", "https://example.com/a.9e8d7c6b.png")],
+            "img /a.*.png",
         ),
         ([Header("X-Powered-By", "PHP/8.1")], [Header("x-powered-by", "PHP/8.2")], "x-powered-by"),
         ([PrivateAddress("10.0.0.1", "Line 3")], [PrivateAddress("10.0.0.1", "Line 14")], "line *"),
