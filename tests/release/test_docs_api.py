@@ -33,6 +33,7 @@ from sites.models import Audit, ListRun
 from tests.generated import description
 from tests.house import PACKAGES
 from tests.responses import ClientResponse
+from tests.results import stored_finding
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer
 from tests.world import attempt_deliveries, finished_scan, make_scan, member_of, person_of, register_webhook
@@ -42,9 +43,11 @@ from webhooks.examples import example as example_of
 from webhooks.models import Event, EventKind
 from website_scan.catalogue import probes
 from website_scan.errors import Refusal
+from website_scan.findings import LOW
 from website_scan.ids import new_report_id, new_scan_id
 from website_scan.net.errors import NetError
 from website_scan.net.targets import InvalidUrl
+from website_scan.places import Header
 from website_scan.report.storage import stored_text
 from website_scan.result import ScanFailed
 
@@ -65,8 +68,8 @@ A_WORKER_DELIVERS = "a worker delivers here"
 KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE", "run": "RUN", "aud": "AUDIT", "dlv": "DELIVERY"}
 KINDS |= {"lst": "LIST", "shr": "SHARE"}
 ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|run|bdg|lst|ent|shr)_[0-9A-Za-z]{22}")
-# Fields that are not compared, because evidence differs from check to check.
-OPAQUE = {"evidence"}
+# Fields that are not compared, because they differ from check to check.
+OPAQUE = {"evidence", "values"}
 
 
 @dataclass(frozen=True)
@@ -274,10 +277,10 @@ def add_earlier_report(scan_id: str) -> None:
     document: Any = report.document
     scan = report.scan
     checks = [check for category in document["categories"] for check in category["checks"]]
-    fault = next(each for each in checks if each["status"] != "pass" and not each["evidence"])
+    fault = next(each for each in checks if each["status"] != "pass" and not each["places"])
     fault |= {"status": "pass", "severity": None}
     mended = next(each for each in checks if each["status"] == "pass" and each is not fault)
-    mended |= {"status": "fail", "severity": "low", "evidence": [{"header": "X-Powered-By", "value": "PHP/8.1.2"}]}
+    mended |= stored_finding(mended["id"], Header("X-Powered-By", "PHP/8.1.2"), severity=LOW)
     scan.id, report.id = new_scan_id(), new_report_id()
     document |= {"id": scan.id, "report_id": report.id}
     scan.created_at -= timedelta(days=1)

@@ -141,4 +141,4 @@ def test_what_a_terminal_obeys_is_shown(tmp_path: Path) -> None:
     ran = run_here("diff", written(tmp_path, "before", before), written(tmp_path, "after", after))
     assert "\x1b" not in ran.stdout
     assert "\u202e" not in ran.stdout
-    assert "\\x1b[2J\\u202e" in ran.stdout
+    assert "\\x1b[2J[U+202E]" in ran.stdout
