@@ -34,8 +34,8 @@ class ContrastElement(StyledElement):
 
     kind: ClassVar[str] = "contrast-element"
 
-    contrast: Annotated[float | None, Column("Contrast ratio", "number")] = None
-    needs: Annotated[float | None, Column("Required ratio", "number")] = None
+    contrast: Annotated[float | None, Column("Contrast", "number")] = None
+    needs: Annotated[float | None, Column("Needs", "number")] = None
     text_colour: Annotated[str | None, Column("Text colour", "colour")] = None
     background: Annotated[str | None, Column("Background", "colour")] = None
     surrounding: Annotated[str | None, Column("Surrounding text", "colour")] = None

@@ -91,9 +91,9 @@ def test_a_card_shows_the_figures_and_the_colours() -> None:
     finding = stored_finding("color-contrast", element_of(TEXT))
     shown: html.HtmlElement = html.fromstring(macro("report/card.html", "card")(card_of(finding)))
     pairs = {each[0].text: each[1].text_content().strip() for each in shown.xpath("//dl/div")}
-    assert {name: pairs[name] for name in ("Contrast ratio", "Required ratio", "Text size")} == {
-        "Contrast ratio": "2.64",
-        "Required ratio": "4.5",
+    assert {name: pairs[name] for name in ("Contrast", "Needs", "Text size")} == {
+        "Contrast": "2.64",
+        "Needs": "4.5",
         "Text size": "12px, bold",
     }
     assert shown.xpath("//rect/@fill") == ["#9AA0A6", "#ffffff"]
