@@ -112,12 +112,12 @@ def cut(text: str, limit: int) -> str:
 
 def excerpt(text: str, limit: int = MAX_LENGTH) -> str:
     """Return the masked, printable beginning of a text that a site sent, at most `limit` characters long."""
-    return cut(single_line(masked(text[:MAX_READ])).strip(), limit)
+    return cut(plain(CONTROL.sub(" ", masked(text[:MAX_READ]))).strip(), limit)
 
 
 def single_line(text: str) -> str:
     """Return `text` as `plain` does, with spaces in place of control characters, which begin lines or obey commands."""
-    return plain(CONTROL.sub(" ", text))
+    return CONTROL.sub(" ", plain(text))
 
 
 def plain(text: str) -> str:

@@ -51,7 +51,7 @@ def of_kind(kind: str, fix: Fix) -> list[str]:
         ("modern-encoding", [
             "nginx: brotli on; # with the module ngx_brotli",
             "Apache: AddOutputFilterByType BROTLI_COMPRESS text/html text/css application/javascript",
-            "IIS: install IIS Compression, which adds Brotli",
+            "IIS: # Install IIS Compression, which adds Brotli",
         ]),
         ("spf", ['DNS: "v=spf1 include:YOUR-PROVIDER -all"']),
         ("tap-targets", ["CSS: min-width: 24px; min-height: 24px"]),
@@ -76,11 +76,12 @@ def test_code_to_paste_is_a_snippet(check: str, pasted: list[str]) -> None:
             '<img src="…" fetchpriority="high">',
             '<link rel="preload" as="image" fetchpriority="high" href="…">',
         ]),
-        ("clickjacking", ["'none'", "X-Frame-Options: SAMEORIGIN"]),
+        ("clickjacking", ["frame-ancestors", "'none'", "X-Frame-Options: SAMEORIGIN"]),
         ("cache-short", ["Cache-Control: max-age=2592000"]),
         ("cache-immutable", ["Cache-Control: public, max-age=31536000, immutable"]),
         ("cookie-prefix", [
             "Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax",
+            "Domain",
             "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax",
         ]),
         ("raw-noindex", ['<meta name="robots" content="noindex">']),

@@ -273,7 +273,7 @@ def broken_links(links: LinkAnswers) -> Finding:
 @check(
     "localhost-links",
     name="No links to local or private addresses",
-    outcomes={"private": "Links to local or private addresses"},
+    outcomes={"private": "Links to addresses that are not public"},
     why="Such a link works only on the developer's machine or network.",
     severity=HIGH,
     fix="Write the URL without scheme and host, as in `/PATH`, or use the site's public host.",
