@@ -28,6 +28,7 @@ def _mute(mute: Mute) -> dict[str, Any]:
         "check": mute.check_id,
         "host": mute.host,
         "path_prefix": mute.path_prefix or None,
+        "outcome": mute.outcome or None,
         "fingerprint": mute.fingerprint or None,
         "place": mute.place or None,
         "reason": mute.reason,

@@ -26,6 +26,7 @@ from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severit
 from website_scan.need import Need, need_of
 from website_scan.report.diff import diff
 from website_scan.report.exports import FORMATS
+from website_scan.report.storage import stored_text
 from website_scan.result import CategoryResult, CheckResult
 
 # The formats with one list of findings. Those with a list for each category or status are tested by themselves.
@@ -66,7 +67,7 @@ def written(name: str, judged: Judged) -> str:
 
 
 def exported(name: str, judged: Judged) -> str:
-    return FORMATS[name].render(json.dumps(judged.document), lambda document: {}, "")
+    return FORMATS[name].render(stored_text(judged.document), lambda document: {}, "")
 
 
 def rows(table: str) -> list[str]:
