@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from website_scan.document import ExportedCheck
+from website_scan.messages import cut
 from website_scan.outcomes import Fix
 from website_scan.result import CheckResult, HowToFix
 
@@ -67,7 +68,7 @@ def _names(summary: str, label: str) -> bool:
 
 def _listed(summary: str, labels: Sequence[str], others: int) -> str:
     more = len(labels) + others - SHOWN
-    listed = "; ".join(label[:LABEL] for label in labels[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    listed = "; ".join(cut(label, LABEL) for label in labels[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
     return f"{summary.removesuffix('.')}: {listed}."
 
 

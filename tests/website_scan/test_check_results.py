@@ -101,6 +101,11 @@ def test_a_place_that_the_summary_names_is_not_named_again() -> None:
     assert without_reason(found) == "<p> at #a is wrong."
 
 
+def test_a_long_place_is_cut_with_an_ellipsis() -> None:
+    found = result(Fail("missing", "A header is wrong.", places=[Header("Server", "x" * 200)]))
+    assert without_reason(found) == f"A header is wrong: Server: {'x' * 151}…."
+
+
 def test_the_full_stop_of_a_quotation_ends_the_sentence() -> None:
     assert message(result(Fail("missing", "It says “{text}”.", text=Excerpt("Stop.")))) == "It says “Stop.” It matters."
 
