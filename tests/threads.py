@@ -1,4 +1,4 @@
-"""Threads of tests: what they have opened is closed before they end."""
+"""Cleanup at the end of a thread that a test starts."""
 
 from __future__ import annotations
 
