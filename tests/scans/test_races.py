@@ -9,13 +9,13 @@ from ipaddress import ip_network
 from threading import Barrier
 
 import pytest
-from django.db import connection
 from pytest_django import Settings
 
 from accounts.models import Membership, MonthlyUsage, Tier
 from scans.models import Scan
 from scans.services import cancel_scan
 from scans.visits.claims import claim_scan
+from tests.threads import close_connections
 from tests.world import Api, Member, listening, member_of, person_of
 from webhooks.models import Webhook
 
@@ -40,7 +40,7 @@ def all_at_once(call: Callable[[int], object]) -> list[object]:
         try:
             return call(number)
         finally:
-            connection.close()
+            close_connections()
 
     with ThreadPoolExecutor(PARALLEL) as pool:
         return list(pool.map(one, range(PARALLEL)))

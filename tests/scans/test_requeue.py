@@ -7,7 +7,6 @@ from datetime import timedelta
 from threading import Barrier
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
@@ -17,6 +16,7 @@ from scans.models import Scan
 from scans.services import NotRequeued, requeue_scan
 from scans.visits.claims import claim_scan
 from scans.visits.queue import MAX_ATTEMPTS
+from tests.threads import close_connections
 from tests.world import Member, finished_scan, make_scan, member_of
 
 
@@ -132,7 +132,7 @@ def test_ten_operators_at_once_make_one_new_scan() -> None:
         except NotRequeued:
             return False
         finally:
-            connection.close()
+            close_connections()
         return True
 
     with ThreadPoolExecutor(10) as pool:

@@ -34,8 +34,8 @@ child = "import signal, sys; fifo = open(sys.argv[1], 'w'); signal.pause()"
 subprocess.Popen([sys.executable, "-c", child, sys.argv[1]])
 signal.pause()
 """
-# After SIGTERM, waits for the end of whoever holds the FIFO open. SIGTERM is blocked, not handled: a handler may run
-# before the program waits for it.
+# After SIGTERM, waits for the end of the process that holds the FIFO open. A handler of SIGTERM could run before the
+# program waits for the signal, so the signal is blocked.
 AWAIT_END = """
 import select, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
-from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -19,6 +18,7 @@ from scans.visits.claims import PASSED_ON_AFTER_S, claim_next, finish_scan, wake
 from scans.visits.queue import MAX_ATTEMPTS, Worker
 from sites.audits.services import claim_discovery
 from sites.models import Audit
+from tests.threads import close_connections
 from tests.world import Member, make_result, make_scan, member_of
 
 WORKER = Worker("one", 4)
@@ -410,7 +410,7 @@ def test_places_for_looking_for_pages_hold_against_all_processes_at_once() -> No
         try:
             return claim_discovery(WORKER) is not None
         finally:
-            connection.close()
+            close_connections()
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(claim, range(8))) == WORKER.places // 2

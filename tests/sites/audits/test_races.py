@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.db.models import Count
 
 from accounts.closing.services import close_organization
@@ -21,6 +20,7 @@ from sites.audits.release import release_pages
 from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditPage
 from tests.scans.test_races import PARALLEL, all_at_once
+from tests.threads import close_connections
 from tests.world import Api, Member, make_result, member_of
 from website_scan.findings import ScanType
 from website_scan.result import ScanError
@@ -104,7 +104,7 @@ def test_nobody_waits_for_ever_while_all_is_done_at_once(crowd: Member) -> None:
                 if idle and is_created.is_set() and not Audit.objects.exclude(status__in=Audit.FINAL).exists():
                     return
         finally:
-            connection.close()
+            close_connections()
 
     def create(number: int) -> None:
         chance = random.Random(number)
@@ -117,7 +117,7 @@ def test_nobody_waits_for_ever_while_all_is_done_at_once(crowd: Member) -> None:
                     assert api.delete(f"/v1/audits/{created.json()['id']}").status_code == 200
                 sweep_audits()
         finally:
-            connection.close()
+            close_connections()
 
     with ThreadPoolExecutor(WORKERS + 3) as pool:
         workers = [pool.submit(work, number) for number in range(WORKERS)]
@@ -154,7 +154,7 @@ def test_an_organization_closes_while_its_audits_run(crowd: Member) -> None:
             while visit(f"worker {number}"):
                 pass
         finally:
-            connection.close()
+            close_connections()
 
     with ThreadPoolExecutor(WORKERS) as pool:
         workers = [pool.submit(work, number) for number in range(WORKERS)]

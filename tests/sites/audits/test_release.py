@@ -21,6 +21,7 @@ from sites.audits.release import AHEAD, release_pages
 from sites.models import Audit
 from tests.queries import counted, explained, rows_read
 from tests.sites.audits.test_life import created, pages, shown, visit
+from tests.threads import close_connections
 from tests.world import Member, make_result, member_of
 from website_scan.result import Progress
 
@@ -193,7 +194,7 @@ def test_the_releaser_looks_again_for_those_that_it_turned_away(crowd: Member) -
             Tier.objects.update(concurrent_scans=4)
             return release_pages(crowd.organization.id)
         finally:
-            connection.close()
+            close_connections()
 
     def look(*args: Any) -> Any:
         found = looked(*args)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from unittest import mock
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -18,6 +18,7 @@ from sites.audits.services import add_pages
 from sites.lists import counting, runs
 from sites.models import Audit, ListCount, ListEntry, ListResult, ListRun
 from tests.sites.lists.running import UNREACHABLE, Found, Script, check, entry_of, listed, scored, usual
+from tests.threads import close_connections
 from tests.world import Member, member_of
 from website_scan.findings import LOW
 from website_scan.result import ScanError
@@ -199,7 +200,7 @@ def test_counts_beside_each_other_count_once() -> None:
         try:
             return counting.count_results(run.id)
         finally:
-            connection.close()
+            close_connections()
 
     with ThreadPoolExecutor(4) as threads:
         assert sum(threads.map(work, range(8))) == number
@@ -215,7 +216,7 @@ def test_a_count_waits_for_nobody_who_holds_an_entry() -> None:
         try:
             return counting.count_results(run.id)
         finally:
-            connection.close()
+            close_connections()
 
     with ThreadPoolExecutor(1) as threads:
         with transaction.atomic():

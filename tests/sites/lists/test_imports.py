@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import ActivityEvent, Tier
@@ -16,6 +16,7 @@ from sites.lists.uploads import read_rows
 from sites.models import ListEntry, ListResult, ListRun, SiteList
 from tests.queries import counted
 from tests.sites.lists.cast import make_entries, make_entry, make_list
+from tests.threads import close_connections
 from tests.world import Member, key_caller, member_of, person_of
 from website_scan.net.policy import Policy
 
@@ -205,7 +206,7 @@ def test_two_imports_at_once_come_one_after_the_other(home: Member) -> None:
         try:
             found.append(put(home, cities, upload))
         finally:
-            connection.close()
+            close_connections()
 
     threads = [threading.Thread(target=send, args=[upload]) for upload in uploads for _ in range(2)]
     for thread in threads:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from unittest import mock
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
@@ -28,6 +28,7 @@ from sites.lists.services import ListLimit, ListRunning
 from sites.models import Audit, ListEntry, ListResult, ListRun, SiteList
 from tests.sites.audits.cast import request_for
 from tests.sites.lists.running import HOUR, UNREACHABLE, Names, Script, entry_of, listed, statuses, usual
+from tests.threads import close_connections
 from tests.world import Member, key_caller, make_result, member_of
 
 pytestmark = pytest.mark.django_db
@@ -454,7 +455,7 @@ def test_schedulers_and_starters_beside_each_other_start_each_entry_once() -> No
             runs.create_due(timezone.now())
             starting.start_entries(owner.organization.id, timezone.now(), resolver=names)
         finally:
-            connection.close()
+            close_connections()
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(work, range(12)))
