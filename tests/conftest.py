@@ -64,6 +64,16 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Collect garbage after each slow test, so that a socket or file left open fails the test that opened it."""
+    try:
+        return (yield)
+    finally:
+        if item.get_closest_marker("fast") is None:
+            gc.collect()
+
+
 def import_a_share() -> None:
     """Under xdist, import a different share of the tests first in each process.
 
