@@ -272,9 +272,9 @@ def _rows(scan: Scan, result: ScanResult, url: str, elsewhere: Mapping[CheckKey,
             "status": check.status,
             "severity": str(check.severity),
             "outcome": check.outcome,
-            "title": _storable(check.title),
-            "message": _storable(wording.seen(check.summary, check.includes, check.why)),
-            "fix": _storable(wording.fix(check.how_to_fix)),
+            "title": check.title,
+            "message": wording.seen(check.summary, check.includes, check.why),
+            "fix": wording.fix(check.how_to_fix),
             "how_to_fix": stored_fix(check.how_to_fix),
             "points": check.points,
             "later": check.later,
@@ -282,10 +282,5 @@ def _rows(scan: Scan, result: ScanResult, url: str, elsewhere: Mapping[CheckKey,
             "is_emergency": is_emergency(check.status, check.severity),
             "told_by": teller.id if teller else "",
             "sample": {"url": url, "scan_id": scan.id},
-            "places": [{"fingerprint": each, "place": _storable(place)} for each, place in places.items()],
+            "places": [{"fingerprint": each, "place": place} for each, place in places.items()],
         }
-
-
-def _storable(text: str) -> str:
-    """Remove NUL characters, which PostgreSQL's jsonb refuses; a report is stored as text and may contain them."""
-    return text.replace("\0", "")

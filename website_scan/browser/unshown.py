@@ -34,7 +34,7 @@ NO_WEBGL = re.compile(
     re.IGNORECASE,
 )
 # The console's words for scripts that the browser refuses to run.
-REFUSED = re.compile(r"script.{0,400}(?:content security policy|mime type)", re.IGNORECASE)
+REFUSED = re.compile(r"content security policy|mime type", re.IGNORECASE)
 STACK = re.compile(r"(?<!\s)\s+at (?:\S+ \()?(?:https?:|<anonymous>)")
 
 JUDGED = (
@@ -204,7 +204,12 @@ def _is_failed(request: LoadedRequest) -> bool:
 
 
 def _refused(load: BrowserLoad) -> list[str]:
-    return [each for each in load.console_errors if each not in load.exceptions and REFUSED.search(each)]
+    return [each for each in load.console_errors if each not in load.exceptions and _is_refused_script(each)]
+
+
+def _is_refused_script(message: str) -> bool:
+    reason = REFUSED.search(message)
+    return reason is not None and "script" in message[: reason.start()].lower()
 
 
 def _has_failed(load: BrowserLoad) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest import mock
@@ -27,13 +28,17 @@ from scans.visits.sweeping import INTERRUPTED, sweep_scans
 from sites.audits import discovering, release, services
 from sites.audits.release import release_pages
 from sites.audits.sweeping import sweep_audits
-from sites.models import Audit, AuditPage, AuditPlace
-from tests.results import check_of, elements
+from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from tests.sites.audits.test_life import created, pages, shown, used, visit
 from tests.world import Member, finished_scan, make_result, make_scan
+from website_scan.catalogue import Declaration
+from website_scan.check_results import check_result
 from website_scan.crawl.discovery.discover import Discovery
 from website_scan.findings import HIGH, ScanType
+from website_scan.outcomes import Fail, Fix
+from website_scan.places import Element
 from website_scan.result import CategoryResult
+from website_scan.values import Excerpt
 
 JANUARY = datetime(2027, 1, 31, 23, 59, tzinfo=UTC)
 
@@ -115,11 +120,16 @@ def test_rate_headers_stand_on_every_answer(home: Member) -> None:
         assert "X-RateLimit-Remaining" in home.api.get(f"/v1/audits/{audit['id']}{what}").headers
 
 
-def test_what_a_finding_says_is_kept_whatever_it_is(roomy: Member) -> None:
+def test_a_page_cannot_write_characters_that_the_database_rejects(roomy: Member) -> None:
     created(roomy, {"pages": pages(1), "types": ["seo"]})
-    found = check_of("bad", "B\0", "B\0", "fail", HIGH, HIGH, "Bad \0", "Mend \0", elements("a\0b"), (), 1.0)
+    outcomes = {"faulty": "Some text is bad", "other": "{text} is bad"}
+    fix = Fix("Mend {text}.")
+    bad = Declaration("bad", name="Good", outcomes=outcomes, severity=HIGH, why="B.", fix=fix, references=("C",))
+    finding = Fail("other", "Bad: {text}.", places=[Element("a\0b")], text=Excerpt("\0\ud800"))
+    found = replace(check_result(bad, finding, None), points=1.0)
     assert visit(roomy, categories=(CategoryResult("things", "Things", 10, (found,), 71),))
-    assert AuditPlace.objects.get().place == "ab"
+    assert AuditPlace.objects.get().place == "a\N{REPLACEMENT CHARACTER}b"
+    assert AuditFinding.objects.get().title == "\N{REPLACEMENT CHARACTER} is bad"
 
 
 # Idempotency

@@ -178,7 +178,7 @@ class TestRun:
         shop.routes["/worse"] = Answer(f"{head}<body><h1>Bread</h1><img src=/bread.png><a href=/shop></a>")
         worse = scan(action, shop, tmp_path, "/worse", types="accessibility", baseline="known.json")
         assert worse.status == 1
-        assert re.search(r"1 failed check is low or worse and new: Links without a name\.", worse.log), worse.log
+        assert re.search(r"1 new failure \(low or higher\): Links without a name\.", worse.log), worse.log
         results = json.loads(Path(worse.outputs["sarif"]).read_text())["runs"][0]["results"]
         assert {each["ruleId"]: bool(each["suppressions"]) for each in results if each["level"] == "error"} == {
             "image-alt": True,

@@ -178,8 +178,8 @@ def test_full_has_ids_evidence_and_caps(site: Site) -> None:
     assert set(cap) == {"limit", "reason"}
     assert export["score"] <= cap["limit"]
     found = [check for category in export["categories"] for check in category["checks"]]
-    added = {"id", "title", "values", "details", "evidence", "references", "points", "later", "holds"}
-    of_findings = {"fix", "outcome", "summary", "places", "includes", "needs_review", "how_to_fix", "why"}
+    added = {"id", "title", "details", "evidence", "references", "points", "later", "holds"}
+    of_findings = {"fix", "outcome", "summary", "values", "places", "includes", "needs_review", "how_to_fix", "why"}
     for check in found:
         assert set(check) == CHECK | added | (of_findings if check["status"] != "pass" else set())
     assert {check["id"] for check in found} <= {check.id for check in checks(ScanType.SEO)}
