@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.utils.safestring import SafeString
 
 from documentation.contents import resolver
-from documentation.documents import chunks, inline
+from documentation.markdown import chunks, inline
 from scans.check_catalogue import CheckEntry, entries
 from website_scan.findings import ScanType
 

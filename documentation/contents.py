@@ -10,7 +10,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from documentation.documents import Chunk, Heading, Resolve, chunks, render
+from documentation.markdown import Chunk, Heading, Resolve, chunks, render
 
 # Sections of api.md for the first page: those about the whole API.
 OF_OVERVIEW = ("Conventions", "Rate limits and quotas", "Health checks", "Versioning")

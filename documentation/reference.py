@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from django.conf import settings
 
-from documentation.documents import EXAMPLE_ORIGIN, anchor_of
+from documentation.markdown import EXAMPLE_ORIGIN, anchor_of
 from infrastructure.api.framework import TAGS
 from infrastructure.api.references import inlined
 from infrastructure.api.schema import COMMON_HEADERS

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_safe
 
 from documentation.check_pages import deviations, neighbours, search
 from documentation.contents import OVERVIEW, Link, guide_of, guides, navigation, rendered, resolver
-from documentation.documents import Heading, anchor_of, code_block, inline
+from documentation.markdown import Heading, anchor_of, code_block, inline
 from documentation.reference import api
 from documentation.search import search_index
 from infrastructure.api.framework import TAGS

@@ -14,11 +14,11 @@ from infrastructure.api.pagination import choice, unknown_format
 from infrastructure.api.schema import FORMAT, RETURNED, file_response, headers, id_parameter, operation, responses
 from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView
-from reports.diff_document import DiffDocument, diff_document_of
+from reports.diff_json import DiffJson, diff_json_of
 from reports.mutes.services import active_mutes
-from reports.services import PREVIOUS, access_report, documents_to_compare, scoring_of
+from reports.services import PREVIOUS, access_report, exports_to_compare, scoring_of
 from scans.check_catalogue import check_pages
-from website_scan.document import ExportDocument, ReportDocument
+from website_scan.report_json import ExportJson, ReportJson
 from website_scan.report import exports
 from website_scan.report.diff import diff
 from website_scan.report.mute_matching import NO_MUTES
@@ -47,7 +47,7 @@ class ReportView(ApiView):
             ),
         ],
         responses=responses(
-            {200: ReportDocument, 304: None},
+            {200: ReportJson, 304: None},
             e404="`SCAN_NOT_FOUND`: no such scan, another organization's, or the report has expired.",
             e409="`SCAN_NOT_COMPLETE`: the scan still runs, or it failed and has no report.",
         ),
@@ -87,7 +87,7 @@ class ReportExport(ApiView):
         summary="Export the report as JSON with evidence",
         tags=["Reports"],
         parameters=[*EXPORT_PARAMETERS, FORMAT],
-        responses=responses({200: ExportDocument}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS),
+        responses=responses({200: ExportJson}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS),
     )
     def get(self, request: Request, scan_id: str) -> HttpResponse:
         """The report with check IDs, evidence, references and points.
@@ -152,7 +152,7 @@ class ReportDiff(ApiView):
             ),
         ],
         responses=responses(
-            {200: DiffDocument, 304: None},
+            {200: DiffJson, 304: None},
             e400="`REPORTS_NOT_COMPARABLE`: the reports are of different pages or types.",
             e404="`SCAN_NOT_FOUND`: one of the scans does not exist, is another organization's, or its report has "
             "expired. `NO_PREVIOUS_REPORT`: there is none to compare with.",
@@ -163,7 +163,7 @@ class ReportDiff(ApiView):
         """New, fixed, worse and better findings, compared by their places. Muted findings are listed separately."""
         other = request.query_params.get("with", PREVIOUS)
         organization_id = caller_of(request).organization_id
-        before, after = documents_to_compare(organization_id, scan_id, other)
+        before, after = exports_to_compare(organization_id, scan_id, other)
         mutes = active_mutes(organization_id, timezone.now()).of_page(after["url"])
         etag = f'"{before["id"]}_{after["id"]}_v1{mutes.digest and "_"}{mutes.digest}"'
         response: HttpResponse
@@ -171,7 +171,7 @@ class ReportDiff(ApiView):
             response = HttpResponse(status=304)
             del response["Content-Type"]
         else:
-            response = Answer[DiffDocument](diff_document_of(diff(before, after, mutes)))
+            response = Answer[DiffJson](diff_json_of(diff(before, after, mutes)))
         response["ETag"] = etag
         # The previous report may change, and so may the code that compares reports.
         response["Cache-Control"] = DIFF_CACHE_CONTROL

@@ -9,7 +9,7 @@ from reports.models import Report
 from scans.models import Scan
 from scans.signals import Ended
 from website_scan.ids import new_report_id
-from website_scan.report.documents import export_document, report_document, stored_waterfall
+from website_scan.report.serialization import export_json, report_json, stored_waterfall
 from website_scan.report.storage import stored_text, written
 from website_scan.result import ScanResult
 
@@ -38,8 +38,8 @@ def build_report(scan: Scan, result: ScanResult) -> Report:
     report_id = new_report_id()
     created_at, completed_at = scan.created_at, scan.completed_at
     assert completed_at is not None
-    body = report_document(result, scan_id=scan.id, created_at=created_at, completed_at=completed_at)
-    export = export_document(
+    body = report_json(result, scan_id=scan.id, created_at=created_at, completed_at=completed_at)
+    export = export_json(
         result, scan_id=scan.id, report_id=report_id, created_at=created_at, completed_at=completed_at
     )
     return Report(

@@ -8,7 +8,7 @@ from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.ids import new_id, new_report_id
 from website_scan.report.storage import read_export
 from website_scan.stored_data import Facts, PicturePlaces, StoredBasis, StoredExhibits, StoredWaterfall
@@ -54,7 +54,7 @@ class Report(models.Model):
         return self.id
 
     @property
-    def document(self) -> ExportDocument:
+    def document(self) -> ExportJson:
         return read_export(self.export)
 
 

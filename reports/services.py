@@ -12,7 +12,7 @@ from reports.models import Report
 from reports.page.history import previous_scan
 from scans.models import Scan
 from scans.services import SCAN
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 from website_scan.messages import excerpt
@@ -66,7 +66,7 @@ def scoring_of(organization_id: int, scan_id: str) -> StoredBasis | None:
     return access.rows(Report, organization_id).filter(scan_id=scan_id).values_list("scoring", flat=True).first()
 
 
-def documents_to_compare(organization_id: int, public_id: str, other: str) -> tuple[ExportDocument, ExportDocument]:
+def exports_to_compare(organization_id: int, public_id: str, other: str) -> tuple[ExportJson, ExportJson]:
     """Return the JSON exports of two reports of the same page and type: that of `other`, an ID or PREVIOUS, first.
 
     Raises NoPreviousReport, ReportsNotComparable, and the exceptions of `access_report`.
@@ -91,7 +91,7 @@ def _previous_export(scan: Scan) -> str:
     raise NoPreviousReport("There is no earlier report of this page and type, or it is no longer available.")
 
 
-def require_comparable(before: ExportDocument, after: ExportDocument) -> None:
+def require_comparable(before: ExportJson, after: ExportJson) -> None:
     """Raise ReportsNotComparable if two exports are not of the same page and type."""
     types, pages = (before["type"], after["type"]), (before["url"], after["url"])
     for noun, (one, other) in (("type", types), ("page", pages)):

@@ -28,7 +28,7 @@ from infrastructure.api.throttling import Rate
 from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from scans import services
-from scans.documents import ScanDetail, ScanList, Usage, quota_of, scan_detail_of
+from scans.schemas import ScanDetail, ScanList, Usage, quota_of, scan_detail_of
 from scans.listing import find_scan, scan_counts, scan_list
 from scans.models import Scan
 from scans.policy import scan_policy

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from accounts import access
 from accounts.export.kinds import Kind
-from scans.documents import scan_detail_of
+from scans.schemas import scan_detail_of
 from scans.models import Scan
 
 

@@ -15,7 +15,7 @@ from accounts.usage import USED, USED_ELSEWHERE, Quota, TierLimits, quota_parame
 from infrastructure.api.pagination import Slice
 from infrastructure.postgresql.statements import sql_timestamp
 from scans.audit_sql import audit_sql
-from scans.documents import ListedScan, quota_of
+from scans.schemas import ListedScan, quota_of
 from scans.models import Scan, ScanCount
 from website_scan.ids import is_id
 

@@ -14,7 +14,7 @@ from accounts.authentication import Caller
 from accounts.models import ActivityEvent, Membership, User
 from infrastructure.api.idempotency import Once
 from infrastructure.logging import request_id
-from scans.documents import ScanDetail, scan_detail_of
+from scans.schemas import ScanDetail, scan_detail_of
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
 from scans.reachability import looking, refuse_unreachable

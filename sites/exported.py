@@ -11,12 +11,12 @@ from django.db.models import F, QuerySet
 from accounts import access
 from accounts.export.kinds import Kind
 from sites.audits import exports
-from sites.audits.documents import audit_summary_of
+from sites.audits.schemas import audit_summary_of
 from sites.audits.muting import AuditMutes
 from sites.lists import exports as list_exports
-from sites.lists.documents import entry_document_of, list_document_of, list_run_of, share_document_of
+from sites.lists.schemas import entry_json_of, list_json_of, list_run_of, share_json_of
 from sites.models import Audit, Badge, ListEntry, ListResult, ListRun, ListShare, Monitor, MonitorRun, SiteList
-from sites.monitors.documents import monitor_document_of, monitor_run_of
+from sites.monitors.schemas import monitor_json_of, monitor_run_of
 
 
 def _audits(organization_id: int) -> QuerySet[Audit]:
@@ -37,7 +37,7 @@ def _audit(audit: Audit) -> Iterator[bytes]:
 
 
 def _monitor(monitor: Monitor) -> dict[str, Any]:
-    return {**monitor_document_of(monitor), **_asked_by(monitor)}
+    return {**monitor_json_of(monitor), **_asked_by(monitor)}
 
 
 def _run(run: MonitorRun) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def _run(run: MonitorRun) -> dict[str, Any]:
 
 
 def _list(site_list: SiteList) -> dict[str, Any]:
-    return {**list_document_of(site_list), **_asked_by(site_list)}
+    return {**list_json_of(site_list), **_asked_by(site_list)}
 
 
 def _entries(organization_id: int) -> QuerySet[ListEntry]:
@@ -53,7 +53,7 @@ def _entries(organization_id: int) -> QuerySet[ListEntry]:
 
 
 def _entry(entry: ListEntry) -> dict[str, Any]:
-    return {"list_id": entry.site_list_id, **entry_document_of(entry)}
+    return {"list_id": entry.site_list_id, **entry_json_of(entry)}
 
 
 def _list_runs(organization_id: int) -> QuerySet[ListRun]:
@@ -90,7 +90,7 @@ def _shares(organization_id: int) -> QuerySet[ListShare]:
 
 def _share(share: ListShare) -> dict[str, Any]:
     created_by = share.created_by.email if share.created_by else None
-    return {"list_id": share.site_list_id, **share_document_of(share), "created_by": created_by}
+    return {"list_id": share.site_list_id, **share_json_of(share), "created_by": created_by}
 
 
 def _badge(badge: Badge) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body, optional_json_body
 from scans.policy import scan_policy
 from webhooks import services
-from webhooks.documents import (
+from webhooks.schemas import (
     CreatedWebhook,
     DeliveryDetail,
     DeliveryList,

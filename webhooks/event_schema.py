@@ -6,7 +6,7 @@ from typing import Any
 
 from drf_spectacular.utils import OpenApiResponse, OpenApiWebhook, extend_schema
 
-from webhooks.documents import AuditScanEvent, ScanEvent
+from webhooks.schemas import AuditScanEvent, ScanEvent
 from webhooks.models import EventKind
 
 # Headers of a delivery with the pattern of their values (docs/webhooks.md).

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from accounts import access
 from accounts.export.kinds import Kind
-from webhooks.documents import delivery_detail_of, webhook_detail_of
+from webhooks.schemas import delivery_detail_of, webhook_detail_of
 from webhooks.models import Delivery, Webhook
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from website_scan.document import ExportDocument, ExportedCheck, ReducedFinding, checks_of
+from website_scan.report_json import ExportJson, ExportedCheck, ReducedFinding, checks_of
 from website_scan.findings import Severity
 from website_scan.result import CheckResult
 
@@ -78,7 +78,7 @@ def need_of_result(result: CheckResult) -> Need:
     )
 
 
-def by_need(document: ExportDocument) -> list[tuple[str, ExportedCheck]]:
+def by_need(document: ExportJson) -> list[tuple[str, ExportedCheck]]:
     """Return the checks of an export with the names of their categories, the neediest first."""
     return sorted(checks_of(document), key=lambda found: need_of(found[1]))
 

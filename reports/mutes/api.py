@@ -17,7 +17,7 @@ from infrastructure.api.views import ApiView, json_body
 from reports.mutes import services
 from reports.mutes.requests import MuteRequestSerializer
 from website_scan.json_types import Count, Keywords
-from website_scan.report.muting import MuteDocument, mute_document_of
+from website_scan.report.muting import MuteJson, mute_json_of
 
 NOT_FOUND = "`MUTE_NOT_FOUND`: no such mute, another organization's, or it has ended."
 
@@ -25,7 +25,7 @@ NOT_FOUND = "`MUTE_NOT_FOUND`: no such mute, another organization's, or it has e
 class MuteList(TypedDict):
     """The response of GET /v1/mutes."""
 
-    mutes: list[MuteDocument]
+    mutes: list[MuteJson]
     total: Count
     limit: Annotated[int, Keywords(minimum=1)]
     offset: Count
@@ -47,12 +47,12 @@ class MuteCollection(ApiView):
             e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
         ),
     )
-    def post(self, request: Request) -> Answer[MuteDocument]:
+    def post(self, request: Request) -> Answer[MuteJson]:
         """If the finding is muted already, its mute is renewed with this reason and end, and the status is 200."""
         asked = MuteRequestSerializer.judged(json_body(request), now=timezone.now())
         mute, is_new = services.create_mute(caller=caller_of(request), request=asked)
         headers = {"Location": f"/v1/mutes/{mute.id}"} if is_new else {}
-        document = mute_document_of(services.rule_of(mute))
+        document = mute_json_of(services.rule_of(mute))
         return Answer(document, status=201 if is_new else 200, headers=headers)
 
     @operation(
@@ -73,7 +73,7 @@ class MuteCollection(ApiView):
         for name, column in (("check", "check_id"), ("host", "host")):
             if (value := request.query_params.get(name)) is not None:
                 found = found.filter(**{column: value.replace("\0", "")})
-        mutes = [mute_document_of(services.rule_of(mute)) for mute in part.of(found)]
+        mutes = [mute_json_of(services.rule_of(mute)) for mute in part.of(found)]
         return Answer({"mutes": mutes, "total": found.count(), "limit": part.limit, "offset": part.offset})
 
 
@@ -87,10 +87,10 @@ class MuteItem(ApiView):
         parameters=[id_parameter("mute_id", "mute")],
         responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
-    def get(self, request: Request, mute_id: str) -> Answer[MuteDocument]:
+    def get(self, request: Request, mute_id: str) -> Answer[MuteJson]:
         """The mute, with its reason and its end."""
         mute = services.MUTE.find_in(services.in_force(caller_of(request).organization_id, timezone.now()), mute_id)
-        return Answer(mute_document_of(services.rule_of(mute)))
+        return Answer(mute_json_of(services.rule_of(mute)))
 
     @operation(
         operation_id="end_mute",

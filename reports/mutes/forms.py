@@ -10,7 +10,7 @@ from django.utils.text import Truncator
 
 from infrastructure.web.forms import HintedLabel, JudgedForm
 from reports.mutes.requests import LONGEST, MAX_PATH, MAX_REASON, MuteRequest, known_outcomes
-from website_scan.document import ExportedFinding
+from website_scan.report_json import ExportedFinding
 from website_scan.report.places import places_of
 
 ALL, OUTCOME, NAMED = "all", "outcome", "named"

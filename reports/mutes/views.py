@@ -24,7 +24,7 @@ from reports.models import Mute, Report
 from reports.mutes import services
 from reports.mutes.forms import MuteForm
 from reports.mutes.services import end_mute, in_force, mute_places, rule_of
-from website_scan.document import ExportDocument, ExportedFinding
+from website_scan.report_json import ExportJson, ExportedFinding
 from website_scan.ids import is_id
 from website_scan.report.mute_matching import host_and_path
 
@@ -104,7 +104,7 @@ def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
     return redirect(page_of(request.membership, "mutes"))
 
 
-def _finding(request: HttpRequest) -> tuple[ExportDocument, ExportedFinding]:
+def _finding(request: HttpRequest) -> tuple[ExportJson, ExportedFinding]:
     """Return the JSON export for `scan` in the query string, and its failed or warned `check`. Raises Http404."""
     scan_id, check_id = request.GET.get("scan", ""), request.GET.get("check", "")
     report = None

@@ -14,7 +14,7 @@ from accounts import access
 from infrastructure.web.charts import Trend, trend
 from reports.models import Report
 from scans.models import Scan, report_path
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.report.diff import Diff, diff
 from website_scan.report.mute_matching import NO_MUTES, Mutes
 from website_scan.report.storage import read_export
@@ -44,7 +44,7 @@ class Previous:
 
     url: str
     report_id: str
-    changes: Callable[[], Diff[ExportDocument] | None]
+    changes: Callable[[], Diff[ExportJson] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class History:
         return trend(self.recent)
 
 
-def history(scan: Scan, document: Callable[[], ExportDocument], now: datetime, mutes: Mutes = NO_MUTES) -> History:
+def history(scan: Scan, document: Callable[[], ExportJson], now: datetime, mutes: Mutes = NO_MUTES) -> History:
     """Return the organization's last scans of the page, all with a result. For its members only.
 
     `document` returns the JSON export of the scan's own report; it is called only for the diff.
@@ -112,9 +112,9 @@ def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
     return EarlierScan(each.score, each.grade, each.created_at, each.catalogue_version, url, is_this)
 
 
-def _previous(scan: Scan, report_id: str, document: Callable[[], ExportDocument], mutes: Mutes) -> Previous:
+def _previous(scan: Scan, report_id: str, document: Callable[[], ExportJson], mutes: Mutes) -> Previous:
     @functools.cache
-    def changes() -> Diff[ExportDocument] | None:
+    def changes() -> Diff[ExportJson] | None:
         kept = access.rows(Report, scan.organization_id).filter(id=report_id)
         export = kept.values_list("export", flat=True).first()
         return None if export is None else diff(read_export(export), document(), mutes)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.findings import ScanType
 from website_scan.report.elsewhere import OtherReport
 from website_scan.report.filters import Filter
@@ -85,7 +85,7 @@ class Sample:
     """A sample report, with the fields of `reports.models.Report`."""
 
     slug: str  # of its page
-    document: ExportDocument
+    document: ExportJson
     facts: Facts
     scoring: StoredBasis | None
     waterfall: StoredWaterfall | None

@@ -18,7 +18,7 @@ from reports.page.preview import preview_of
 from reports.page.reader_muting import muting_of
 from reports.page.tabs import tabs_of
 from reports.visibility import Seen
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.report.elsewhere import OtherReport
 from website_scan.report.exports import FORMATS
 from website_scan.report.filters import Filter
@@ -91,7 +91,7 @@ class ShownReport:
         return row
 
     @cached_property
-    def document(self) -> ExportDocument:
+    def document(self) -> ExportJson:
         return self.row.document
 
     @cached_property

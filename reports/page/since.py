@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.messages import counted
 from website_scan.report.diff import Change, Diff
 
@@ -35,7 +35,7 @@ class Since:
     rest: str
 
 
-def since(changes: Diff[ExportDocument]) -> Since:
+def since(changes: Diff[ExportJson]) -> Since:
     when = when_before(changes.before_at, changes.after_at)
     if obstacle := _obstacle(changes):
         return Since(when, obstacle, 0, (), explained=True, rest="")
@@ -54,7 +54,7 @@ def _count(changes: tuple[Change, ...], word: str) -> list[Count]:
     return [Count(text, changes[0], len(changes) > 1)] if changes else []
 
 
-def _obstacle(changes: Diff[ExportDocument]) -> str:
+def _obstacle(changes: Diff[ExportJson]) -> str:
     """Return why the scores do not come from the same checks; empty if they do."""
     if not changes.same_rules:
         return "the rules changed"
@@ -65,7 +65,7 @@ def _obstacle(changes: Diff[ExportDocument]) -> str:
     return ""
 
 
-def _skipped(document: ExportDocument) -> set[str]:
+def _skipped(document: ExportJson) -> set[str]:
     return {each["id"] for each in document["skipped_checks"]}
 
 

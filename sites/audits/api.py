@@ -32,13 +32,13 @@ from scans.models import Scan
 from scans.policy import scan_policy
 from scans.requests import without_credentials
 from sites.audits import services
-from sites.audits.documents import (
-    AuditDocument,
-    AuditExportDocument,
+from sites.audits.schemas import (
+    AuditJson,
+    AuditExportJson,
     AuditFindingList,
     AuditList,
     AuditPageList,
-    audit_document_of,
+    audit_json_of,
     audit_finding_of,
     audit_page_of,
     audit_summary_of,
@@ -78,7 +78,7 @@ class AuditCollection(ApiView):
             e429="`RATE_LIMITED`, `QUOTA_EXCEEDED`, or `CONCURRENT_LIMIT`: too many audits are in progress.",
         ),
     )
-    def post(self, request: Request) -> Answer[AuditDocument]:
+    def post(self, request: Request) -> Answer[AuditJson]:
         """Looks at pages for several types at once, as places of the organization get free."""
         caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
         most = caller.limits.pages_per_audit
@@ -120,11 +120,11 @@ class AuditItem(ApiView):
         ],
         responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
-    def get(self, request: Request, audit_id: str) -> Answer[AuditDocument]:
+    def get(self, request: Request, audit_id: str) -> Answer[AuditJson]:
         """Poll this until the status is `completed`, `partial`, `failed` or `cancelled`."""
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
         waiting = {} if audit.is_final else {"Retry-After": str(POLL_AFTER_S)}
-        return Answer(audit_document_of(audit), headers=waiting)
+        return Answer(audit_json_of(audit), headers=waiting)
 
     @operation(
         operation_id="cancel_audit",
@@ -133,9 +133,9 @@ class AuditItem(ApiView):
         parameters=[id_parameter("audit_id", "aud")],
         responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
-    def delete(self, request: Request, audit_id: str) -> Answer[AuditDocument]:
+    def delete(self, request: Request, audit_id: str) -> Answer[AuditJson]:
         """Running scans end, and waiting ones do not begin. An audit that has ended stays as it is."""
-        return Answer(audit_document_of(services.cancel_audit(caller=caller_of(request), audit_id=audit_id)))
+        return Answer(audit_json_of(services.cancel_audit(caller=caller_of(request), audit_id=audit_id)))
 
 
 EXPORT_ERRORS = {"e404": NOT_FOUND, "e409": "`AUDIT_NOT_COMPLETE`: the audit is still in progress."}
@@ -158,7 +158,7 @@ class AuditExport(ApiView):
         summary="Export an audit that has ended as JSON",
         tags=["Audits"],
         parameters=[*EXPORT_PARAMETERS, FORMAT],
-        responses=responses({200: AuditExportDocument}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS),
+        responses=responses({200: AuditExportJson}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS),
     )
     def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
         """All findings and pages in one document.

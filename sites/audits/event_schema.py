@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sites.audits.documents import AuditEvent
+from sites.audits.schemas import AuditEvent
 from webhooks.event_schema import described
 from webhooks.models import EventKind
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sites.audits.documents import AuditEventData
+from sites.audits.schemas import AuditEventData
 from sites.models import Audit
 from webhooks import events
 from webhooks.models import EventKind

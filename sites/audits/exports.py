@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 
 from infrastructure.web.downloads import TIME_LIMIT_S, in_time
 from scans.check_catalogue import check_pages
-from sites.audits.documents import AuditFindingDocument, audit_document_of, audit_finding_of, audit_page_of
+from sites.audits.schemas import AuditFindingJson, audit_json_of, audit_finding_of, audit_page_of
 from sites.audits.findings import in_order, listed_in_batches
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
@@ -58,7 +58,7 @@ def export(
 
 def _json(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
     """Yield JSON: `audit` as in GET /v1/audits/:id, and the complete `findings` and `pages` as in their lists."""
-    yield f'{{"audit": {_text(audit_document_of(audit))}, "findings": ['
+    yield f'{{"audit": {_text(audit_json_of(audit))}, "findings": ['
     yield from _joined(_findings(audit, mutes))
     yield '], "pages": ['
     yield from _joined([audit_page_of(page) for page in batch] for batch in _pages(audit))
@@ -174,7 +174,7 @@ def _suppressed(muted_on: MutedOn, mutes: AuditMutes) -> dict[str, Any]:
     return {"suppressions": sarif.suppressions(reasons if muted_on.pages == ALL else ())}
 
 
-def _findings(audit: Audit, mutes: AuditMutes) -> Iterator[list[AuditFindingDocument]]:
+def _findings(audit: Audit, mutes: AuditMutes) -> Iterator[list[AuditFindingJson]]:
     """Yield findings in the order and format of GET /v1/audits/:id/findings, with no cursor open between batches."""
     for batch in listed_in_batches(audit, mutes):
         yield [audit_finding_of(finding, mutes) for finding in batch]

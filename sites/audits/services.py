@@ -26,7 +26,7 @@ from scans.reachability import refuse_unreachable
 from scans.visits.claims import end_queued, tell_ended
 from scans.visits.overload import SHARE_OF_AUDITS, refuse_when_overloaded
 from scans.visits.queue import Worker, wait_in_line
-from sites.audits.documents import AuditDocument, audit_document_of
+from sites.audits.schemas import AuditJson, audit_json_of
 from sites.audits.release import release_pages
 from sites.audits.requests import AuditRequest
 from sites.audits.settling import end_if_done
@@ -67,7 +67,7 @@ class DiscoveryClaim:
     token: uuid.UUID
 
 
-def create_audit(*, caller: Caller, request: AuditRequest, once: Once | None = None) -> Created[AuditDocument]:
+def create_audit(*, caller: Caller, request: AuditRequest, once: Once | None = None) -> Created[AuditJson]:
     """Create an audit, or raise the first refusal, in the order of `scans.services.create_scan`."""
     created = created_once(caller.organization_id, once, request.credentials, lambda: _create(caller, request), "audit")
     if created.replayed:
@@ -77,7 +77,7 @@ def create_audit(*, caller: Caller, request: AuditRequest, once: Once | None = N
     return created
 
 
-def _create(caller: Caller, request: AuditRequest) -> AuditDocument:
+def _create(caller: Caller, request: AuditRequest) -> AuditJson:
     refuse_when_overloaded(request.types, SHARE_OF_AUDITS)
     now = timezone.now()
     known = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
@@ -97,7 +97,7 @@ def _create(caller: Caller, request: AuditRequest) -> AuditDocument:
             **sealed(request.credentials),
         )
         activity.record_call(caller, "audit.created", audit.url, audit=audit.id, kind=str(audit.kind))
-    return audit_document_of(audit)
+    return audit_json_of(audit)
 
 
 def insert_audit(organization: Organization, request: AuditRequest, **columns: Any) -> Audit:

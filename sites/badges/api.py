@@ -13,7 +13,7 @@ from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from scans.policy import scan_policy
 from sites.badges import services
-from sites.badges.documents import BadgeDocument, BadgeList, badge_document_of
+from sites.badges.schemas import BadgeJson, BadgeList, badge_json_of
 from sites.badges.requests import BadgeRequestSerializer
 
 
@@ -37,11 +37,11 @@ class BadgeCollection(ApiView):
             e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
         ),
     )
-    def post(self, request: Request) -> Answer[BadgeDocument]:
+    def post(self, request: Request) -> Answer[BadgeJson]:
         """There is one of each: where it is on already, the answer is 200 with the badge that there is."""
         asked = BadgeRequestSerializer.judged(json_body(request), policy=scan_policy())
         badge, is_new = services.create_badge(caller=caller_of(request), request=asked)
-        return Answer(badge_document_of(badge), status=201 if is_new else 200)
+        return Answer(badge_json_of(badge), status=201 if is_new else 200)
 
     @operation(
         operation_id="list_badges",
@@ -54,7 +54,7 @@ class BadgeCollection(ApiView):
         """Badges that are switched on, newest first."""
         part = slice_of(request.query_params)
         badges = services.badges_of(caller_of(request).organization_id)
-        shown = [badge_document_of(badge) for badge in part.of(badges)]
+        shown = [badge_json_of(badge) for badge in part.of(badges)]
         return Answer({"badges": shown, "total": badges.count(), "limit": part.limit, "offset": part.offset})
 
 

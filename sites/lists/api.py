@@ -20,15 +20,15 @@ from scans.policy import scan_policy
 from scans.requests import without_credentials
 from sites import resources
 from sites.lists import importing, services
-from sites.lists.documents import (
-    EntryDocument,
+from sites.lists.schemas import (
+    EntryJson,
     EntryList,
     ImportErrorBody,
-    SiteListDocument,
+    SiteListJson,
     SiteListList,
-    entry_document_of,
-    list_document_of,
-    list_documents_of,
+    entry_json_of,
+    list_json_of,
+    lists_json_of,
 )
 from sites.lists.entries import ORDERS, TYPES, Wanted, entries_page, limit_of, sort_of
 from sites.lists.requests import (
@@ -88,7 +88,7 @@ class ListCollection(ApiView):
             e422="`IDEMPOTENCY_MISMATCH`: the key was used with another body.",
         ),
     )
-    def post(self, request: Request) -> Answer[SiteListDocument]:
+    def post(self, request: Request) -> Answer[SiteListJson]:
         """A new list has no sites; `PUT …/entries` adds them. Its first run begins when its schedule says."""
         caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
         asked = parse_new(body, scan_policy(), caller.organization_id)
@@ -108,7 +108,7 @@ class ListCollection(ApiView):
         part = slice_of(request.query_params)
         lists = access.rows(SiteList, caller_of(request).organization_id)
         found = part.of(lists.select_related("organization").order_by("-created_at", "-id"))
-        shown = list_documents_of(list(found))
+        shown = lists_json_of(list(found))
         return Answer({"lists": shown, "total": lists.count(), "limit": part.limit, "offset": part.offset})
 
 
@@ -122,9 +122,9 @@ class ListItem(ApiView):
         parameters=[LIST],
         responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str) -> Answer[SiteListDocument]:
+    def get(self, request: Request, list_id: str) -> Answer[SiteListJson]:
         """`GET …/entries` has its sites."""
-        return Answer(list_document_of(resources.LIST.find(caller_of(request).organization_id, list_id)))
+        return Answer(list_json_of(resources.LIST.find(caller_of(request).organization_id, list_id)))
 
     @operation(
         operation_id="update_list",
@@ -134,12 +134,12 @@ class ListItem(ApiView):
         parameters=[LIST],
         responses=responses({200: RETURNED}, e400=INVALID, e404=NOT_FOUND, e413=TOO_LARGE, e415=NO_JSON),
     )
-    def patch(self, request: Request, list_id: str) -> Answer[SiteListDocument]:
+    def patch(self, request: Request, list_id: str) -> Answer[SiteListJson]:
         """Other fields stay. A run that is in progress goes on as it began."""
         caller, body = caller_of(request), json_body(request)
         site_list = resources.LIST.find(caller.organization_id, list_id)
         asked = parse_change(body, scan_policy(), site_list)
-        return Answer(list_document_of(services.change_list(caller=caller, list_id=list_id, request=asked)))
+        return Answer(list_json_of(services.change_list(caller=caller, list_id=list_id, request=asked)))
 
     @operation(
         operation_id="delete_list",
@@ -185,7 +185,7 @@ class ListEntries(ApiView):
         )
         return Answer(
             {
-                "entries": [entry_document_of(entry) for entry in page.rows],
+                "entries": [entry_json_of(entry) for entry in page.rows],
                 "total": page.total,
                 "limit": limit,
                 "next_cursor": page.next_cursor,
@@ -239,9 +239,9 @@ class EntryItem(ApiView):
         parameters=[LIST, ENTRY],
         responses=responses({200: RETURNED}, e404=ENTRY_NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str, entry_id: str) -> Answer[EntryDocument]:
+    def get(self, request: Request, list_id: str, entry_id: str) -> Answer[EntryJson]:
         """`audit_id` is that of its latest audit."""
-        return Answer(entry_document_of(services.find_entry(caller_of(request).organization_id, list_id, entry_id)))
+        return Answer(entry_json_of(services.find_entry(caller_of(request).organization_id, list_id, entry_id)))
 
     @operation(
         operation_id="update_entry",
@@ -253,11 +253,11 @@ class EntryItem(ApiView):
             {200: RETURNED}, e400="`INVALID_PARAMS`.", e404=ENTRY_NOT_FOUND, e413=TOO_LARGE, e415=NO_JSON
         ),
     )
-    def patch(self, request: Request, list_id: str, entry_id: str) -> Answer[EntryDocument]:
+    def patch(self, request: Request, list_id: str, entry_id: str) -> Answer[EntryJson]:
         """Other fields stay. Another address is another site: delete this one and add that."""
         changes = EntryChangeSerializer.judged(json_body(request))
         entry = services.change_entry(caller=caller_of(request), list_id=list_id, entry_id=entry_id, **changes)
-        return Answer(entry_document_of(entry))
+        return Answer(entry_json_of(entry))
 
     @operation(
         operation_id="delete_entry",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sites.lists.documents import ListChangedEvent, ListEvent
+from sites.lists.schemas import ListChangedEvent, ListEvent
 from webhooks.event_schema import described
 from webhooks.models import EventKind
 

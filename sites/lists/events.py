@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from sites.lists import snapshots
-from sites.lists.documents import ListEventData, ListMean, list_run_of
+from sites.lists.schemas import ListEventData, ListMean, list_run_of
 from sites.models import ListCount, ListRun
 from sites.models.site_list import ListCounts
 from webhooks import events

@@ -25,17 +25,17 @@ from infrastructure.api.views import ApiView, json_body
 from sites import resources
 from sites.lists import adoption, differences, exports, runs, sharing, snapshots
 from sites.lists.api import ENTRY, ENTRY_NOT_FOUND, LIST, NO_JSON, NOT_FOUND, TOO_LARGE
-from sites.lists.documents import (
-    AdoptionDocument,
+from sites.lists.schemas import (
+    AdoptionJson,
     AdoptionPoint,
-    ListRunDocument,
+    ListRunJson,
     ListRunList,
-    ResultDocument,
-    ShareDocument,
+    ResultJson,
+    ShareJson,
     ShareList,
-    SnapshotDocument,
+    SnapshotJson,
     list_run_of,
-    share_document_of,
+    share_json_of,
 )
 from sites.lists.requests import ShareRequestSerializer, parse_share
 from sites.models import ListRun
@@ -83,7 +83,7 @@ class ListRuns(ApiView):
             e429="`RATE_LIMITED`, or `QUOTA_EXCEEDED`: not even one site could be judged.",
         ),
     )
-    def post(self, request: Request, list_id: str) -> Answer[ListRunDocument]:
+    def post(self, request: Request, list_id: str) -> Answer[ListRunJson]:
         """Beside its schedule, which stays. Its sites are spread over the list's window."""
         run = runs.begin_run(caller=caller_of(request), list_id=list_id)
         location = f"/v1/lists/{run.site_list_id}/runs/{run.id}"
@@ -102,7 +102,7 @@ class ListRunItem(ApiView):
         parameters=[LIST, RUN],
         responses=responses({200: RETURNED}, e404=RUN_NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str, run_id: str) -> Answer[ListRunDocument]:
+    def get(self, request: Request, list_id: str, run_id: str) -> Answer[ListRunJson]:
         """Poll this until the status is no longer `running`."""
         run = resources.LIST_RUN.find_in(
             resources.LIST.find(caller_of(request).organization_id, list_id).runs.all(), run_id
@@ -116,7 +116,7 @@ class ListRunItem(ApiView):
         parameters=[LIST, RUN],
         responses=responses({200: RETURNED}, e404=RUN_NOT_FOUND),
     )
-    def delete(self, request: Request, list_id: str, run_id: str) -> Answer[ListRunDocument]:
+    def delete(self, request: Request, list_id: str, run_id: str) -> Answer[ListRunJson]:
         """Sites that wait are left out. A run that has ended stays as it is."""
         run = runs.cancel_run(caller=caller_of(request), list_id=list_id, run_id=run_id)
         return Answer(list_run_of(run))
@@ -140,10 +140,10 @@ class EntryScan(ApiView):
             e429="`RATE_LIMITED` or `QUOTA_EXCEEDED`.",
         ),
     )
-    def post(self, request: Request, list_id: str, entry_id: str) -> Answer[ResultDocument]:
+    def post(self, request: Request, list_id: str, entry_id: str) -> Answer[ResultJson]:
         """Outside of a run: the entry gets the result, and no snapshot changes."""
         result = runs.scan_entry(caller=caller_of(request), list_id=list_id, entry_id=entry_id)
-        shown: ResultDocument = {"entry_id": entry_id, "url": result.url, "audit_id": result.audit_id}
+        shown: ResultJson = {"entry_id": entry_id, "url": result.url, "audit_id": result.audit_id}
         return Answer(shown, status=202, headers={"Location": f"/v1/lists/{list_id}/entries/{entry_id}"})
 
 
@@ -157,7 +157,7 @@ class Snapshot(ApiView):
         parameters=[LIST, SNAPSHOT, TAG],
         responses=responses({200: RETURNED}, e404=SNAPSHOT_NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str, snapshot_id: str) -> Answer[SnapshotDocument]:
+    def get(self, request: Request, list_id: str, snapshot_id: str) -> Answer[SnapshotJson]:
         """Figures of all its sites, and of those of each tag."""
         run = _snapshot(caller_of(request), list_id, snapshot_id)
         found = snapshots.summary(run, request.query_params.get("tag", ""))
@@ -258,7 +258,7 @@ class Adoption(ApiView):
         ],
         responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str) -> Answer[AdoptionDocument]:
+    def get(self, request: Request, list_id: str) -> Answer[AdoptionJson]:
         """The last runs that have ended, oldest first; those without the check are left out."""
         query = request.query_params
         site_list = resources.LIST.find(caller_of(request).organization_id, list_id)
@@ -285,7 +285,7 @@ class ShareCollection(ApiView):
     def get(self, request: Request, list_id: str) -> Answer[ShareList]:
         """Newest first."""
         site_list = resources.LIST.find(caller_of(request).organization_id, list_id)
-        return Answer({"shares": [share_document_of(share) for share in sharing.shares_of(site_list)]})
+        return Answer({"shares": [share_json_of(share) for share in sharing.shares_of(site_list)]})
 
     @operation(
         operation_id="create_share",
@@ -302,11 +302,11 @@ class ShareCollection(ApiView):
             e415=NO_JSON,
         ),
     )
-    def post(self, request: Request, list_id: str) -> Answer[ShareDocument]:
+    def post(self, request: Request, list_id: str) -> Answer[ShareJson]:
         """Without `run_id` it always shows the latest snapshot; with `table` also all sites, not only the summary."""
         share = sharing.create_share(caller=caller_of(request), list_id=list_id, **parse_share(json_body(request)))
         location = f"/v1/lists/{list_id}/shares/{share.id}"
-        return Answer(share_document_of(share), status=201, headers={"Location": location})
+        return Answer(share_json_of(share), status=201, headers={"Location": location})
 
 
 class ShareItem(ApiView):

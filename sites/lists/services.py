@@ -19,7 +19,7 @@ from accounts.models import Organization
 from infrastructure.api.idempotency import Once
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
-from sites.lists.documents import SiteListDocument, list_document_of
+from sites.lists.schemas import SiteListJson, list_json_of
 from sites.lists.requests import USUAL_WINDOW_HOURS, ListRequest
 from sites.lists.schedule import next_run
 from sites.lists.tags import SEPARATOR, refuse_too_many_tags, tidy_tags
@@ -72,14 +72,14 @@ class ListRunning(Refusal):
     status = 409
 
 
-def create_list(*, caller: Caller, request: ListRequest, once: Once | None = None) -> Created[SiteListDocument]:
+def create_list(*, caller: Caller, request: ListRequest, once: Once | None = None) -> Created[SiteListJson]:
     """Create a list without entries, or raise the first refusal; its schedule determines the first run."""
     return created_once(
         caller.organization_id, once, request.credentials, lambda: _create(caller, request), "site_list"
     )
 
 
-def _create(caller: Caller, request: ListRequest) -> SiteListDocument:
+def _create(caller: Caller, request: ListRequest) -> SiteListJson:
     usual: dict[str, Any] = {
         "types": list(Scan.Type.values),
         "window_hours": USUAL_WINDOW_HOURS,
@@ -99,7 +99,7 @@ def _create(caller: Caller, request: ListRequest) -> SiteListDocument:
         site_list.next_run_at = next_run(site_list, site_list.created_at)
         site_list.save(force_insert=True)
         activity.record_call(caller, "list.created", site_list.name, list=site_list.id)
-    return list_document_of(site_list)
+    return list_json_of(site_list)
 
 
 def _refuse_too_many_lists(organization: Organization) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypedDict, TypeVar
 
-from scans.documents import AuditId, ScanFailure
+from scans.schemas import AuditId, ScanFailure
 from scans.models import Scan
 from website_scan.json_types import (
     Count,

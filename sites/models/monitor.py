@@ -17,7 +17,7 @@ from accounts.models import ApiKey, Interval, Organization
 from scans.models.keyed import Keyed
 from sites.models.audit import Audit
 from sites.models.documents import Doubts, LastScore, Memory, News, RunScore
-from website_scan.document import ReducedDocument
+from website_scan.report_json import ReducedJson
 from website_scan.ids import new_id
 
 NAME_LENGTH = 100
@@ -212,7 +212,7 @@ class MonitorState(models.Model):
     scan_id = models.CharField(max_length=40, help_text="The scan of the report, which may have expired.")
     confirmed_at = models.DateTimeField()
     # `document`: the report as far as comparisons need it, empty until the page has been judged.
-    document: models.JSONField[ReducedDocument, ReducedDocument] = models.JSONField()
+    document: models.JSONField[ReducedJson, ReducedJson] = models.JSONField()
     doubts: models.JSONField[Doubts, Doubts] = models.JSONField(default=dict, blank=True)
 
     class Meta:
@@ -222,6 +222,6 @@ class MonitorState(models.Model):
         return f"{self.monitor_id} {self.type} of {self.url}"
 
     @property
-    def known(self) -> ReducedDocument | None:
+    def known(self) -> ReducedJson | None:
         """Return the confirmed state; None until the page has been judged."""
         return self.document or None

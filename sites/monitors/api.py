@@ -27,14 +27,14 @@ from scans.requests import without_credentials
 from sites.models import Monitor
 from sites.models.monitor import STATUS_FILTERS, of_host
 from sites.monitors import services
-from sites.monitors.documents import (
+from sites.monitors.schemas import (
     STATUSES,
-    MonitorDocument,
+    MonitorJson,
     MonitorList,
-    MonitorRunDocument,
+    MonitorRunJson,
     MonitorRunList,
-    monitor_document_of,
-    monitor_documents_of,
+    monitor_json_of,
+    monitors_json_of,
     monitor_run_of,
 )
 from sites.monitors.requests import MonitorChangeSerializer, MonitorRequestSerializer, parse_change, parse_new
@@ -69,7 +69,7 @@ class MonitorCollection(ApiView):
             e422="`IDEMPOTENCY_MISMATCH`: the key was used with another body.",
         ),
     )
-    def post(self, request: Request) -> Answer[MonitorDocument]:
+    def post(self, request: Request) -> Answer[MonitorJson]:
         """An audit that repeats. Its first run begins when its schedule says; `POST …/runs` begins one at once."""
         caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
         asked = parse_new(body, scan_policy(), caller.organization_id)
@@ -97,7 +97,7 @@ class MonitorCollection(ApiView):
         if (host := request.query_params.get("host")) is not None:
             monitors = of_host(monitors, host)
         found = part.of(monitors.select_related("organization").order_by("-created_at", "-id"))
-        shown = monitor_documents_of(list(found))
+        shown = monitors_json_of(list(found))
         return Answer({"monitors": shown, "total": monitors.count(), "limit": part.limit, "offset": part.offset})
 
 
@@ -113,9 +113,9 @@ class MonitorItem(ApiView):
         parameters=[id_parameter("monitor_id", "mon")],
         responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
-    def get(self, request: Request, monitor_id: str) -> Answer[MonitorDocument]:
+    def get(self, request: Request, monitor_id: str) -> Answer[MonitorJson]:
         """`GET …/runs` says what its runs found."""
-        return Answer(monitor_document_of(MONITOR.find(caller_of(request).organization_id, monitor_id)))
+        return Answer(monitor_json_of(MONITOR.find(caller_of(request).organization_id, monitor_id)))
 
     @operation(
         operation_id="update_monitor",
@@ -132,12 +132,12 @@ class MonitorItem(ApiView):
             e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
         ),
     )
-    def patch(self, request: Request, monitor_id: str) -> Answer[MonitorDocument]:
+    def patch(self, request: Request, monitor_id: str) -> Answer[MonitorJson]:
         """Other fields stay. Credentials are dropped when the target moves to another origin without new ones."""
         caller, body = caller_of(request), json_body(request)
         monitor = MONITOR.find(caller.organization_id, monitor_id)
         asked = parse_change(body, scan_policy(), monitor)
-        return Answer(monitor_document_of(services.change_monitor(caller=caller, monitor=monitor, request=asked)))
+        return Answer(monitor_json_of(services.change_monitor(caller=caller, monitor=monitor, request=asked)))
 
     @operation(
         operation_id="delete_monitor",
@@ -182,7 +182,7 @@ class MonitorRuns(ApiView):
             {202: RETURNED}, e404=NOT_FOUND, e409="`MONITOR_RUNNING`: a run of it is already in progress."
         ),
     )
-    def post(self, request: Request, monitor_id: str) -> Answer[MonitorRunDocument]:
+    def post(self, request: Request, monitor_id: str) -> Answer[MonitorRunJson]:
         """Beside its schedule, which stays. A run that waits for its second try, or to start late, goes on at once."""
         run = services.run_now(caller=caller_of(request), monitor_id=monitor_id)
         location = f"/v1/monitors/{run.monitor_id}/runs/{run.id}"
@@ -202,7 +202,7 @@ class MonitorRunItem(ApiView):
             e404=f"{NOT_FOUND} `RUN_NOT_FOUND`: it has no such run.",
         ),
     )
-    def get(self, request: Request, monitor_id: str, run_id: str) -> Answer[MonitorRunDocument]:
+    def get(self, request: Request, monitor_id: str, run_id: str) -> Answer[MonitorRunJson]:
         """Poll this until the status is `done`, `failed` or `skipped`."""
         run = MONITOR_RUN.find_in(MONITOR.find(caller_of(request).organization_id, monitor_id).runs.all(), run_id)
         return Answer(monitor_run_of(run))

@@ -21,7 +21,7 @@ from sites.models.documents import (
     UnreachablePage,
 )
 from sites.monitors.states import checks_of, has_browser, is_error, merged, silent_checks
-from website_scan.document import ReducedDocument
+from website_scan.report_json import ReducedJson
 from website_scan.messages import cut
 from website_scan.need import SEVERITY_RANK, Need
 from website_scan.report.diff import Change, Diff, Place, Reason, diff
@@ -46,15 +46,15 @@ class Compared:
     `unmuted` are the checks with changes because a mute has ended.
     """
 
-    document: ReducedDocument
+    document: ReducedJson
     doubts: Doubts
     changes: tuple[tuple[Direction, Change], ...] = ()
-    known: ReducedDocument | None = None
+    known: ReducedJson | None = None
     unmuted: frozenset[str] = frozenset()
 
 
 def compare(
-    known: ReducedDocument | None, doubts: Doubts, report: ReducedDocument, *, is_partial: bool, measured: Set[str]
+    known: ReducedJson | None, doubts: Doubts, report: ReducedJson, *, is_partial: bool, measured: Set[str]
 ) -> Compared:
     """Compare a reduced report with the confirmed state of the page (`known`; None at first).
 
@@ -94,7 +94,7 @@ def compare(
     return Compared(document, memory.doubts(), tuple(changes), known)
 
 
-def _moved(found: Diff[ReducedDocument]) -> Iterator[tuple[Direction, Change]]:
+def _moved(found: Diff[ReducedJson]) -> Iterator[tuple[Direction, Change]]:
     for direction in DIRECTIONS:
         for change in getattr(found, direction):
             was, now = change.before, change.after
@@ -148,7 +148,7 @@ class _Memory:
         return found
 
 
-def is_down(known: ReducedDocument | None, report: ReducedDocument) -> bool:
+def is_down(known: ReducedJson | None, report: ReducedJson) -> bool:
     """Return True if the response is an error instead of the page: any 5xx, or a 4xx where the page was fine before."""
     answer = report["answer"]
     return answer is not None and (answer >= 500 or (is_error(report) and known is not None and not is_error(known)))

@@ -27,7 +27,7 @@ from sites.monitors.changes import ChangeGroups, Compared, ComparedPage, IsMuted
 from sites.monitors.ended_mutes import with_ended_mutes
 from sites.monitors.states import has_browser, page_key, reduced
 from website_scan.catalogue import measured_checks
-from website_scan.document import ExportDocument, ReducedDocument
+from website_scan.report_json import ExportJson, ReducedJson
 from website_scan.findings import ScanType
 from website_scan.messages import cut
 from website_scan.report.storage import read_export
@@ -64,7 +64,7 @@ class _PendingRow(TypedDict):
     url: str
     type: str
     scan_id: str
-    document: ReducedDocument
+    document: ReducedJson
     doubts: Doubts
 
 
@@ -84,13 +84,13 @@ class Comparison:
     certificates: dict[str, str] = field(default_factory=dict)
     _seen: dict[int, str] = field(default_factory=dict)
 
-    def keep(self, url: str, type: str, scan_id: str, document: ReducedDocument | None, doubts: Doubts) -> None:
+    def keep(self, url: str, type: str, scan_id: str, document: ReducedJson | None, doubts: Doubts) -> None:
         """Add a pending row with the new confirmed state and doubts of a page and type."""
         row: _PendingRow = {
             "url": url,
             "type": type,
             "scan_id": scan_id,
-            "document": document or cast("ReducedDocument", {}),
+            "document": document or cast("ReducedJson", {}),
             "doubts": doubts,
         }
         packed = zlib.compress(json.dumps(row).encode(), 1)
@@ -202,7 +202,7 @@ class _Page:
         elif error is not None and error[0] not in REFUNDED:
             self._away(error)
 
-    def _compare(self, name: str, export: ExportDocument, report: ReducedDocument, of_type: TypeSummary) -> None:
+    def _compare(self, name: str, export: ExportJson, report: ReducedJson, of_type: TypeSummary) -> None:
         state = self._states.get(name)
         known, doubts = (state.known, state.doubts) if state else (None, Doubts())
         is_partial = export["status"] == "partial"
@@ -224,7 +224,7 @@ class _Page:
             ends[host] = min(end, ends.get(host, end))
         self._tell(name, export, compared)
 
-    def _tell(self, name: str, export: ExportDocument, compared: Compared) -> None:
+    def _tell(self, name: str, export: ExportJson, compared: Compared) -> None:
         if not compared.changes:
             return
         state = self._states[name]

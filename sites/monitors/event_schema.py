@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sites.monitors.documents import MonitorChangedEvent, MonitorFailedEvent, MonitorRecoveredEvent
+from sites.monitors.schemas import MonitorChangedEvent, MonitorFailedEvent, MonitorRecoveredEvent
 from webhooks.event_schema import described
 from webhooks.models import EventKind
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from sites.models import Monitor
-from sites.monitors.documents import monitor_data
+from sites.monitors.schemas import monitor_data
 from webhooks import events
 from webhooks.models import EventKind
 

@@ -22,7 +22,7 @@ from sites.audits.requests import AuditRequest
 from sites.models import Monitor, MonitorRun
 from sites.models.monitor import new_monitor_id
 from sites.monitors.alerts import USUAL
-from sites.monitors.documents import MonitorDocument, monitor_document_of
+from sites.monitors.schemas import MonitorJson, monitor_json_of
 from sites.monitors.requests import OF_SCHEDULE, MonitorRequest, audit_columns, is_shorter
 from sites.recipients import usual_recipients
 from sites.resources import MONITOR
@@ -56,7 +56,7 @@ def allowed(every: str, shortest: str) -> Interval:
     return Interval(shortest if is_shorter(every, shortest) else every)
 
 
-def create_monitor(*, caller: Caller, request: MonitorRequest, once: Once | None = None) -> Created[MonitorDocument]:
+def create_monitor(*, caller: Caller, request: MonitorRequest, once: Once | None = None) -> Created[MonitorJson]:
     """Create a monitor, or raise the first refusal; its schedule determines the first run. `request` has an audit."""
     audit = request.audit
     assert audit is not None
@@ -65,7 +65,7 @@ def create_monitor(*, caller: Caller, request: MonitorRequest, once: Once | None
     )
 
 
-def _create(caller: Caller, request: MonitorRequest, audit: AuditRequest) -> MonitorDocument:
+def _create(caller: Caller, request: MonitorRequest, audit: AuditRequest) -> MonitorJson:
     now = timezone.now()
     if audit.kind != "pages":
         refuse_unreachable(audit.targets[0], caller.organization_id)
@@ -86,7 +86,7 @@ def _create(caller: Caller, request: MonitorRequest, audit: AuditRequest) -> Mon
         _plan(monitor, organization.tier, now, is_paused=bool(request.is_paused))
         monitor.save()
         activity.record_call(caller, "monitor.created", monitor.name, monitor=monitor.id, url=monitor.url)
-    return monitor_document_of(monitor)
+    return monitor_json_of(monitor)
 
 
 def _refuse_too_many(organization: Organization) -> None:

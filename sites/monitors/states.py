@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Set
 
-from website_scan.document import ExportDocument, ExportedCheck, ReducedCheck, ReducedDocument, ReducedFinding
+from website_scan.report_json import ExportJson, ExportedCheck, ReducedCheck, ReducedJson, ReducedFinding
 from website_scan.report.places import is_cut, occurrences_of, rows_of
 from website_scan.stored_data import Facts
 from website_scan.urls import host_and_port_of
@@ -21,7 +21,7 @@ def page_key(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()
 
 
-def reduced(export: ExportDocument, facts: Facts) -> ReducedDocument:
+def reduced(export: ExportJson, facts: Facts) -> ReducedJson:
     """Reduce a JSON export to the fields that `website_scan.report.diff` reads, and add two fields for monitors.
 
     `answer` is the HTTP status of the page, None if unknown; `certificate` is the host and the expiry of its
@@ -62,7 +62,7 @@ def _check(check: ExportedCheck) -> ReducedCheck:
     }
 
 
-def _certificate(export: ExportDocument) -> list[str] | None:
+def _certificate(export: ExportJson) -> list[str] | None:
     for category in export["categories"]:
         for check in category["checks"]:
             if check["id"] == CERTIFICATE_CHECK:
@@ -70,27 +70,27 @@ def _certificate(export: ExportDocument) -> list[str] | None:
     return None
 
 
-def checks_of(document: ReducedDocument) -> dict[str, ReducedCheck]:
+def checks_of(document: ReducedJson) -> dict[str, ReducedCheck]:
     """Return the document's checks by ID, in order."""
     return {check["id"]: check for category in document["categories"] for check in category["checks"]}
 
 
-def silent_checks(document: ReducedDocument) -> set[str]:
+def silent_checks(document: ReducedJson) -> set[str]:
     """Return the IDs of checks without a verdict, because they could not run or were left out."""
     return {each["id"] for each in (*document["skipped_checks"], *document["omitted_checks"])}
 
 
-def has_browser(document: ReducedDocument) -> bool:
+def has_browser(document: ReducedJson) -> bool:
     return document["browser"] is not None
 
 
-def is_error(document: ReducedDocument) -> bool:
+def is_error(document: ReducedJson) -> bool:
     """Return True if the HTTP status is an error: then the report is about an error page."""
     answer = document["answer"]
     return answer is not None and answer >= 400
 
 
-def merged(known: ReducedDocument, report: ReducedDocument, *, keeps: Set[str]) -> ReducedDocument:
+def merged(known: ReducedJson, report: ReducedJson, *, keeps: Set[str]) -> ReducedJson:
     """Merge a report into the known document: checks in `keeps` stay as known, including their absence.
 
     Of the checks without a verdict in the report, those that passed before stay; findings stay if they are in `keeps`.
@@ -118,7 +118,7 @@ def merged(known: ReducedDocument, report: ReducedDocument, *, keeps: Set[str]) 
     }
 
 
-def _in_order(report: ReducedDocument, known: ReducedDocument, stays: Set[str]) -> Iterator[tuple[str, ReducedCheck]]:
+def _in_order(report: ReducedJson, known: ReducedJson, stays: Set[str]) -> Iterator[tuple[str, ReducedCheck]]:
     """Yield the report's checks with their category names, then the checks in `stays` that only `known` has."""
     seen = set()
     for category in report["categories"]:

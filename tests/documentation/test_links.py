@@ -12,7 +12,7 @@ from tests.results import stored_finding
 from website_scan.command.formats.markdown import markdown
 from website_scan.command.formats.sarif import sarif
 from website_scan.command.judged import Judged, Outcome
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.report.cards import CardContext, card_of
 from website_scan.report.references import page_url
 from website_scan.report.sarif import run
@@ -20,7 +20,7 @@ from website_scan.report.sarif import run
 PAGES = "https://scan.acme.test/docs/checks/"
 
 
-def document(check_id: str = "hsts") -> ExportDocument:
+def document(check_id: str = "hsts") -> ExportJson:
     check = stored_finding(check_id, points=1.0, later=1.0, references=("CWE-319",))
     return {
         "id": "",

@@ -12,7 +12,7 @@ from django.test import Client
 from lxml import html
 
 from documentation.contents import GUIDES, OVERVIEW, resolver
-from documentation.documents import Chunk, chunks, render
+from documentation.markdown import Chunk, chunks, render
 from documentation.reference import api
 from documentation.views import addresses
 from tests.generated import description

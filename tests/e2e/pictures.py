@@ -42,7 +42,7 @@ from tests.targets.server import Answer, Site
 from tests.targets.shop import shop_site
 from tests.world import member_of
 from website_scan.browser.warm import WarmBrowser
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.findings import ScanType
 from website_scan.net.browser import find_browser
 from website_scan.net.client import Network
@@ -166,7 +166,7 @@ def test_a_list_of_sites_is_judged(db: None) -> None:
         *("html-lang", "title", "meta-description"),
     ]
 
-    def looked(documents: Mapping[ScanType, ExportDocument]) -> Looked:
+    def looked(documents: Mapping[ScanType, ExportJson]) -> Looked:
         checks = {
             check["id"]: (document["type"], check)
             for document in documents.values()

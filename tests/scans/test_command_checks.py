@@ -12,7 +12,7 @@ from tests.command_line import run, run_here, start
 from website_scan.catalogue import Category, catalogue_version, checks
 from website_scan.findings import ScanType
 from website_scan.plan import needs_browser
-from website_scan.report.documents import stored_fix
+from website_scan.report.serialization import stored_fix
 from website_scan.result import HowToFix
 from website_scan.values import outline
 from website_scan.wording import catalogue_fix

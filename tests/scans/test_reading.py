@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from scans.documents import scan_detail_of
+from scans.schemas import scan_detail_of
 from scans.models import Scan, ScanCount, report_path
 from tests.queries import counted
 from tests.world import Member, finished_scan, make_scan

@@ -29,7 +29,7 @@ from website_scan.outcomes import Fail, Finding, Pass, Warn, outcome
 from website_scan.page.evidence import Clock, Page
 from website_scan.places import MOST_ROWS, Element
 from website_scan.plan import OUT_OF_TIME, TOO_SLOW
-from website_scan.report.documents import export_document
+from website_scan.report.serialization import export_json
 from website_scan.result import Budget, HowToFix, Progress, ScanFailed, ScanResult
 from website_scan.run import scan
 from website_scan.scoring import Cap
@@ -315,7 +315,7 @@ def test_a_warning_is_never_critical(plant: Plant) -> None:
         ("less", LOW),
         ("failed", CRITICAL),
     ]
-    document = export_document(result, scan_id="", report_id="", created_at=NOW, completed_at=NOW)
+    document = export_json(result, scan_id="", report_id="", created_at=NOW, completed_at=NOW)
     summary = document["summary"]
     assert (summary["critical"], summary["high"], summary["warnings"]) == (1, 2, 3)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from website_scan.document import ExportDocument, ExportedCategory, ExportedCheck, ExportedError, ExportedFinding
+from website_scan.report_json import ExportJson, ExportedCategory, ExportedCheck, ExportedError, ExportedFinding
 from website_scan.findings import Severity
 from website_scan.messages import agreeing
 from website_scan.need import by_need
@@ -32,7 +32,7 @@ class Judged:
     scans on this machine.
     """
 
-    document: ExportDocument
+    document: ExportJson
     facts: Facts = field(default_factory=Facts)
     scoring: StoredBasis | None = None
     waterfall: StoredWaterfall | None = None

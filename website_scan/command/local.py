@@ -29,7 +29,7 @@ from website_scan.net.errors import Blocked
 from website_scan.net.policy import Policy
 from website_scan.net.targets import InvalidUrl, parse_target
 from website_scan.redaction import redacted
-from website_scan.report.documents import export_document, stored_waterfall
+from website_scan.report.serialization import export_json, stored_waterfall
 from website_scan.result import Budget, Progress, ScanError, ScanResult
 from website_scan.run import failed_result, scan
 
@@ -118,7 +118,7 @@ def _visit(
 
 
 def _judged(result: ScanResult) -> Judged:
-    document = export_document(
+    document = export_json(
         result,
         scan_id=new_scan_id(),
         report_id=new_report_id(),

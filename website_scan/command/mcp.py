@@ -27,7 +27,7 @@ from website_scan.command.arguments import PROGRAM
 from website_scan.command.errors import WrongUsage
 from website_scan.command.formats.changes import changes
 from website_scan.command.terminal import printable
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.findings import ScanType
 from website_scan.plan import needs_browser
 from website_scan.report.diff import diff
@@ -68,7 +68,7 @@ class Tools:
     def __init__(self, networks: Sequence[str]) -> None:
         self._networks = [f"--allow-network={each}" for each in networks]
         self._one_at_a_time = anyio.Lock()
-        self._scanned: dict[str, list[ExportDocument]] = {}  # by URL
+        self._scanned: dict[str, list[ExportJson]] = {}  # by URL
         self._parts: dict[tuple[str, str], list[str]] = {}  # by tool and URL
 
     async def scan(self, url: str, types: list[ScanType] | None = None, part: int = 1) -> str:
@@ -127,7 +127,7 @@ class Tools:
         more = f"\n\nPart {part} of {len(parts)}. For more, call {tool} with this URL and part {part + 1}."
         return quoted(parts[part - 1]) + (more if part < len(parts) else "")
 
-    async def _run(self, url: str, types: Sequence[ScanType]) -> tuple[str, list[ExportDocument]]:
+    async def _run(self, url: str, types: Sequence[ScanType]) -> tuple[str, list[ExportJson]]:
         """Scan in a process of its own. Returns the report as Markdown, and the reports that can be compared."""
         with tempfile.TemporaryDirectory(prefix="website-scan-") as name:
             folder = Path(name)

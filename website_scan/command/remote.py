@@ -20,7 +20,7 @@ from website_scan.command.errors import ServerRefused, WrongUsage
 from website_scan.command.judged import Judged
 from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import say
-from website_scan.document import ExportDocument, ExportedError
+from website_scan.report_json import ExportJson, ExportedError
 from website_scan.written_urls import split_url
 
 KEY = "WEBSITE_SCAN_KEY"
@@ -269,7 +269,7 @@ def _judged(server: Server, audit: _Audit, page: _Page, scan_type: str) -> Judge
         scan: _Scan = server.ask("GET", f"/v1/scan/{scan_id}")
         error = scan["error"] or {"code": "SCAN_NOT_COMPLETE", "message": f"The scan is {result['status']}."}
         return failed(page["url"], scan_type, error, scan_id=scan_id, begun=begun)
-    document: ExportDocument = server.ask("GET", f"/v1/report/{scan_id}/export?format=json")
+    document: ExportJson = server.ask("GET", f"/v1/report/{scan_id}/export?format=json")
     mutes: _Muted = server.ask("GET", f"/v1/report/{scan_id}/mutes")
     accepted = {each["check"]: _why(each) for each in mutes["findings"] if each["is_whole"]}
     without = mutes["without_muted"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from website_scan.document import ExportedCheck
+from website_scan.report_json import ExportedCheck
 from website_scan.messages import agreeing
 from website_scan.need import Need, is_emergency, need_of
 from website_scan.report import fixes

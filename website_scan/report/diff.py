@@ -12,14 +12,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
-from website_scan.document import ComparableCheck, ComparableDocument, ComparableFinding, ExportDocument
+from website_scan.report_json import ComparableCheck, ComparableJson, ComparableFinding, ExportJson
 from website_scan.fingerprints import fingerprint
 from website_scan.messages import counted
 from website_scan.need import SEVERITY_RANK, STATUS_RANK, Need, need_of
 from website_scan.report.mute_matching import NO_MUTES, Covered, Mutes
 from website_scan.report.places import is_cut, occurrences_of
 
-Compared = TypeVar("Compared", bound=ComparableDocument)
+Compared = TypeVar("Compared", bound=ComparableJson)
 
 
 class Reason(StrEnum):
@@ -142,11 +142,11 @@ class Diff(Generic[Compared]):
     not_compared: tuple[NotCompared, ...]
 
     @property
-    def before_at(self: Diff[ExportDocument]) -> datetime:
+    def before_at(self: Diff[ExportJson]) -> datetime:
         return datetime.fromisoformat(self.before["created_at"])
 
     @property
-    def after_at(self: Diff[ExportDocument]) -> datetime:
+    def after_at(self: Diff[ExportJson]) -> datetime:
         return datetime.fromisoformat(self.after["created_at"])
 
     @property
@@ -159,7 +159,7 @@ class Diff(Generic[Compared]):
         return _has_browser(self.before) == _has_browser(self.after)
 
     @property
-    def points(self: Diff[ExportDocument]) -> int | None:
+    def points(self: Diff[ExportJson]) -> int | None:
         if not self.same_rules:
             return None
         before, after = self.before["score"], self.after["score"]
@@ -223,7 +223,7 @@ def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Com
     return Diff(before, after, not_compared=tuple(sorted(silent, key=_need)), **ordered)
 
 
-def _checks(document: ComparableDocument) -> dict[str, tuple[str, ComparableCheck]]:
+def _checks(document: ComparableJson) -> dict[str, tuple[str, ComparableCheck]]:
     """Return the checks by ID, each with the name of its category."""
     return {
         check["id"]: (category["name"], check) for category in document["categories"] for check in category["checks"]
@@ -251,11 +251,11 @@ def _shown(places: tuple[Place, ...], hidden: Collection[str]) -> tuple[Place, .
     return tuple(place for place in places if place.fingerprint not in hidden)
 
 
-def _has_browser(document: ComparableDocument) -> bool:
+def _has_browser(document: ComparableJson) -> bool:
     return document.get("browser") is not None
 
 
-def _silence(id: str, document: ComparableDocument, has_same_rules: bool) -> Reason:
+def _silence(id: str, document: ComparableJson, has_same_rules: bool) -> Reason:
     """Return the reason why a report has no verdict on a check."""
     if any(each["id"] == id for each in document["skipped_checks"]):
         return Reason.COULD_NOT_RUN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from website_scan.document import ExportDocument, ExportedCheck
+from website_scan.report_json import ExportJson, ExportedCheck
 from website_scan.findings import ScanType
 from website_scan.repeats import CheckKey, Told, told_elsewhere
 
@@ -14,7 +14,7 @@ from website_scan.repeats import CheckKey, Told, told_elsewhere
 class OtherReport:
     """Report of the same visit for another type. The ID of a check completes `anchor` to the address of its card."""
 
-    document: ExportDocument
+    document: ExportJson
     anchor: str
 
 
@@ -33,7 +33,7 @@ class Elsewhere:
         return self.type.label
 
 
-def elsewhere(document: ExportDocument, others: Iterable[OtherReport]) -> Mapping[str, tuple[Elsewhere, ...]]:
+def elsewhere(document: ExportJson, others: Iterable[OtherReport]) -> Mapping[str, tuple[Elsewhere, ...]]:
     """Return the findings of other reports that tell the same as the findings of a JSON export, by check ID."""
     reports = _by_type(others)
     own = ScanType(document["type"])
@@ -45,7 +45,7 @@ def elsewhere(document: ExportDocument, others: Iterable[OtherReport]) -> Mappin
     return {id: tuple(links) for id, links in found.items()}
 
 
-def told_by(document: ExportDocument, others: Iterable[OtherReport]) -> Mapping[str, Elsewhere]:
+def told_by(document: ExportJson, others: Iterable[OtherReport]) -> Mapping[str, Elsewhere]:
     """Return the findings of a JSON export that another report tells in full, by check ID, each with that finding."""
     reports = _by_type(others)
     own = ScanType(document["type"])
@@ -60,13 +60,13 @@ def _by_type(others: Iterable[OtherReport]) -> dict[ScanType, OtherReport]:
     return {ScanType(each.document["type"]): each for each in others}
 
 
-def _pairs(document: ExportDocument, reports: Mapping[ScanType, OtherReport]) -> Iterable[tuple[CheckKey, CheckKey]]:
+def _pairs(document: ExportJson, reports: Mapping[ScanType, OtherReport]) -> Iterable[tuple[CheckKey, CheckKey]]:
     own = ScanType(document["type"])
     told_of = {own: _told(document)} | {scan_type: _told(each.document) for scan_type, each in reports.items()}
     return told_elsewhere(told_of).items()
 
 
-def _told(document: ExportDocument) -> Told:
+def _told(document: ExportJson) -> Told:
     """Return which check tells what. Warnings that only ask for a review, which win no points, tell nothing."""
     found = {
         id: id
@@ -76,7 +76,7 @@ def _told(document: ExportDocument) -> Told:
     return found | {each["id"]: each["told_by"] for each in document.get("repeated_checks", ())}
 
 
-def _checks(document: ExportDocument) -> dict[str, ExportedCheck]:
+def _checks(document: ExportJson) -> dict[str, ExportedCheck]:
     return {check["id"]: check for category in document["categories"] for check in category["checks"]}
 
 

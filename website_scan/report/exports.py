@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from website_scan.document import ExportDocument, ExportedCheck
+from website_scan.report_json import ExportJson, ExportedCheck
 from website_scan.need import by_need
 from website_scan.report.mute_matching import Covered
 from website_scan.report.places import rows_of
@@ -21,7 +21,7 @@ CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "messag
 
 
 # Returns the muted findings of a JSON export, by check ID.
-Muted = Callable[[ExportDocument], Mapping[str, Covered]]
+Muted = Callable[[ExportJson], Mapping[str, Covered]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ExportFormat:
 
 
 def sarif(
-    document: ExportDocument, muted: Mapping[str, Covered] | None = None, check_pages: str = ""
+    document: ExportJson, muted: Mapping[str, Covered] | None = None, check_pages: str = ""
 ) -> dict[str, Any]:
     """Return the SARIF 2.1.0 log of one report. `document` is the JSON export, `muted` its muted findings."""
     reasons = {
@@ -51,7 +51,7 @@ def sarif(
     return log([run([(document, reasons)], f"{document['type']}/{document['url']}", check_pages)])
 
 
-def csv_table(document: ExportDocument) -> str:
+def csv_table(document: ExportJson) -> str:
     """Return a CSV table with a header line and one line per check. Cells are safe from formula injection.
 
     The neediest check comes first. Checks that could not run, and those left out without a browser, come last.
@@ -63,7 +63,7 @@ def csv_table(document: ExportDocument) -> str:
     return output.getvalue()
 
 
-def csv_rows(document: ExportDocument) -> Iterator[Mapping[str, object]]:
+def csv_rows(document: ExportJson) -> Iterator[Mapping[str, object]]:
     """Yield the rows of a report by the names of CSV_COLUMNS, not yet safe for spreadsheets (`cell`)."""
     for category, check in by_need(document):
         yield {**check, "category": category, "references": "; ".join(check["references"])}
@@ -78,7 +78,7 @@ def json_of(text: str) -> str:
     return written(exported(read_export(text)))
 
 
-def exported(document: ExportDocument) -> ExportDocument:
+def exported(document: ExportJson) -> ExportJson:
     """Return a stored document as it leaves the service: each check with its rows as objects, too, as `evidence`."""
     return {
         **document,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from website_scan.document import StoredFix
+from website_scan.report_json import StoredFix
 
 
 @dataclass(frozen=True, slots=True)

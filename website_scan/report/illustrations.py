@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from website_scan.document import ExportedCheck
+from website_scan.report_json import ExportedCheck
 from website_scan.report.places import rows_of
 from website_scan.stored_data import PicturePlaces
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.messages import counted
 
 WORTH = {
@@ -14,7 +14,7 @@ WORTH = {
 }
 
 
-def judged_without_browser(document: ExportDocument) -> str:
+def judged_without_browser(document: ExportJson) -> str:
     """Return the notice to show beside the score of a JSON export; empty if no check was left out.
 
     Older exports, which are kept as they were written, have no `omitted_checks`.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from website_scan.document import ExportedFinding
+from website_scan.report_json import ExportedFinding
 from website_scan.findings import Severity
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from website_scan.document import ExportedCheck
+from website_scan.report_json import ExportedCheck
 from website_scan.report.places import Row, rows_of
 from website_scan.report.standing import BANDS, Band, Standing, standing
 

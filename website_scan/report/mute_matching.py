@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from website_scan.document import ComparableDocument, ComparableFinding
+from website_scan.report_json import ComparableJson, ComparableFinding
 from website_scan.report.places import is_cut, places_of
 from website_scan.urls import Url
 
@@ -134,7 +134,7 @@ class Mutes:
         may_lack_places = is_cut(finding) and not any(rule.of_all_places for rule in rules.values())
         return Covered(rules, is_whole=len(rules) == len(places) and not may_lack_places)
 
-    def findings(self, document: ComparableDocument) -> dict[str, Covered]:
+    def findings(self, document: ComparableJson) -> dict[str, Covered]:
         """Return the muted places of a document's findings, by check ID."""
         if not self:
             return {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, TypedDict
 from urllib.parse import urlencode
 
-from website_scan.document import ExportDocument, ExportedFinding, FindingStatus
+from website_scan.report_json import ExportJson, ExportedFinding, FindingStatus
 from website_scan.json_types import Fingerprint, Grade, ScanId, Score, SeverityName, Timestamp, component, identifier
 from website_scan.report.held import held
 from website_scan.report.mute_matching import NO_MUTES, Covered, MuteRule, Mutes
@@ -39,10 +39,10 @@ class Muting:
     shows_rules: bool
     mute_url: str
 
-    def findings(self, document: ExportDocument) -> dict[str, Covered]:
+    def findings(self, document: ExportJson) -> dict[str, Covered]:
         return self.mutes.findings(document)
 
-    def held(self, document: ExportDocument, muted: Mapping[str, Covered]) -> str:
+    def held(self, document: ExportJson, muted: Mapping[str, Covered]) -> str:
         """Return the sentence on what holds the score. Findings that are muted as a whole stay unfixed in it."""
         spared = {id for id, covered in muted.items() if covered.is_whole}
         if not spared or self.scoring is None or not document["held"]:
@@ -66,7 +66,7 @@ class ScoreWithout:
 
 
 @component("Mute")
-class MuteDocument(TypedDict):
+class MuteJson(TypedDict):
     """A mute that is in force."""
 
     id: Annotated[str, identifier("mute")]
@@ -90,7 +90,7 @@ class MutedFinding(TypedDict):
     status: FindingStatus
     severity: SeverityName
     is_whole: Annotated[bool, "False where other places of it are not muted."]
-    mutes: list[MuteDocument]
+    mutes: list[MuteJson]
 
 
 @component("ScoreWithout")
@@ -115,7 +115,7 @@ class MutedOfReport(TypedDict):
     findings: list[MutedFinding]
 
 
-def mute_document_of(rule: MuteRule) -> MuteDocument:
+def mute_json_of(rule: MuteRule) -> MuteJson:
     return {
         "id": rule.id,
         "check": rule.check_id,
@@ -154,7 +154,7 @@ def without_muted(scoring: StoredBasis | None, muted: Mapping[str, Covered]) -> 
     return ScoreWithout(*found) if found else None
 
 
-def muted_of_report(document: ExportDocument, scoring: StoredBasis | None, mutes: Mutes) -> MutedOfReport:
+def muted_of_report(document: ExportJson, scoring: StoredBasis | None, mutes: Mutes) -> MutedOfReport:
     """Return the API's document on the muted findings of a JSON export."""
     muted = mutes.findings(document)
     findings: list[MutedFinding] = [
@@ -164,7 +164,7 @@ def muted_of_report(document: ExportDocument, scoring: StoredBasis | None, mutes
             "status": check["status"],
             "severity": check["severity"],
             "is_whole": muted[check["id"]].is_whole,
-            "mutes": [mute_document_of(part.rule) for part in muted_parts(check, muted[check["id"]])],
+            "mutes": [mute_json_of(part.rule) for part in muted_parts(check, muted[check["id"]])],
         }
         for category in document["categories"]
         for check in category["checks"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from website_scan.document import ExportDocument, ExportedCategory, checks_of
+from website_scan.report_json import ExportJson, ExportedCategory, checks_of
 from website_scan.need import Need, need
 from website_scan.places import BYTES, Column
 from website_scan.report.cards import CardContext, CheckCard, card_of
@@ -169,7 +169,7 @@ class ReportPage:
     those in `clear` have none.
     """
 
-    document: ExportDocument
+    document: ExportJson
     link: str | None
     created_at: datetime
     completed_at: datetime
@@ -210,7 +210,7 @@ class ReportPage:
 
 
 def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the page by keyword
-    document: ExportDocument,
+    document: ExportJson,
     facts: Facts,
     requests: StoredWaterfall | None = None,
     muting: Muting = NOTHING_MUTED,
@@ -313,7 +313,7 @@ def _first(categories: Iterable[CategorySection]) -> tuple[CheckCard, ...]:
     return tuple(sorted(wins, key=_need)[:FIRST])
 
 
-def _coverage(document: ExportDocument, facts: Facts, prefix: str) -> CoverageSummary:
+def _coverage(document: ExportJson, facts: Facts, prefix: str) -> CoverageSummary:
     by_reason: dict[str, list[str]] = {}
     for each in document["skipped_checks"]:
         by_reason.setdefault(each["reason"], []).append(each["name"])
@@ -335,7 +335,7 @@ def _coverage(document: ExportDocument, facts: Facts, prefix: str) -> CoverageSu
     )
 
 
-def _reference_ms(document: ExportDocument) -> float | None:
+def _reference_ms(document: ExportJson) -> float | None:
     """Return the duration of the scanner's reference task in milliseconds, from the checks that depend on it."""
     found = (row.get("host_ms") for _, check in checks_of(document) for row in rows_of(check))
     return next((each for each in found if isinstance(each, int | float)), None)

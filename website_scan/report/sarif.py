@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from website_scan import __version__
-from website_scan.document import ExportDocument, ExportedCheck, ExportedFinding, checks_of
+from website_scan.report_json import ExportJson, ExportedCheck, ExportedFinding, checks_of
 from website_scan.findings import ScanType
 from website_scan.fingerprints import fingerprint, page_path
 from website_scan.need import need_of
@@ -97,7 +97,7 @@ class Room:
 class _Found:
     """A failed or warned check of a document."""
 
-    document: ExportDocument
+    document: ExportJson
     category: str
     check: ExportedFinding
 
@@ -107,7 +107,7 @@ def log(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def run(
-    reports: Sequence[tuple[ExportDocument, Reasons]], category: str, check_pages: str = "", runs: int = 1
+    reports: Sequence[tuple[ExportJson, Reasons]], category: str, check_pages: str = "", runs: int = 1
 ) -> dict[str, Any]:
     """Return a run for reports of one type: a rule for each check that ran, a result for each place of a finding.
 
@@ -198,7 +198,7 @@ def suppressions(reasons: Iterable[str]) -> list[dict[str, str]]:
     ]
 
 
-def _rules(documents: Iterable[ExportDocument]) -> list[Rule]:
+def _rules(documents: Iterable[ExportJson]) -> list[Rule]:
     """Return a rule for each check that ran. The worst finding of a check says what is wrong, and how to fix it."""
     worst: dict[str, tuple[str, ExportedCheck]] = {}
     for document in documents:
@@ -253,7 +253,7 @@ def _help(fix: str, sources: Iterable[ReferenceLink]) -> dict[str, str]:
 
 
 def _results(
-    reports: Iterable[tuple[ExportDocument, Reasons]],
+    reports: Iterable[tuple[ExportJson, Reasons]],
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, str]]]]:
     """Yield the results with their suppressions, the neediest findings first."""
     found = [
@@ -307,7 +307,7 @@ def _result(found: _Found, place: FoundPlace, seen: Counter[tuple[str, str]]) ->
     }
 
 
-def _invocation(document: ExportDocument, notifications: Sequence[Mapping[str, Any]], has_page: bool) -> dict[str, Any]:
+def _invocation(document: ExportJson, notifications: Sequence[Mapping[str, Any]], has_page: bool) -> dict[str, Any]:
     """Return the scan of a page, with what it could not judge. If `has_page`, says which page."""
     told = [
         *notifications,
@@ -330,7 +330,7 @@ def _invocation(document: ExportDocument, notifications: Sequence[Mapping[str, A
     }
 
 
-def _properties(document: ExportDocument) -> dict[str, Any]:
+def _properties(document: ExportJson) -> dict[str, Any]:
     return {
         "scan_id": document["id"],
         "report_id": document["report_id"],

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from website_scan import wording
-from website_scan.document import (
-    ExportDocument,
+from website_scan.report_json import (
+    ExportJson,
     ExportedCheck,
     ExportedFinding,
     ExportedPass,
@@ -39,7 +39,7 @@ OF_PASS, OF_FINDING = (tuple(each.__annotations__) for each in (ExportedPass, Ex
 Kinds = dict[str, dict[str, StoredColumn]]
 
 
-def stored_text(document: ExportDocument) -> str:
+def stored_text(document: ExportJson) -> str:
     """Return the text that stands for a document in the database."""
     kinds: Kinds = {}
     categories = [
@@ -54,7 +54,7 @@ def written(document: Mapping[str, object]) -> str:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
-def read_export(text: str) -> ExportDocument:
+def read_export(text: str) -> ExportJson:
     """Return the document of a stored text."""
     document: dict[str, Any] = json.loads(text)
     kinds: Kinds = document.pop("kinds")

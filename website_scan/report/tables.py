@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from website_scan.document import StoredTable
+from website_scan.report_json import StoredTable
 from website_scan.json_types import JsonValue
 from website_scan.places import BYTES, Column
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from reports.diff_document import diff_document_of
+from reports.diff_json import diff_json_of
 from website_scan.command.terminal import printable, show_what_can_be_shown
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.messages import counted
 from website_scan.report.diff import Change, Diff, NotCompared, diff
 
@@ -54,14 +54,14 @@ class Command(BaseCommand):
             ) from None
         for position, each in enumerate(found):
             if options["format"] == "json":
-                self.stdout.write(json.dumps(diff_document_of(each), indent=2 if len(found) == 1 else None))
+                self.stdout.write(json.dumps(diff_json_of(each), indent=2 if len(found) == 1 else None))
             else:
                 self.stdout.write("\n".join(map(printable, [*([""] if position else []), *_text(each)])))
         if any(each.new or each.worse for each in found):
             sys.exit(EXIT_WORSE)
 
 
-def _read(path: Path) -> list[ExportDocument]:
+def _read(path: Path) -> list[ExportJson]:
     """Read the reports of a file: one, several in one document, or one per line."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -89,8 +89,8 @@ def _read(path: Path) -> list[ExportDocument]:
 
 
 def _pairs(
-    before: list[ExportDocument], after: list[ExportDocument]
-) -> tuple[list[tuple[ExportDocument, ExportDocument]], list[str]]:
+    before: list[ExportJson], after: list[ExportJson]
+) -> tuple[list[tuple[ExportJson, ExportJson]], list[str]]:
     """Return pairs of reports of the same type and page, and sentences about the others.
 
     If each side has only one report, they may be of different pages, such as a site and its preview on another host.
@@ -108,7 +108,7 @@ def _pairs(
     return [(earlier[key], newer[key]) for key in newer if key in earlier], alone
 
 
-def _text(found: Diff[ExportDocument]) -> Iterator[str]:
+def _text(found: Diff[ExportJson]) -> Iterator[str]:
     was, now = found.before, found.after
     points = f" ({found.points:+d})" if found.points else ""
     yield f"{now['url']}  {now['type']}  {was['score']} {was['grade']} → {now['score']} {now['grade']}{points}"

@@ -11,7 +11,7 @@ from scans.models import Scan, path_of, report_path
 from sites.audits.findings import ListedFinding, by_need, critical_in_order, listed
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding
-from website_scan.document import StoredFix
+from website_scan.report_json import StoredFix
 from website_scan.findings import ScanType
 from website_scan.messages import counted
 from website_scan.repeats import REPEATS, CheckKey

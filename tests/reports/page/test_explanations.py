@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.results import check_of, read_rows, stored
 from website_scan.catalogue import checks
-from website_scan.document import ExportedCheck, StoredTable
+from website_scan.report_json import ExportedCheck, StoredTable
 from website_scan.findings import HIGH, ScanType
 from website_scan.json_types import GRADES as LETTERS
 from website_scan.places import NO_ROWS

@@ -20,7 +20,7 @@ from tests.reports.people import page_of, person, text_of
 from tests.responses import ClientResponse
 from tests.results import check_of, stored, stored_finding
 from tests.world import Member, finished_scan, make_result, make_scan
-from website_scan.document import ExportedFinding
+from website_scan.report_json import ExportedFinding
 from website_scan.findings import CRITICAL, HIGH, LOW
 from website_scan.judging import NOT_JUDGED
 from website_scan.places import Column, Identity, Place, as_written

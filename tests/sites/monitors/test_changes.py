@@ -16,7 +16,7 @@ from sites.monitors.states import reduced, silent_checks
 from tests.results import elements
 from tests.website_scan.report.test_diff import STATES, document
 from website_scan.catalogue import measured_checks
-from website_scan.document import ExportDocument, ReducedDocument
+from website_scan.report_json import ExportJson, ReducedJson
 from website_scan.findings import ScanType
 from website_scan.places import Element
 from website_scan.report.diff import diff
@@ -35,7 +35,7 @@ REPORTS = st.builds(
 )
 
 
-def report(states: dict[str, str], answer: int = 200, **more: Any) -> ReducedDocument:
+def report(states: dict[str, str], answer: int = 200, **more: Any) -> ReducedJson:
     return reduced(document(states, **more), {"status": answer})
 
 
@@ -43,7 +43,7 @@ class Page:
     """Confirmed state and doubts of a page, from one run to the next."""
 
     def __init__(self, measured: str = "") -> None:
-        self.known: ReducedDocument | None = None
+        self.known: ReducedJson | None = None
         self.doubts: Doubts = {}
         self.measured = frozenset(measured)
 
@@ -55,24 +55,24 @@ class Page:
 
 
 @given(REPORTS, REPORTS)
-def test_what_is_kept_of_reports_tells_the_same_changes(before: ExportDocument, after: ExportDocument) -> None:
+def test_what_is_kept_of_reports_tells_the_same_changes(before: ExportJson, after: ExportJson) -> None:
     whole, kept = diff(before, after), diff(reduced(before, {}), reduced(after, {}))
     for name in ("new", "fixed", "worse", "better", "same", "not_compared", "same_rules", "same_browser"):
         assert getattr(whole, name) == getattr(kept, name)
 
 
 @given(REPORTS)
-def test_the_same_report_changes_nothing(found: ExportDocument) -> None:
+def test_the_same_report_changes_nothing(found: ExportJson) -> None:
     known = reduced(found, {})
     assert compare(known, {}, known, is_partial=False, measured=frozenset("abc")) == Compared(known, {}, (), known)
 
 
 @given(st.lists(REPORTS, max_size=6), REPORTS, st.booleans())
 def test_a_report_that_goes_on_saying_the_same_is_known_at_last(
-    before: list[ExportDocument], last: ExportDocument, is_partial: bool
+    before: list[ExportJson], last: ExportJson, is_partial: bool
 ) -> None:
     """With any history; except for findings on which the last report has no verdict."""
-    known: ReducedDocument | None = None
+    known: ReducedJson | None = None
     doubts: Doubts = {}
     for each in [*before, *([last] * 12)]:
         found = compare(known, doubts, reduced(each, {}), is_partial=is_partial, measured=frozenset("ab"))

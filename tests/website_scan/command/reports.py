@@ -10,7 +10,7 @@ from tests.results import check_of
 from website_scan.command.judged import Judged
 from website_scan.findings import ScanType, Severity
 from website_scan.places import Place
-from website_scan.report.documents import export_document
+from website_scan.report.serialization import export_json
 from website_scan.result import (
     AppliedCap,
     CategoryResult,
@@ -91,7 +91,7 @@ def failed(url: str = "https://example.com/gone") -> Judged:
 
 def _judged(result: ScanResult, error: ScanError | None = None) -> Judged:
     ids = {"scan_id": "scan_" + "0" * 22, "report_id": "rpt_" + "0" * 22}
-    document = export_document(result, **ids, created_at=NOW, completed_at=NOW)
+    document = export_json(result, **ids, created_at=NOW, completed_at=NOW)
     if error:
         document["error"] = {"code": error.code, "message": error.message}
     return Judged(document, scoring=result.scoring)

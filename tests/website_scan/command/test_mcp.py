@@ -26,7 +26,7 @@ from tests.command_line import ROOT
 from tests.targets.server import Answer, Request, Site
 from website_scan import catalogue
 from website_scan.command.mcp import PART_BYTES, Tools, networks_of, parts_of, quoted
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.findings import ScanType
 
 LIMIT_BYTES = 25_000
@@ -247,7 +247,7 @@ def test_a_long_report_is_read_on_without_scanning_again() -> None:
     scanned = []
 
     class Told(Tools):
-        async def _run(self, url: str, types: Sequence[ScanType]) -> tuple[str, list[ExportDocument]]:
+        async def _run(self, url: str, types: Sequence[ScanType]) -> tuple[str, list[ExportJson]]:
             scanned.append(url)
             return text, []
 

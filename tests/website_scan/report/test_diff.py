@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from tests.results import check_of, elements, stored
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.findings import Severity
 from website_scan.places import MOST_ROWS, Place, Resource
 from website_scan.report.diff import Diff, Reason, diff
@@ -24,7 +24,7 @@ def document(
     browser: str | None = None,
     places: dict[str, Sequence[Place]] | None = None,
     url: str = "https://example.com/",
-) -> ExportDocument:
+) -> ExportJson:
     """Return the compared part of an export, in which each check has one of STATES."""
     checks = [
         stored(
@@ -55,18 +55,18 @@ def document(
         "omitted_checks": [{"id": id} for id, state in states.items() if state == "omitted"],
         "repeated_checks": [{"id": id} for id, state in states.items() if state == "repeated"],
     }
-    return cast("ExportDocument", compared)
+    return cast("ExportJson", compared)
 
 
-def placed(*selectors: str, **more: Any) -> ExportDocument:
+def placed(*selectors: str, **more: Any) -> ExportJson:
     return document({"a": "fail"}, places={"a": elements(*selectors)}, **more)
 
 
-def told(changes: Diff[ExportDocument]) -> dict[str, list[str]]:
+def told(changes: Diff[ExportJson]) -> dict[str, list[str]]:
     return {name: [each.id for each in group] for name in GROUPS if (group := getattr(changes, name))}
 
 
-def moved(changes: Diff[ExportDocument]) -> tuple[str, list[str], list[str]]:
+def moved(changes: Diff[ExportJson]) -> tuple[str, list[str], list[str]]:
     """Return the group of the only finding, and the places that it gained and lost."""
     ((group, _),) = told(changes).items()
     (change,) = getattr(changes, group)
@@ -146,7 +146,7 @@ def test_a_new_place_is_worse_even_where_another_is_mended() -> None:
     assert changes.worse[0].said == "1 new place; 1 fixed place"
 
 
-def images(*numbers: int) -> ExportDocument:
+def images(*numbers: int) -> ExportJson:
     return placed(*(f"main > img:nth-of-type({each})" for each in numbers))
 
 

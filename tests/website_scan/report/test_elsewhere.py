@@ -2,16 +2,16 @@ from __future__ import annotations
 
 from tests.results import check_of
 from tests.website_scan.cast import NOW, URL
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.findings import MEDIUM, ScanType
-from website_scan.report.documents import export_document
+from website_scan.report.serialization import export_json
 from website_scan.report.elsewhere import Elsewhere, OtherReport, elsewhere
 from website_scan.result import CategoryResult, CheckStatus, RepeatedCheck, ScanResult
 
 
 def report(
     scan_type: ScanType, *repeated: RepeatedCheck, later: float = 1.0, **statuses: CheckStatus
-) -> ExportDocument:
+) -> ExportJson:
     checks = tuple(
         check_of(
             id.replace("_", "-"),
@@ -28,7 +28,7 @@ def report(
     result = ScanResult(
         scan_type, URL, "completed", NOW, NOW, "v", 71, "C", (CategoryResult("c", "C", 10, checks, 71),)
     )
-    shown = export_document(result, scan_id="s", report_id="r", created_at=NOW, completed_at=NOW)
+    shown = export_json(result, scan_id="s", report_id="r", created_at=NOW, completed_at=NOW)
     shown["repeated_checks"] = [
         {"id": each.id, "name": each.name, "told_by": each.told_by, "reason": ""} for each in repeated
     ]

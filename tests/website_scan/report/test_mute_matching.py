@@ -9,7 +9,7 @@ import pytest
 
 from tests.reports.mutes.cast import NOW, URL, rule
 from tests.results import check_of, elements, stored, stored_finding
-from website_scan.document import ExportDocument, ExportedFinding
+from website_scan.report_json import ExportJson, ExportedFinding
 from website_scan.findings import HIGH
 from website_scan.fingerprints import fingerprint
 from website_scan.places import MOST_ROWS
@@ -134,6 +134,6 @@ def test_what_ends_first_is_told() -> None:
 def test_passes_are_never_muted() -> None:
     passed = stored(check_of("hsts", "HSTS", "HSTS", "pass", None, HIGH, "It is sent."), URL)
     found = {"url": URL, "categories": [{"checks": [passed, finding("csp")]}]}
-    document = cast("ExportDocument", found)  # as much of it as is read
+    document = cast("ExportJson", found)  # as much of it as is read
     assert list(Mutes([rule("hsts"), rule("csp")]).findings(document)) == ["csp"]
     assert NO_MUTES.findings(document) == {}

@@ -15,7 +15,7 @@ import pytest
 from tests.reports.sarif import MOST_BYTES, assert_is_file, assert_sarif
 from tests.website_scan.command.reports import found, judged
 from website_scan import __version__
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.findings import ScanType, Severity
 from website_scan.places import Element, RedirectHop, Rows
 from website_scan.report import sarif
@@ -24,13 +24,13 @@ PAGES = "https://scan.example.com/docs/checks/"
 IMAGE = Element("main > img", "<img>")
 
 
-def logged(*documents: ExportDocument, reasons: sarif.Reasons | None = None, pages: str = "") -> dict[str, Any]:
+def logged(*documents: ExportJson, reasons: sarif.Reasons | None = None, pages: str = "") -> dict[str, Any]:
     made = sarif.log([sarif.run([(each, reasons or {}) for each in documents], "security", pages)])
     assert_sarif(made)
     return made
 
 
-def results(*documents: ExportDocument) -> list[dict[str, Any]]:
+def results(*documents: ExportJson) -> list[dict[str, Any]]:
     return list(logged(*documents)["runs"][0]["results"])
 
 
@@ -133,7 +133,7 @@ def test_the_driver_has_the_version_of_the_scanner_and_only_an_address_that_is_k
     assert bare["properties"]["catalogue_version"] == document["catalogue_version"]
 
 
-def rule_of(*documents: ExportDocument) -> Mapping[str, Any]:
+def rule_of(*documents: ExportJson) -> Mapping[str, Any]:
     (rule,) = logged(*documents)["runs"][0]["tool"]["driver"]["rules"]
     return dict(rule)
 
@@ -167,7 +167,7 @@ def test_long_names_are_cut_to_what_github_stores() -> None:
     )
 
 
-def several(count: int) -> ExportDocument:
+def several(count: int) -> ExportJson:
     checks = (
         found(f"check-{number}", "warn" if number % 2 else "fail", list(Severity)[number % 4])
         for number in range(count)

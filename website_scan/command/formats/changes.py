@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from website_scan.command.formats.markdown import code, escaped, link
-from website_scan.document import ExportDocument
+from website_scan.report_json import ExportJson
 from website_scan.report.diff import Change, Diff, NotCompared
 
 
-def changes(found: Sequence[Diff[ExportDocument]]) -> str:
+def changes(found: Sequence[Diff[ExportJson]]) -> str:
     """Return one document with a section for each comparison."""
     return "\n".join(line for each in found for line in _section(each))
 
 
-def _section(found: Diff[ExportDocument]) -> Iterator[str]:
+def _section(found: Diff[ExportJson]) -> Iterator[str]:
     was, now = found.before, found.after
     yield f"## {now['type']}: {link(now['url'])}"
     yield ""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from website_scan.command.judged import Judged, Outcome
-from website_scan.document import ExportedFinding
+from website_scan.report_json import ExportedFinding
 from website_scan.fingerprints import page_path
 from website_scan.report.levels import level_of
 from website_scan.report.places import occurrences_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from website_scan.command.judged import Judged
 from website_scan.command.terminal import printable
-from website_scan.document import ExportDocument, ExportedFinding
+from website_scan.report_json import ExportJson, ExportedFinding
 from website_scan.messages import counted
 from website_scan.report.judge import WORTH
 from website_scan.report.levels import level_of
@@ -82,7 +82,7 @@ def _section(title: str, lines: Sequence[str], paint: Paint) -> Iterator[str]:
         yield from lines
 
 
-def how_judged(document: ExportDocument) -> Sequence[str]:
+def how_judged(document: ExportJson) -> Sequence[str]:
     """Return a sentence on the browser that judged, or on the checks left out without one; empty if none was needed."""
     if document["browser"]:
         return [f"judged in {document['browser']}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from website_scan.document import ExportedCheck
+from website_scan.report_json import ExportedCheck
 from website_scan.places import BYTES, Column
 from website_scan.report.places import rows_of
 from website_scan.report.sections.headers import Verdict

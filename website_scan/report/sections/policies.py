@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from website_scan.document import ExportedCheck, ExportedFinding
+from website_scan.report_json import ExportedCheck, ExportedFinding
 from website_scan.report.sections.headers import Verdict
 from website_scan.stored_data import StoredPolicy
 

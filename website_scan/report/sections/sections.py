@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from website_scan.document import ExportDocument, StoredColumn
+from website_scan.report_json import ExportJson, StoredColumn
 from website_scan.json_types import JsonValue
 from website_scan.need import need_of
 from website_scan.report.sections.files import FaultyFile, faulty_files
@@ -61,7 +61,7 @@ class Sections:
         return [entry for shown, entry in named if shown]
 
 
-def sections_of(document: ExportDocument, stored: StoredExhibits | None, prefix: str) -> Sections:
+def sections_of(document: ExportJson, stored: StoredExhibits | None, prefix: str) -> Sections:
     """Return the sections. `document` is the JSON export, `stored` comes from `website_scan.exhibits`.
 
     `prefix` goes before anchors.

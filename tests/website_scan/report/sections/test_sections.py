@@ -17,7 +17,7 @@ from tests.website_scan.cast import page
 from tests.website_scan.security.cast import policies
 from website_scan.catalogue import Declaration, checks
 from website_scan.check_results import check_result
-from website_scan.document import ExportDocument, ExportedCheck
+from website_scan.report_json import ExportJson, ExportedCheck
 from website_scan.findings import HIGH, ScanType
 from website_scan.outcomes import Warn
 from website_scan.performance.checks.compression import UncompressedText, UnusedCode
@@ -57,7 +57,7 @@ def exported(*found: ExportedCheck, type: str = "security") -> dict[str, Any]:
 
 
 def shown(document: dict[str, Any], exhibits: dict[str, Any] | None, prefix: str = "") -> Sections:
-    return sections_of(cast("ExportDocument", document), cast("StoredExhibits | None", exhibits), prefix)
+    return sections_of(cast("ExportJson", document), cast("StoredExhibits | None", exhibits), prefix)
 
 
 def markup(found: Sections) -> html.HtmlElement:

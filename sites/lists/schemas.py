@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypedDict
 
 from infrastructure.api.schema import ErrorBody
-from scans.documents import CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
+from scans.schemas import CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
 from scans.models import Scan
 from sites.lists.changes import Changes
 from sites.lists.snapshots import Summary
@@ -14,7 +14,7 @@ from sites.models import ListEntry, ListRun, ListShare, SiteList
 from sites.models.documents import RunId
 from sites.models.site_list import ListInterval
 from sites.recipients import Notify, Recipients, Unsubscribed, Warned, notify_of, recipients_of
-from webhooks.documents import Event
+from webhooks.schemas import Event
 from website_scan.json_types import (
     Count,
     Grade,
@@ -36,7 +36,7 @@ Positive = Annotated[int, Keywords(minimum=1)]
 
 
 @component("ListRun")
-class ListRunDocument(TypedDict):
+class ListRunJson(TypedDict):
     """Run of a list. `entries` is the number of its sites; those neither `done` nor `failed` wait or are `left_out`."""
 
     id: RunId
@@ -55,14 +55,14 @@ class ListRunDocument(TypedDict):
 
 
 class ListRunList(TypedDict):
-    runs: list[ListRunDocument]
+    runs: list[ListRunJson]
     total: Count
     limit: int
     offset: int
 
 
 @component("SiteList")
-class SiteListDocument(TypedDict):
+class SiteListJson(TypedDict):
     """A list of sites. `entries` is their number, `run` the latest run."""
 
     id: ListId
@@ -78,13 +78,13 @@ class SiteListDocument(TypedDict):
     request: NotRequired[CredentialNames]
     entries: Count
     next_run_at: Timestamp | None
-    run: ListRunDocument | None
+    run: ListRunJson | None
     created_at: Timestamp
     list_url: Link
 
 
 class SiteListList(TypedDict):
-    lists: list[SiteListDocument]
+    lists: list[SiteListJson]
     total: Count
     limit: int
     offset: int
@@ -99,7 +99,7 @@ class EntryScore(TypedDict):
 
 
 @component("Entry")
-class EntryDocument(TypedDict):
+class EntryJson(TypedDict):
     """Entry of a list with its latest result. A result that failed leaves `results` and `failing` as they were."""
 
     id: EntryId
@@ -120,7 +120,7 @@ class EntryDocument(TypedDict):
 class EntryList(TypedDict):
     """Page of entries. The cursors are null where there is no further page."""
 
-    entries: list[EntryDocument]
+    entries: list[EntryJson]
     total: Annotated[Count, "Of all pages."]
     limit: int
     next_cursor: str | None
@@ -144,7 +144,7 @@ class ImportErrorBody(ErrorBody):
 
 
 @component("Result")
-class ResultDocument(TypedDict):
+class ResultJson(TypedDict):
     """Look at an entry outside of a run. It is news of the entry; no snapshot changes."""
 
     entry_id: EntryId
@@ -153,10 +153,10 @@ class ResultDocument(TypedDict):
 
 
 @component("Snapshot")
-class SnapshotDocument(Summary):
+class SnapshotJson(Summary):
     """Snapshot: the run, and what it found. Checks with the most failures come first."""
 
-    run: ListRunDocument
+    run: ListRunJson
 
 
 class AdoptionPoint(TypedDict):
@@ -169,7 +169,7 @@ class AdoptionPoint(TypedDict):
 
 
 @component("Adoption")
-class AdoptionDocument(TypedDict):
+class AdoptionJson(TypedDict):
     """Adoption of a check over time, oldest first."""
 
     check: str
@@ -177,7 +177,7 @@ class AdoptionDocument(TypedDict):
 
 
 @component("Share")
-class ShareDocument(TypedDict):
+class ShareJson(TypedDict):
     """Public page of a snapshot. `run_id` is null if it always shows the latest one."""
 
     id: Annotated[str, identifier("shr")]
@@ -188,7 +188,7 @@ class ShareDocument(TypedDict):
 
 
 class ShareList(TypedDict):
-    shares: list[ShareDocument]
+    shares: list[ShareJson]
 
 
 class ListMean(TypedDict):
@@ -205,7 +205,7 @@ class ListEventData(TypedDict):
     list_id: ListId
     name: str
     list_url: Link
-    run: ListRunDocument
+    run: ListRunJson
     results: dict[str, ListMean]
 
 
@@ -223,7 +223,7 @@ class ListChangedEvent(Event):
     data: ListChangedEventData
 
 
-def list_run_of(run: ListRun) -> ListRunDocument:
+def list_run_of(run: ListRun) -> ListRunJson:
     return {
         "id": run.id,
         "status": run.status,
@@ -241,11 +241,11 @@ def list_run_of(run: ListRun) -> ListRunDocument:
     }
 
 
-def list_document_of(site_list: SiteList) -> SiteListDocument:
-    return list_documents_of([site_list])[0]
+def list_json_of(site_list: SiteList) -> SiteListJson:
+    return lists_json_of([site_list])[0]
 
 
-def list_documents_of(lists: Sequence[SiteList]) -> list[SiteListDocument]:
+def lists_json_of(lists: Sequence[SiteList]) -> list[SiteListJson]:
     """Return lists of one organization; at most three queries for any number of them."""
     latest = ListRun.objects.filter(site_list__in=lists).order_by("site_list", "-started_at", "-id")
     runs = {run.site_list_id: run for run in latest.distinct("site_list")} if lists else {}
@@ -253,7 +253,7 @@ def list_documents_of(lists: Sequence[SiteList]) -> list[SiteListDocument]:
     return [_document(each, recipients[each.id], runs.get(each.id)) for each in lists]
 
 
-def entry_document_of(entry: ListEntry) -> EntryDocument:
+def entry_json_of(entry: ListEntry) -> EntryJson:
     """Return an entry that has the annotation `audit_id`."""
     return {
         "id": entry.id,
@@ -276,7 +276,7 @@ def entry_document_of(entry: ListEntry) -> EntryDocument:
     }
 
 
-def share_document_of(share: ListShare) -> ShareDocument:
+def share_json_of(share: ListShare) -> ShareJson:
     return {
         "id": share.id,
         "run_id": share.run_id,
@@ -290,7 +290,7 @@ class _Request(TypedDict, total=False):
     request: CredentialNames
 
 
-def _document(site_list: SiteList, recipients: Recipients, run: ListRun | None) -> SiteListDocument:
+def _document(site_list: SiteList, recipients: Recipients, run: ListRun | None) -> SiteListJson:
     names = site_list.credential_names
     request: _Request = {} if names is None else {"request": credential_names_of(names)}
     return {

@@ -11,7 +11,7 @@ from website_scan.timestamps import timestamp
 
 
 @component("Badge")
-class BadgeDocument(TypedDict):
+class BadgeJson(TypedDict):
     """A badge, of a monitor or of a page."""
 
     id: Annotated[str, identifier("bdg")]
@@ -22,13 +22,13 @@ class BadgeDocument(TypedDict):
 
 
 class BadgeList(TypedDict):
-    badges: list[BadgeDocument]
+    badges: list[BadgeJson]
     total: Count
     limit: int
     offset: int
 
 
-def badge_document_of(badge: Badge) -> BadgeDocument:
+def badge_json_of(badge: Badge) -> BadgeJson:
     badge_url, created_at = badge.badge_url, timestamp(badge.created_at)
     if badge.monitor_id:
         return {"id": badge.id, "monitor": badge.monitor_id, "badge_url": badge_url, "created_at": created_at}

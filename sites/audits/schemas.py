@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from scans.documents import AuditId, CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
+from scans.schemas import AuditId, CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
 from sites.audits.findings import ListedFinding, ListedPlace
 from sites.audits.muting import ALL, NONE, SOME, AuditMutes
 from sites.audits.requests import DISCOVER
 from sites.models import Audit, AuditPage
 from sites.models.audit import PageError, PageResult, SamplePage, TypeScore
-from webhooks.documents import Event
-from website_scan.document import CHECK_STATUSES
+from webhooks.schemas import Event
+from website_scan.report_json import CHECK_STATUSES
 from website_scan.json_types import (
     Count,
     Keywords,
@@ -24,7 +24,7 @@ from website_scan.json_types import (
     component,
     values,
 )
-from website_scan.report.muting import MuteDocument, mute_document_of
+from website_scan.report.muting import MuteJson, mute_json_of
 from website_scan.timestamps import timestamp
 
 WORST_PAGES = 5
@@ -86,7 +86,7 @@ class AuditSummary(TypedDict):
 
 
 @component("Audit")
-class AuditDocument(AuditSummary):
+class AuditJson(AuditSummary):
     """The answer of POST /v1/audits and GET /v1/audits/:id."""
 
     results: dict[str, TypeResult]  # type: ignore[misc]  # with more than those of the summary
@@ -99,7 +99,7 @@ class AuditDocument(AuditSummary):
 
 
 @component("AuditPage")
-class AuditPageDocument(TypedDict):
+class AuditPageJson(TypedDict):
     """A page of an audit, with its scans by type once they have ended."""
 
     url: str
@@ -109,7 +109,7 @@ class AuditPageDocument(TypedDict):
 
 
 @component("AuditPlace")
-class AuditPlaceDocument(TypedDict):
+class AuditPlaceJson(TypedDict):
     """A place of a finding, such as an element, a header or a file."""
 
     fingerprint: Annotated[str, "The same in every audit."]
@@ -120,7 +120,7 @@ class AuditPlaceDocument(TypedDict):
 
 
 @component("AuditFinding")
-class AuditFindingDocument(TypedDict):
+class AuditFindingJson(TypedDict):
     """A failed or warned check of an audit, with its places and pages."""
 
     type: TypeName
@@ -140,10 +140,10 @@ class AuditFindingDocument(TypedDict):
         str | None, "The check of another type that tells the same; such findings are listed only with `type`."
     ]
     sample_pages: Annotated[list[SamplePage], "The first pages on which it is worst."]
-    places: Annotated[list[AuditPlaceDocument], "The most frequent ones."]
+    places: Annotated[list[AuditPlaceJson], "The most frequent ones."]
     places_total: Count
     muted: Annotated[MutedPages, "On how many of its pages it is muted now."]
-    mutes: Annotated[list[MuteDocument], "What mutes it; empty for those who only hold the link."]
+    mutes: Annotated[list[MuteJson], "What mutes it; empty for those who only hold the link."]
 
 
 class AuditList(TypedDict):
@@ -158,7 +158,7 @@ class AuditList(TypedDict):
 class AuditPageList(TypedDict):
     """The answer of GET /v1/audits/:id/pages."""
 
-    pages: list[AuditPageDocument]
+    pages: list[AuditPageJson]
     total: Count
     limit: Positive
     offset: Count
@@ -167,19 +167,19 @@ class AuditPageList(TypedDict):
 class AuditFindingList(TypedDict):
     """The answer of GET /v1/audits/:id/findings."""
 
-    findings: list[AuditFindingDocument]
+    findings: list[AuditFindingJson]
     total: Count
     limit: Positive
     offset: Count
 
 
 @component("AuditExport")
-class AuditExportDocument(TypedDict):
+class AuditExportJson(TypedDict):
     """The JSON export of an audit: all of it in one document."""
 
-    audit: AuditDocument
-    findings: list[AuditFindingDocument]
-    pages: list[AuditPageDocument]
+    audit: AuditJson
+    findings: list[AuditFindingJson]
+    pages: list[AuditPageJson]
 
 
 class AuditEventPages(TypedDict):
@@ -229,9 +229,9 @@ def audit_summary_of(audit: Audit) -> AuditSummary:
     }
 
 
-def audit_document_of(audit: Audit) -> AuditDocument:
+def audit_json_of(audit: Audit) -> AuditJson:
     worst = _worst_pages(audit)
-    shown: AuditDocument = {
+    shown: AuditJson = {
         **audit_summary_of(audit),  # type: ignore[typeddict-item]  # the summary never has `request`
         "results": {each: {**score, "worst_pages": worst[each]} for each, score in audit.scores.items()},
         "discover": audit.discover,
@@ -245,11 +245,11 @@ def audit_document_of(audit: Audit) -> AuditDocument:
     return shown
 
 
-def audit_page_of(page: AuditPage) -> AuditPageDocument:
+def audit_page_of(page: AuditPage) -> AuditPageJson:
     return {"url": page.url, "status": page.status, "error": page.error, "results": page.results}
 
 
-def audit_finding_of(listed: ListedFinding, mutes: AuditMutes) -> AuditFindingDocument:
+def audit_finding_of(listed: ListedFinding, mutes: AuditMutes) -> AuditFindingJson:
     row, muted_on = listed.row, listed.muted_on
     return {
         "type": row.type,
@@ -270,11 +270,11 @@ def audit_finding_of(listed: ListedFinding, mutes: AuditMutes) -> AuditFindingDo
         "places": [_place_of(place) for place in listed.places],
         "places_total": listed.places_total,
         "muted": muted_on.pages,
-        "mutes": [mute_document_of(rule) for rule in muted_on.rules] if mutes.shows_rules else [],
+        "mutes": [mute_json_of(rule) for rule in muted_on.rules] if mutes.shows_rules else [],
     }
 
 
-def _place_of(listed: ListedPlace) -> AuditPlaceDocument:
+def _place_of(listed: ListedPlace) -> AuditPlaceJson:
     row = listed.row
     return {
         "fingerprint": row.fingerprint,

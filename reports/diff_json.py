@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, TypedDict
 
-from website_scan.document import ExportDocument, FindingStatus, ReportStatus
+from website_scan.report_json import ExportJson, FindingStatus, ReportStatus
 from website_scan.json_types import (
     Count,
     Fingerprint,
@@ -24,7 +24,7 @@ REASONS = [str(each) for each in Reason]
 
 
 @component("Place")
-class PlaceDocument(TypedDict):
+class PlaceJson(TypedDict):
     """A place of a finding: an element, an address, a header or a cookie."""
 
     fingerprint: Annotated[Fingerprint, "The same in every report that has this finding at this place."]
@@ -39,7 +39,7 @@ class FindingState(TypedDict):
 
 
 @component("Change")
-class ChangeDocument(TypedDict):
+class ChangeJson(TypedDict):
     """A check that failed or warned in at least one of the reports."""
 
     id: str
@@ -50,12 +50,12 @@ class ChangeDocument(TypedDict):
     message: Annotated[str, "That of the newer finding."]
     before: FindingState | None
     after: FindingState | None
-    new_places: list[PlaceDocument]
-    fixed_places: list[PlaceDocument]
+    new_places: list[PlaceJson]
+    fixed_places: list[PlaceJson]
 
 
 @component("NotCompared")
-class NotComparedDocument(TypedDict):
+class NotComparedJson(TypedDict):
     """A finding of one report on which the other has no verdict: neither new nor fixed."""
 
     id: str
@@ -94,22 +94,22 @@ _Reports = TypedDict("_Reports", {"from": ComparedReport, "to": ComparedReport})
 
 
 @component("Diff")
-class DiffDocument(_Reports):
+class DiffJson(_Reports):
     """Diff of two reports of the same page and type."""
 
     score: ScoreChange
     same_rules: Annotated[bool, "False where the reports have different catalogue versions."]
     same_browser: Annotated[bool, "False where only one of them was judged in a browser."]
-    new: list[ChangeDocument]
-    fixed: list[ChangeDocument]
-    worse: Annotated[list[ChangeDocument], "More severe, failed instead of warned, or at new places."]
-    better: list[ChangeDocument]
-    not_compared: list[NotComparedDocument]
-    muted: Annotated[list[ChangeDocument], "Findings of either that are muted; they are in none of the others."]
+    new: list[ChangeJson]
+    fixed: list[ChangeJson]
+    worse: Annotated[list[ChangeJson], "More severe, failed instead of warned, or at new places."]
+    better: list[ChangeJson]
+    not_compared: list[NotComparedJson]
+    muted: Annotated[list[ChangeJson], "Findings of either that are muted; they are in none of the others."]
     same: Annotated[Count, "How many findings of both have not changed."]
 
 
-def diff_document_of(diff: Diff[ExportDocument]) -> DiffDocument:
+def diff_json_of(diff: Diff[ExportJson]) -> DiffJson:
     before, after = _report_of(diff.before), _report_of(diff.after)
     return {
         "from": before,
@@ -127,7 +127,7 @@ def diff_document_of(diff: Diff[ExportDocument]) -> DiffDocument:
     }
 
 
-def _report_of(document: ExportDocument) -> ComparedReport:
+def _report_of(document: ExportJson) -> ComparedReport:
     score, grade = document["score"], document["grade"]
     assert score is not None  # a failed scan has no report
     assert grade is not None
@@ -144,7 +144,7 @@ def _report_of(document: ExportDocument) -> ComparedReport:
     }
 
 
-def _changes_of(changes: Iterable[Change]) -> list[ChangeDocument]:
+def _changes_of(changes: Iterable[Change]) -> list[ChangeJson]:
     return [
         {
             "id": change.id,
@@ -166,11 +166,11 @@ def _state_of(state: State | None) -> FindingState | None:
     return {"status": state.status, "severity": state.severity} if state else None
 
 
-def _places_of(places: Iterable[Place]) -> list[PlaceDocument]:
+def _places_of(places: Iterable[Place]) -> list[PlaceJson]:
     return [{"fingerprint": place.fingerprint, "text": place.text} for place in places]
 
 
-def _not_compared_of(finding: NotCompared) -> NotComparedDocument:
+def _not_compared_of(finding: NotCompared) -> NotComparedJson:
     return {
         "id": finding.id,
         "name": finding.name,

@@ -1,7 +1,7 @@
 """Documents of a scan's result: the API's report, and the JSON export, which contains the report.
 
 They are plain dictionaries in the order of the JSON, so that the command line needs no framework.
-`website_scan.document` has their types, from which openapi.yaml describes them.
+`website_scan.report_json` has their types, from which openapi.yaml describes them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from datetime import datetime
 from typing import TypedDict
 
 from website_scan import wording
-from website_scan.document import (
+from website_scan.report_json import (
     AddedByExport,
-    DocumentHead,
-    ExportDocument,
+    ReportHead,
+    ExportJson,
     ExportedCheck,
-    ReportDocument,
+    ReportJson,
     ReportedCheck,
     StoredColumn,
     StoredFix,
@@ -37,9 +37,9 @@ from website_scan.timestamps import timestamp
 from website_scan.written_urls import WrittenUrl, split_url
 
 
-def report_document(
+def report_json(
     result: ScanResult, *, scan_id: str, created_at: datetime, completed_at: datetime
-) -> ReportDocument:
+) -> ReportJson:
     """Return the report, as docs/api.md describes it. Score and grade are None if the scan failed. Times are aware."""
     return {
         **_head(result, scan_id, created_at, completed_at),
@@ -51,9 +51,9 @@ def report_document(
     }
 
 
-def export_document(
+def export_json(
     result: ScanResult, *, scan_id: str, report_id: str, created_at: datetime, completed_at: datetime
-) -> ExportDocument:
+) -> ExportJson:
     """Return the JSON export: the report with all that is stored beside it."""
     return {
         **_head(result, scan_id, created_at, completed_at),  # type: ignore[typeddict-item]  # it has no `error`
@@ -119,7 +119,7 @@ def stored_waterfall(waterfall: Waterfall) -> StoredWaterfall:
     }
 
 
-def _head(result: ScanResult, scan_id: str, created_at: datetime, completed_at: datetime) -> DocumentHead:
+def _head(result: ScanResult, scan_id: str, created_at: datetime, completed_at: datetime) -> ReportHead:
     return {
         "id": scan_id,
         "type": str(result.type),

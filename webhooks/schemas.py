@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from scans.documents import AuditId, ScanFailure, ScanStatus, timestamp_or_none
+from scans.schemas import AuditId, ScanFailure, ScanStatus, timestamp_or_none
 from scans.models import Scan
 from webhooks.models import Attempt, Delivery, EventKind, Webhook
 from website_scan.json_types import (

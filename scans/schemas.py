@@ -83,7 +83,7 @@ class ScanDetail(ScanSummary):
 
 
 @component("QuotaObject")
-class QuotaDocument(TypedDict):
+class QuotaJson(TypedDict):
     """The quota of the month."""
 
     used: Count
@@ -105,7 +105,7 @@ class ScanList(TypedDict):
     total: Count
     limit: Annotated[int, Keywords(minimum=1, maximum=100)]
     offset: Count
-    quota: QuotaDocument
+    quota: QuotaJson
 
 
 class UsagePeriod(TypedDict):
@@ -135,7 +135,7 @@ class Usage(TypedDict):
     """The answer of GET /v1/usage."""
 
     period: UsagePeriod
-    quota: QuotaDocument
+    quota: QuotaJson
     concurrent: ConcurrentUsage
     rate_limit: RateLimitUsage
     by_type: dict[str, Count]
@@ -187,7 +187,7 @@ def credential_names_of(names: CredentialNames) -> CredentialNames:
     return {"headers": names["headers"], "basic_auth": names["basic_auth"], "cookies": names["cookies"]}
 
 
-def quota_of(quota: Quota) -> QuotaDocument:
+def quota_of(quota: Quota) -> QuotaJson:
     return {"used": quota.used, "limit": quota.limit, "remaining": quota.remaining, "tier": quota.tier}
 
 

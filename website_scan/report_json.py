@@ -1,6 +1,6 @@
 """Types of the documents: a report and its JSON export. `website_scan.stored_data` has what is stored beside it.
 
-`website_scan.report.documents` writes report and export. Both are JSON, which a report keeps for ever: a key that older
+`website_scan.report.serialization` writes report and export. Both are JSON, which a report keeps for ever: a key that older
 documents lack is NotRequired. An array of fixed length and mixed types is a tuple here; read from JSON, it is a list.
 """
 
@@ -37,7 +37,7 @@ FindingStatus = Annotated[str, values(FINDING_STATUSES)]
 ReportStatus = Annotated[str, values(REPORT_STATUSES)]
 
 
-class DocumentHead(TypedDict):
+class ReportHead(TypedDict):
     """Head of a report and of an export. Score and grade are None if the scan failed."""
 
     id: ScanId
@@ -87,7 +87,7 @@ class ReportedCategory(TypedDict):
 
 
 @component("Report")
-class ReportDocument(DocumentHead):
+class ReportJson(ReportHead):
     """The report of a scan."""
 
     categories: list[ReportedCategory]
@@ -245,7 +245,7 @@ class ExportedError(TypedDict):
 
 
 @component("ReportExport")
-class ExportDocument(DocumentHead):
+class ExportJson(ReportHead):
     """The JSON export: the report with all data stored beside it."""
 
     categories: list[ExportedCategory]
@@ -279,7 +279,7 @@ class ExportDocument(DocumentHead):
     error: NotRequired[Annotated[ExportedError, Published.ABSENT]]  # of a failed scan
 
 
-def checks_of(document: ExportDocument) -> Iterator[tuple[str, ExportedCheck]]:
+def checks_of(document: ExportJson) -> Iterator[tuple[str, ExportedCheck]]:
     """Yield the checks that ran, with the name of their category."""
     for category in document["categories"]:
         for check in category["checks"]:
@@ -327,7 +327,7 @@ class ReducedSilentCheck(TypedDict):
     id: str
 
 
-class ReducedDocument(TypedDict):
+class ReducedJson(TypedDict):
     """Reduced export, with the page's HTTP status (`answer`) and the host and expiry of its certificate."""
 
     url: str
@@ -341,6 +341,6 @@ class ReducedDocument(TypedDict):
     certificate: list[str] | None
 
 
-ComparableDocument = ExportDocument | ReducedDocument
+ComparableJson = ExportJson | ReducedJson
 ComparableCheck = ExportedCheck | ReducedCheck
 ComparableFinding = ExportedFinding | ReducedFinding

@@ -8,8 +8,8 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from accounts.models import Interval
 from infrastructure.api.typed import in_order
-from scans.documents import CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
-from sites.audits.documents import DiscoverySource
+from scans.schemas import CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
+from sites.audits.schemas import DiscoverySource
 from sites.models import Audit, Monitor, MonitorRun
 from sites.models.documents import (
     ChangedData,
@@ -24,7 +24,7 @@ from sites.models.documents import (
 from sites.models.monitor import STATUS_FILTERS
 from sites.monitors.alerts import AlertSerializer
 from sites.recipients import Notify, Recipients, Unsubscribed, Warned, notify_of, recipients_of
-from webhooks.documents import Event
+from webhooks.schemas import Event
 from website_scan.json_types import Count, Grade, Link, Score, Timestamp, TypeName, component, values
 from website_scan.timestamps import timestamp
 
@@ -57,7 +57,7 @@ class Watched(TypedDict):
 
 
 @component("Monitor")
-class MonitorDocument(NamedMonitor, Watched):
+class MonitorJson(NamedMonitor, Watched):
     """A monitor. It has one of `page`, `pages` and `site`; only with `site` also how that is discovered."""
 
     every: Annotated[str, values(Interval.choices)]
@@ -81,14 +81,14 @@ class MonitorDocument(NamedMonitor, Watched):
 
 
 class MonitorList(TypedDict):
-    monitors: list[MonitorDocument]
+    monitors: list[MonitorJson]
     total: Count
     limit: int
     offset: int
 
 
 @component("MonitorRun")
-class MonitorRunDocument(TypedDict):
+class MonitorRunJson(TypedDict):
     """One run. `news` is empty until it has ended, and where nothing has changed."""
 
     id: RunId
@@ -106,7 +106,7 @@ class MonitorRunDocument(TypedDict):
 
 
 class MonitorRunList(TypedDict):
-    runs: list[MonitorRunDocument]
+    runs: list[MonitorRunJson]
     total: Count
     limit: int
     offset: int
@@ -145,11 +145,11 @@ class MonitorRecoveredEvent(Event):
     data: MonitorRecoveredEventData
 
 
-def monitor_document_of(monitor: Monitor) -> MonitorDocument:
-    return monitor_documents_of([monitor])[0]
+def monitor_json_of(monitor: Monitor) -> MonitorJson:
+    return monitors_json_of([monitor])[0]
 
 
-def monitor_documents_of(monitors: Sequence[Monitor]) -> list[MonitorDocument]:
+def monitors_json_of(monitors: Sequence[Monitor]) -> list[MonitorJson]:
     """Return monitors of one organization; at most four queries for any number of them."""
     waiting = MonitorRun.objects.filter(monitor__in=monitors, status=MonitorRun.Status.DUE)
     tries = dict(waiting.values_list("monitor_id", "not_before")) if monitors else {}
@@ -157,7 +157,7 @@ def monitor_documents_of(monitors: Sequence[Monitor]) -> list[MonitorDocument]:
     return [_document(each, recipients[each.id], tries.get(each.id)) for each in monitors]
 
 
-def monitor_run_of(run: MonitorRun) -> MonitorRunDocument:
+def monitor_run_of(run: MonitorRun) -> MonitorRunJson:
     return {
         "id": run.id,
         "due_at": timestamp(run.due_at),
@@ -184,7 +184,7 @@ def monitor_data(monitor: Monitor) -> MonitorData:
     }
 
 
-def _document(monitor: Monitor, recipients: Recipients, next_try_at: datetime | None) -> MonitorDocument:
+def _document(monitor: Monitor, recipients: Recipients, next_try_at: datetime | None) -> MonitorJson:
     return {
         "id": monitor.id,
         "name": monitor.name,
