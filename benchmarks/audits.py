@@ -23,9 +23,9 @@ from benchmarks.usage import cpu_s, memory_mib, tree
 from infrastructure.queue import _redis as redis
 from scans.visits.tallies import add_up, tallies
 from sites.models import Audit
+from tests.factories import Member, member_of
 from tests.operations.stack.processes import wait_until
 from tests.targets.server import Certificate
-from tests.world import Member, member_of
 
 # Pages, at least, and of a first audit in which each process imports its modules.
 PAGES, LEAST, WARM_UP = 100, 48, 24

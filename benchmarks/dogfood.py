@@ -27,9 +27,9 @@ from reports.models import Report
 from scans.models import Scan
 from sites.models import Audit
 from tests.e2e.service import BASE_DIR, free_port
+from tests.factories import browser_of, member_of, person_of
 from tests.operations.stack.processes import wait_until
 from tests.website_scan.net.tls_servers import LOOPBACK
-from tests.world import browser_of, member_of, person_of
 from website_scan.urls import host_and_port_of
 
 # Pages that everybody sees; report and audit are shared.

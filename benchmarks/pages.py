@@ -27,11 +27,11 @@ from infrastructure.web.kept_html import KeptHtml
 from operations.metrics import endpoint
 from reports.page.kept import parts
 from scans.models import Scan
-from tests.furnished import real_result
-from tests.furnished_audits import SITE, look_at, make_audit, make_pages
+from tests.factories import Member, browser_of, person_of
 from tests.long_report import finished_long_scan
+from tests.populated import real_result
+from tests.populated_audits import SITE, look_at, make_audit, make_pages
 from tests.queries import counted
-from tests.world import Member, browser_of, person_of
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType
 

@@ -29,10 +29,10 @@ from scans.visits.claims import claim_next
 from scans.visits.overload import queue_age_s, refuse_when_overloaded
 from scans.visits.queue import Worker, enqueue
 from sites.models import Audit
+from tests.factories import Member, member_of
 from tests.operations.stack.processes import wait_until
 from tests.targets.many_pages import shop_site
 from tests.targets.server import Answer
-from tests.world import Member, member_of
 from website_scan.findings import ScanType
 
 SLOTS, SLOW_S = 6, 5.0

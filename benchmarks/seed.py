@@ -14,8 +14,8 @@ from accounts.models import Organization, Tier
 from infrastructure import encryption
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import PageResult, SamplePage, TypeTotal
-from tests.furnished import finish_with, real_result
-from tests.world import Member, member_of
+from tests.factories import Member, member_of
+from tests.populated import finish_with, real_result
 from webhooks.delivery.signing import new_secret
 from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, Webhook

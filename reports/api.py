@@ -18,12 +18,12 @@ from reports.diff_json import DiffJson, diff_json_of
 from reports.mutes.services import active_mutes
 from reports.services import PREVIOUS, access_report, exports_to_compare, scoring_of
 from scans.check_catalogue import check_pages
-from website_scan.report_json import ExportJson, ReportJson
 from website_scan.report import exports
 from website_scan.report.diff import diff
 from website_scan.report.mute_matching import NO_MUTES
 from website_scan.report.muting import MutedOfReport, muted_of_report
 from website_scan.report.storage import read_export
+from website_scan.report_json import ExportJson, ReportJson
 
 CACHE_CONTROL = "public, max-age=86400"
 DIFF_CACHE_CONTROL = "private, no-cache"

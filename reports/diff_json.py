@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, TypedDict
 
-from website_scan.report_json import ExportJson, FindingStatus, ReportStatus
 from website_scan.json_types import (
     Count,
     Fingerprint,
@@ -18,6 +17,7 @@ from website_scan.json_types import (
     values,
 )
 from website_scan.report.diff import Change, Diff, NotCompared, Place, Reason, State
+from website_scan.report_json import ExportJson, FindingStatus, ReportStatus
 
 SIDES = ("from", "to")
 REASONS = [str(each) for each in Reason]

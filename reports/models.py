@@ -8,9 +8,9 @@ from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
-from website_scan.report_json import ExportJson
 from website_scan.ids import new_id, new_report_id
 from website_scan.report.storage import read_export
+from website_scan.report_json import ExportJson
 from website_scan.stored_data import Facts, PicturePlaces, StoredBasis, StoredExhibits, StoredWaterfall
 
 # Annotation: True if the report has a screenshot, without reading it.

@@ -12,11 +12,11 @@ from reports.models import Report
 from reports.page.history import previous_scan
 from scans.models import Scan
 from scans.services import SCAN
-from website_scan.report_json import ExportJson
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 from website_scan.messages import excerpt
 from website_scan.report.storage import read_export
+from website_scan.report_json import ExportJson
 from website_scan.stored_data import StoredBasis
 
 

@@ -28,11 +28,11 @@ from infrastructure.api.throttling import Rate
 from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from scans import services
-from scans.schemas import ScanDetail, ScanList, Usage, quota_of, scan_detail_of
 from scans.listing import find_scan, scan_counts, scan_list
 from scans.models import Scan
 from scans.policy import scan_policy
 from scans.requests import ScanRequestSerializer
+from scans.schemas import ScanDetail, ScanList, Usage, quota_of, scan_detail_of
 from scans.visits.queue import running_visits
 from website_scan.ids import is_id
 from website_scan.timestamps import timestamp

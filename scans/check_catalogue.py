@@ -13,11 +13,11 @@ from importlib.resources import files
 from django.conf import settings
 from django.urls import reverse
 
-from website_scan.report_json import StoredFix
 from website_scan.findings import ScanType
 from website_scan.report.fixes import Part, parts
 from website_scan.report.references import ReferenceLink, page_url, reference
 from website_scan.report.snippets import ServerFix, fixes
+from website_scan.report_json import StoredFix
 from website_scan.values import outline
 
 

@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 
 from accounts import access
 from accounts.export.kinds import Kind
-from scans.schemas import scan_detail_of
 from scans.models import Scan
+from scans.schemas import scan_detail_of
 
 
 def _scans(organization_id: int) -> QuerySet[Scan]:

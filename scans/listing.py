@@ -15,8 +15,8 @@ from accounts.usage import USED, USED_ELSEWHERE, Quota, TierLimits, quota_parame
 from infrastructure.api.pagination import Slice
 from infrastructure.postgresql.statements import sql_timestamp
 from scans.audit_sql import audit_sql
-from scans.schemas import ListedScan, quota_of
 from scans.models import Scan, ScanCount
+from scans.schemas import ListedScan, quota_of
 from website_scan.ids import is_id
 
 # Clients poll GET /v1/scan/:id, so it is a prepared statement with the columns that it shows.

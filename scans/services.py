@@ -14,11 +14,11 @@ from accounts.authentication import Caller
 from accounts.models import ActivityEvent, Membership, User
 from infrastructure.api.idempotency import Once
 from infrastructure.logging import request_id
-from scans.schemas import ScanDetail, scan_detail_of
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
 from scans.reachability import looking, refuse_unreachable
 from scans.requests import ScanRequest
+from scans.schemas import ScanDetail, scan_detail_of
 from scans.visits.claims import OWN_FAULTS, fail_visit
 from scans.visits.overload import refuse_when_overloaded
 from scans.visits.queue import enqueue, running_visits

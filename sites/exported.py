@@ -11,8 +11,8 @@ from django.db.models import F, QuerySet
 from accounts import access
 from accounts.export.kinds import Kind
 from sites.audits import exports
-from sites.audits.schemas import audit_summary_of
 from sites.audits.muting import AuditMutes
+from sites.audits.schemas import audit_summary_of
 from sites.lists import exports as list_exports
 from sites.lists.schemas import entry_json_of, list_json_of, list_run_of, share_json_of
 from sites.models import Audit, Badge, ListEntry, ListResult, ListRun, ListShare, Monitor, MonitorRun, SiteList

@@ -31,11 +31,11 @@ from accounts.models import ApiKey, FormerKey, Tier
 from infrastructure.api.scopes import Scope
 from scans.models import BlockedDomain, Scan, sealed
 from sites.models import Badge, ListRun, ListShare, MonitorRun
-from tests.furnished_audits import make_audit
-from tests.furnished_monitors import make_monitor
+from tests.factories import Api, Member, finished_scan, listening, make_scan, member_of, person_of
+from tests.populated_audits import make_audit
+from tests.populated_monitors import make_monitor
 from tests.sites.lists.cast import make_entry, make_list
 from tests.website_scan.net.seams import PUBLIC, Names
-from tests.world import Api, Member, finished_scan, listening, make_scan, member_of, person_of
 from webhooks.models import Delivery, Event, FormerSecret, Webhook
 from webhooks.services import MAX_FORMER_SECRETS
 from website_scan.ids import new_id

@@ -28,8 +28,8 @@ from pytest_django import DjangoDbBlocker
 from infrastructure import leases, maintenance
 from infrastructure.api import throttling
 from infrastructure.telemetry import counters
-from tests import template
-from tests.world import Member, listening, member_of
+from tests import database_template
+from tests.factories import Member, listening, member_of
 
 if TYPE_CHECKING:
     from tests.e2e.pages import Window
@@ -173,7 +173,7 @@ def django_db_modify_db_settings(
 ) -> None:
     """Migrate once for all processes of a run (pytest-django's hook before the creation of a database)."""
     with django_db_blocker.unblock():
-        template.use_template()
+        database_template.use_template()
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ from accounts.usage import month_of
 from reports.page.sample import FOLDER, SHOP
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.factories import make_result
 from tests.results import check_of, read_rows
-from tests.world import make_result
 from website_scan import score_basis, scoring
 from website_scan.catalogue import Check, checks
 from website_scan.exhibits.pictures import MAX_CROPS

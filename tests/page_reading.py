@@ -6,8 +6,8 @@ from django.test import Client
 from lxml import html
 
 from accounts.models import MonthlyUsage, User
+from tests.factories import Member, person_of
 from tests.responses import ClientResponse
-from tests.world import Member, person_of
 
 
 def browser_of(member: Member, role: str = "member") -> Client:

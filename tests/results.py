@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, make_dataclass, replace
 from typing import Annotated, Any, ClassVar
 
-from website_scan.report_json import ExportedCheck, ExportedFinding, StoredTable
 from website_scan.findings import HIGH, Severity
 from website_scan.places import Column, Element, Identity, Place, Rows, as_written
 from website_scan.report.serialization import exported_check
+from website_scan.report_json import ExportedCheck, ExportedFinding, StoredTable
 from website_scan.result import CheckResult, CheckStatus, HowToFix
 
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 
 from operations.stack import embedded
-from tests import template
+from tests import database_template
 
 # Variables that a developer's shell may set and no test should depend on.
 FOREIGN = (
@@ -90,9 +90,9 @@ def start(cleanup: contextlib.ExitStack) -> None:
     except embedded.EmbeddedError as error:
         raise pytest.UsageError(str(error)) from error
     if os.environ.get("DATABASE_URL"):
-        cleanup.callback(template.drop_template)
+        cleanup.callback(database_template.drop_template)
     os.environ |= stack.env
-    os.environ[template.VARIABLE] = f"test_template_{secrets.token_hex(4)}"
+    os.environ[database_template.VARIABLE] = f"test_template_{secrets.token_hex(4)}"
     os.environ["DATA_DIR"] = str(data_dir)
     os.environ["DEBUG"] = "off"
     os.environ["SCAN_BROWSER"] = "off"  # tests that need a browser start it themselves

@@ -16,8 +16,8 @@ from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, Organ
 from infrastructure import encryption
 from reports.models import Report
 from scans.models import Scan
+from tests.factories import Member, browser_of, finished_scan, make_scan, person_of
 from tests.page_reading import page_of, parsed
-from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 from webhooks.models import Attempt, Delivery, Event, Webhook
 
 SCANS = "/admin/scans/scan/"

@@ -18,7 +18,7 @@ from importlinter import api as importlinter  # importing this module configures
 from importlinter.application.use_cases import lint_imports
 
 from config.celery import app as celery
-from tests.house import PACKAGES, ROOT
+from tests.project import PACKAGES, ROOT
 
 MAX_LINES = 400
 VAGUE_NAMES = {"base", "common", "core", "helper", "helpers", "misc", "shared", "util", "utils"}

@@ -11,12 +11,12 @@ from django.db import transaction
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from tests.furnished import Furnished, furnish
+from tests.factories import Member, browser_of
 from tests.page_reading import page_of
+from tests.populated import Furnished, furnish
 from tests.queries import counted
 from tests.router import ADMIN, address, routes
 from tests.test_who_sees_what import TABLE
-from tests.world import Member, browser_of
 
 ROWS = 55
 MOST = 12

@@ -19,11 +19,11 @@ from accounts.models import Invitation, Membership, Organization, User
 from infrastructure.environment import IdentityProvider
 from sites.models import Badge
 from tests.accounts.identity.people import PASSWORD, recovery_codes, with_app
-from tests.furnished import Furnished, furnish
+from tests.factories import Member, browser_of, person_of
+from tests.populated import Furnished, furnish
 from tests.responses import ClientResponse
 from tests.router import ADMIN, API, address, views
 from tests.test_who_sees_what import FIELDS
-from tests.world import Member, browser_of, person_of
 from webhooks.models import Webhook
 
 AGAIN = "/account/again/"

@@ -18,10 +18,10 @@ from pytest_django import DjangoDbBlocker
 from accounts.models import ActivityEvent, User
 from accounts.pages import login
 from scans.models import BlockedDomain, Scan
-from tests.furnished import NAME, Furnished, furnish
+from tests.factories import browser_of, member_of, register_webhook
+from tests.populated import NAME, Furnished, furnish
 from tests.responses import ClientResponse
 from tests.router import ADMIN, API, address, routes
-from tests.world import browser_of, member_of, register_webhook
 
 CAST = ("owner", "admin", "member", "viewer", "outsider", "anonymous")
 STRANGERS = CAST[-2:]

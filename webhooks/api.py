@@ -16,6 +16,13 @@ from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body, optional_json_body
 from scans.policy import scan_policy
 from webhooks import services
+from webhooks.models import Delivery, EventKind, Webhook
+from webhooks.requests import (
+    RotationRequestSerializer,
+    TestRequestSerializer,
+    WebhookChangesSerializer,
+    WebhookRequestSerializer,
+)
 from webhooks.schemas import (
     CreatedWebhook,
     DeliveryDetail,
@@ -27,13 +34,6 @@ from webhooks.schemas import (
     delivery_detail_of,
     webhook_detail_of,
     webhook_summary_of,
-)
-from webhooks.models import Delivery, EventKind, Webhook
-from webhooks.requests import (
-    RotationRequestSerializer,
-    TestRequestSerializer,
-    WebhookChangesSerializer,
-    WebhookRequestSerializer,
 )
 from website_scan.timestamps import timestamp
 

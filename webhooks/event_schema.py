@@ -6,8 +6,8 @@ from typing import Any
 
 from drf_spectacular.utils import OpenApiResponse, OpenApiWebhook, extend_schema
 
-from webhooks.schemas import AuditScanEvent, ScanEvent
 from webhooks.models import EventKind
+from webhooks.schemas import AuditScanEvent, ScanEvent
 
 # Headers of a delivery with the pattern of their values (docs/webhooks.md).
 HEADERS = {

@@ -14,8 +14,8 @@ from accounts import access
 from infrastructure import queue
 from scans.models import Scan
 from scans.signals import Ended
-from webhooks.schemas import AuditScanEventData, ScanEventData, scan_data
 from webhooks.models import Delivery, Event, EventKind
+from webhooks.schemas import AuditScanEventData, ScanEventData, scan_data
 from website_scan.result import ScanResult
 from website_scan.timestamps import timestamp
 

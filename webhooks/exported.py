@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 
 from accounts import access
 from accounts.export.kinds import Kind
-from webhooks.schemas import delivery_detail_of, webhook_detail_of
 from webhooks.models import Delivery, Webhook
+from webhooks.schemas import delivery_detail_of, webhook_detail_of
 
 
 def _deliveries(organization_id: int) -> QuerySet[Delivery]:

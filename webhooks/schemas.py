@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from scans.schemas import AuditId, ScanFailure, ScanStatus, timestamp_or_none
 from scans.models import Scan
+from scans.schemas import AuditId, ScanFailure, ScanStatus, timestamp_or_none
 from webhooks.models import Attempt, Delivery, EventKind, Webhook
 from website_scan.json_types import (
     Count,

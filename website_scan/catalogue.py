@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from website_scan.findings import ScanType, Severity
-from website_scan.outcomes import Finding, Fix, Outcome
+from website_scan.outcomes import Fix, Outcome, Verdict
 from website_scan.repeats import REPEATS
 from website_scan.scoring import GRADES, RULES_VERSION, SEVERITY_WEIGHT, STATUS_CREDIT, Cap
 
@@ -74,7 +74,7 @@ class Need:
 class Declaration:
     """What a check says of itself; as the decorator `@check("id", name=…, …)`, it declares a function to be the check.
 
-    The function stays an ordinary one: evidence in, `Finding` out. `name` is the check's title on a pass ("Git
+    The function stays an ordinary one: evidence in, `Verdict` out. `name` is the check's title on a pass ("Git
     repository is not public") and its name in the API. `outcomes` are the findings that it can return, by their names,
     each with its title ("Git repository is public") or an `Outcome`; the first is the most usual one, and its title has
     no value in it. `why` says in one sentence what the fault does to visitors or the owner, and follows the message of
@@ -139,16 +139,16 @@ class Check(Declaration):
     type: ScanType
     category_id: str
     category: Category
-    function: Callable[..., Finding]
+    function: Callable[..., Verdict]
     needs: tuple[Need, ...]
-    verdict: Verdict | None
+    override: Override | None
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Override:
     """A second judge for all checks of a scan type. A finding from `function(check, …)` replaces the check's own."""
 
-    function: Callable[..., Finding | None]
+    function: Callable[..., Verdict | None]
     needs: tuple[Need, ...]
 
 
@@ -195,7 +195,7 @@ def probe(*, essential: bool = False, of_origin: bool = False, measures: bool = 
 def checks(scan_type: ScanType) -> tuple[Check, ...]:
     """Return the checks of a scan type in report order: heaviest category first, then as written in its file."""
     found: list[Check] = []
-    verdict = _verdict(scan_type)
+    override = _override(scan_type)
     for module in _modules(f"{ENGINE}.{scan_type}.checks"):
         category = getattr(module, "CATEGORY", None)
         if not isinstance(category, Category):
@@ -213,7 +213,7 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
                     category=category,
                     function=function,
                     needs=_needs(function),
-                    verdict=verdict,
+                    override=override,
                 )
             )
     for attribute in ("id", "name", "found"):
@@ -287,12 +287,12 @@ def check_ids(scan_type: ScanType) -> frozenset[str]:
     return frozenset(id for source in sources for id in CHECK_ID.findall(source))
 
 
-def _verdict(scan_type: ScanType) -> Verdict | None:
-    """Return `VERDICT` from `caps.py` of the scan type's folder. Its parameter `check` is not evidence."""
-    function = getattr(importlib.import_module(f"{ENGINE}.{scan_type}.caps"), "VERDICT", None)
+def _override(scan_type: ScanType) -> Override | None:
+    """Return `OVERRIDE` from `caps.py` of the scan type's folder. Its parameter `check` is not evidence."""
+    function = getattr(importlib.import_module(f"{ENGINE}.{scan_type}.caps"), "OVERRIDE", None)
     if function is None:
         return None
-    return Verdict(function, tuple(need for need in _needs(function) if need.parameter != "check"))
+    return Override(function, tuple(need for need in _needs(function) if need.parameter != "check"))
 
 
 def _modules(package_name: str) -> Iterator[types.ModuleType]:

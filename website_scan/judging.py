@@ -20,7 +20,7 @@ from website_scan.exhibits.site_facts import site_facts
 from website_scan.findings import NotApplicable, ScanType, Server
 from website_scan.messages import excerpt, plain
 from website_scan.net.targets import Target
-from website_scan.outcomes import Fault, Finding
+from website_scan.outcomes import Fault, Verdict
 from website_scan.page.evidence import Clock, Page, ServedContent
 from website_scan.page.server import server_of
 from website_scan.plan import COMPUTING_S, INTERNAL, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments, is_of_origin
@@ -125,7 +125,7 @@ class Judgement:
             return finding
         return None if isinstance(finding, NotApplicable) else check_result(each, finding, self._server)
 
-    def _finding(self, each: Check) -> Finding | Missing:
+    def _finding(self, each: Check) -> Verdict | Missing:
         """Return the finding; `Missing` without evidence, or if what would be judged was not shown."""
         page = self.evidence.get(Page)
         if isinstance(page, Page) and each.html and not page.is_html:
@@ -143,16 +143,16 @@ class Judgement:
         # Content that nobody saw may have faults; that must not count as a pass.
         return unseen
 
-    def _unfiltered(self, each: Check) -> Finding | Missing:
+    def _unfiltered(self, each: Check) -> Verdict | Missing:
         """Return the finding of the scan type's second judge, else of the check itself; `Missing` without evidence."""
-        if each.verdict is not None:
-            needs = arguments(each.verdict.needs, self.evidence)
-            if not isinstance(needs, Missing) and (verdict := each.verdict.function(each, **needs)) is not None:
+        if each.override is not None:
+            needs = arguments(each.override.needs, self.evidence)
+            if not isinstance(needs, Missing) and (verdict := each.override.function(each, **needs)) is not None:
                 return verdict
         values = arguments(each.needs, self.evidence)
         if isinstance(values, Missing):
             return values
-        finding: Finding = each.function(**values)
+        finding: Verdict = each.function(**values)
         return finding
 
     def _may_be_of_what_is_missing(self, each: Check) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from website_scan.report_json import ExportJson, ExportedCheck, ReducedFinding, checks_of
 from website_scan.findings import Severity
+from website_scan.report_json import ExportedCheck, ExportJson, ReducedFinding, checks_of
 from website_scan.result import CheckResult
 
 SEVERITY_RANK = {str(severity): rank for rank, severity in enumerate(Severity)}

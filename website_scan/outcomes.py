@@ -176,7 +176,7 @@ class CategoryFail(Fail):
 
 
 S = TypeVar("S", bound=_Seen)
-Finding = Pass | Warn | Review | Fail | NotApplicable
+Verdict = Pass | Warn | Review | Fail | NotApplicable
 
 
 def beyond(value: float, good: float, limit: str) -> str:

@@ -129,7 +129,7 @@ def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
         raise CatalogueError(f"{scan_type} scans use no browser, but one of their checks needs it")
     needed: dict[type, Probe] = {}
     pending: list[Need] = [need for each in wanted for need in each.needs]
-    pending += [need for each in wanted[:1] if each.verdict is not None for need in each.verdict.needs]
+    pending += [need for each in wanted[:1] if each.override is not None for need in each.override.needs]
     pending += [Need("", ServedContent, optional=True) for each in wanted if each.content][:1]
     while pending:
         need = pending.pop()

@@ -1,7 +1,7 @@
-"""Types of the documents: a report and its JSON export. `website_scan.stored_data` has what is stored beside it.
+"""Types of the JSON of a report and of its export. `website_scan.stored_data` has what is stored beside it.
 
-`website_scan.report.serialization` writes report and export. Both are JSON, which a report keeps for ever: a key that older
-documents lack is NotRequired. An array of fixed length and mixed types is a tuple here; read from JSON, it is a list.
+`website_scan.report.serialization` writes both. A report stays in the database for years: a key that older reports lack
+is NotRequired. An array of fixed length and mixed types is a tuple here; read from JSON, it is a list.
 """
 
 from __future__ import annotations

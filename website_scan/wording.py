@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from website_scan.report_json import ExportedCheck
 from website_scan.messages import cut
 from website_scan.outcomes import Fix
+from website_scan.report_json import ExportedCheck
 from website_scan.result import CheckResult, HowToFix
 
 SHOWN = 3  # places in a message; tables have the others

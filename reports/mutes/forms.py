@@ -10,8 +10,8 @@ from django.utils.text import Truncator
 
 from infrastructure.web.forms import HintedLabel, JudgedForm
 from reports.mutes.requests import LONGEST, MAX_PATH, MAX_REASON, MuteRequest, known_outcomes
-from website_scan.report_json import ExportedFinding
 from website_scan.report.places import places_of
+from website_scan.report_json import ExportedFinding
 
 ALL, OUTCOME, NAMED = "all", "outcome", "named"
 USUAL_DAYS = 90

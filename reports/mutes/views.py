@@ -24,9 +24,9 @@ from reports.models import Mute, Report
 from reports.mutes import services
 from reports.mutes.forms import MuteForm
 from reports.mutes.services import end_mute, in_force, mute_places, rule_of
-from website_scan.report_json import ExportJson, ExportedFinding
 from website_scan.ids import is_id
 from website_scan.report.mute_matching import host_and_path
+from website_scan.report_json import ExportedFinding, ExportJson
 
 Role = Membership.Role
 

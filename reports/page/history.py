@@ -14,10 +14,10 @@ from accounts import access
 from infrastructure.web.charts import Trend, trend
 from reports.models import Report
 from scans.models import Scan, report_path
-from website_scan.report_json import ExportJson
 from website_scan.report.diff import Diff, diff
 from website_scan.report.mute_matching import NO_MUTES, Mutes
 from website_scan.report.storage import read_export
+from website_scan.report_json import ExportJson
 
 SHOWN = 10
 CHOICES = 1000  # more than the reports of a page that is scanned every hour

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from website_scan.report_json import ExportJson
 from website_scan.findings import ScanType
 from website_scan.report.elsewhere import OtherReport
 from website_scan.report.filters import Filter
@@ -20,6 +19,7 @@ from website_scan.report.illustrations import frame_of, illustrations_of
 from website_scan.report.mute_matching import NO_MUTES
 from website_scan.report.muting import Muting
 from website_scan.report.report_page import ReportPage, report_page
+from website_scan.report_json import ExportJson
 from website_scan.stored_data import Facts, PicturePlaces, StoredBasis, StoredExhibits, StoredWaterfall
 
 FOLDER = Path(__file__).resolve().parent / "samples"

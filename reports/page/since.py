@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from website_scan.report_json import ExportJson
 from website_scan.messages import counted
 from website_scan.report.diff import Change, Diff
+from website_scan.report_json import ExportJson
 
 
 @dataclass(frozen=True, slots=True)

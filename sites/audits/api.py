@@ -32,21 +32,21 @@ from scans.models import Scan
 from scans.policy import scan_policy
 from scans.requests import without_credentials
 from sites.audits import services
-from sites.audits.schemas import (
-    AuditJson,
-    AuditExportJson,
-    AuditFindingList,
-    AuditList,
-    AuditPageList,
-    audit_json_of,
-    audit_finding_of,
-    audit_page_of,
-    audit_summary_of,
-)
 from sites.audits.exports import WRITERS, export
 from sites.audits.findings import in_order, listed
 from sites.audits.muting import AuditMutes
 from sites.audits.requests import AuditRequestSerializer
+from sites.audits.schemas import (
+    AuditExportJson,
+    AuditFindingList,
+    AuditJson,
+    AuditList,
+    AuditPageList,
+    audit_finding_of,
+    audit_json_of,
+    audit_page_of,
+    audit_summary_of,
+)
 from sites.models import Audit, AuditPage
 from website_scan.report.exports import FORMATS
 

@@ -16,9 +16,9 @@ from django.db.models import QuerySet
 
 from infrastructure.web.downloads import TIME_LIMIT_S, in_time
 from scans.check_catalogue import check_pages
-from sites.audits.schemas import AuditFindingJson, audit_json_of, audit_finding_of, audit_page_of
 from sites.audits.findings import in_order, listed_in_batches
 from sites.audits.muting import ALL, AuditMutes, MutedOn
+from sites.audits.schemas import AuditFindingJson, audit_finding_of, audit_json_of, audit_page_of
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from website_scan.report import sarif
 from website_scan.report.levels import LEVELS

@@ -11,7 +11,6 @@ from sites.audits.requests import DISCOVER
 from sites.models import Audit, AuditPage
 from sites.models.audit import PageError, PageResult, SamplePage, TypeScore
 from webhooks.schemas import Event
-from website_scan.report_json import CHECK_STATUSES
 from website_scan.json_types import (
     Count,
     Keywords,
@@ -25,6 +24,7 @@ from website_scan.json_types import (
     values,
 )
 from website_scan.report.muting import MuteJson, mute_json_of
+from website_scan.report_json import CHECK_STATUSES
 from website_scan.timestamps import timestamp
 
 WORST_PAGES = 5

@@ -26,9 +26,9 @@ from scans.reachability import refuse_unreachable
 from scans.visits.claims import end_queued, tell_ended
 from scans.visits.overload import SHARE_OF_AUDITS, refuse_when_overloaded
 from scans.visits.queue import Worker, wait_in_line
-from sites.audits.schemas import AuditJson, audit_json_of
 from sites.audits.release import release_pages
 from sites.audits.requests import AuditRequest
+from sites.audits.schemas import AuditJson, audit_json_of
 from sites.audits.settling import end_if_done
 from sites.models import Audit, AuditPage
 from sites.resources import AUDIT

@@ -13,8 +13,8 @@ from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from scans.policy import scan_policy
 from sites.badges import services
-from sites.badges.schemas import BadgeJson, BadgeList, badge_json_of
 from sites.badges.requests import BadgeRequestSerializer
+from sites.badges.schemas import BadgeJson, BadgeList, badge_json_of
 
 
 class BadgeCollection(ApiView):

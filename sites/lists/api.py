@@ -20,6 +20,15 @@ from scans.policy import scan_policy
 from scans.requests import without_credentials
 from sites import resources
 from sites.lists import importing, services
+from sites.lists.entries import ORDERS, TYPES, Wanted, entries_page, limit_of, sort_of
+from sites.lists.requests import (
+    EntriesRequestSerializer,
+    EntryChangeSerializer,
+    ListChangeSerializer,
+    ListRequestSerializer,
+    parse_change,
+    parse_new,
+)
 from sites.lists.schemas import (
     EntryJson,
     EntryList,
@@ -29,15 +38,6 @@ from sites.lists.schemas import (
     entry_json_of,
     list_json_of,
     lists_json_of,
-)
-from sites.lists.entries import ORDERS, TYPES, Wanted, entries_page, limit_of, sort_of
-from sites.lists.requests import (
-    EntriesRequestSerializer,
-    EntryChangeSerializer,
-    ListChangeSerializer,
-    ListRequestSerializer,
-    parse_change,
-    parse_new,
 )
 from sites.lists.uploads import read_rows
 from sites.models import ListEntry, SiteList

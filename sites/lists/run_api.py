@@ -25,6 +25,7 @@ from infrastructure.api.views import ApiView, json_body
 from sites import resources
 from sites.lists import adoption, differences, exports, runs, sharing, snapshots
 from sites.lists.api import ENTRY, ENTRY_NOT_FOUND, LIST, NO_JSON, NOT_FOUND, TOO_LARGE
+from sites.lists.requests import ShareRequestSerializer, parse_share
 from sites.lists.schemas import (
     AdoptionJson,
     AdoptionPoint,
@@ -37,7 +38,6 @@ from sites.lists.schemas import (
     list_run_of,
     share_json_of,
 )
-from sites.lists.requests import ShareRequestSerializer, parse_share
 from sites.models import ListRun
 from website_scan.timestamps import timestamp
 

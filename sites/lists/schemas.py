@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypedDict
 
 from infrastructure.api.schema import ErrorBody
-from scans.schemas import CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
 from scans.models import Scan
+from scans.schemas import CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
 from sites.lists.changes import Changes
 from sites.lists.snapshots import Summary
 from sites.models import ListEntry, ListRun, ListShare, SiteList

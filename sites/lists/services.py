@@ -19,9 +19,9 @@ from accounts.models import Organization
 from infrastructure.api.idempotency import Once
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
-from sites.lists.schemas import SiteListJson, list_json_of
 from sites.lists.requests import USUAL_WINDOW_HOURS, ListRequest
 from sites.lists.schedule import next_run
+from sites.lists.schemas import SiteListJson, list_json_of
 from sites.lists.tags import SEPARATOR, refuse_too_many_tags, tidy_tags
 from sites.models import ListEntry, SiteList
 from sites.models.site_list import new_list_id

@@ -16,9 +16,9 @@ from infrastructure.leases import Leased
 from scans.models.domain import LONGEST_ADDRESS
 from scans.models.keyed import Keyed
 from scans.models.scan import KEPT, Scan
-from website_scan.report_json import StoredFix
 from website_scan.ids import new_id
 from website_scan.json_types import Grade, ScanId, Score, component, values
+from website_scan.report_json import StoredFix
 from website_scan.scoring import mean_grade, rounded
 
 UNFINISHED = ("queued", "discovering", "running")

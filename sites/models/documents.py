@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypedDict, TypeVar
 
-from scans.schemas import AuditId, ScanFailure
 from scans.models import Scan
+from scans.schemas import AuditId, ScanFailure
 from website_scan.json_types import (
     Count,
     Grade,

@@ -17,8 +17,8 @@ from accounts.models import ApiKey, Interval, Organization
 from scans.models.keyed import Keyed
 from sites.models.audit import Audit
 from sites.models.documents import Doubts, LastScore, Memory, News, RunScore
-from website_scan.report_json import ReducedJson
 from website_scan.ids import new_id
+from website_scan.report_json import ReducedJson
 
 NAME_LENGTH = 100
 

@@ -27,6 +27,7 @@ from scans.requests import without_credentials
 from sites.models import Monitor
 from sites.models.monitor import STATUS_FILTERS, of_host
 from sites.monitors import services
+from sites.monitors.requests import MonitorChangeSerializer, MonitorRequestSerializer, parse_change, parse_new
 from sites.monitors.schemas import (
     STATUSES,
     MonitorJson,
@@ -34,10 +35,9 @@ from sites.monitors.schemas import (
     MonitorRunJson,
     MonitorRunList,
     monitor_json_of,
-    monitors_json_of,
     monitor_run_of,
+    monitors_json_of,
 )
-from sites.monitors.requests import MonitorChangeSerializer, MonitorRequestSerializer, parse_change, parse_new
 from sites.resources import MONITOR, MONITOR_RUN
 
 NOT_FOUND = "`MONITOR_NOT_FOUND`: no such monitor, or another organization's."

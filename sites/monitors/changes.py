@@ -21,10 +21,10 @@ from sites.models.documents import (
     UnreachablePage,
 )
 from sites.monitors.states import checks_of, has_browser, is_error, merged, silent_checks
-from website_scan.report_json import ReducedJson
 from website_scan.messages import cut
 from website_scan.need import SEVERITY_RANK, Need
 from website_scan.report.diff import Change, Diff, Place, Reason, diff
+from website_scan.report_json import ReducedJson
 
 # Number of runs for which a check's changes are remembered, and maximum number of runs in a row for a confirmation.
 REMEMBERED_RUNS = 10

@@ -27,10 +27,10 @@ from sites.monitors.changes import ChangeGroups, Compared, ComparedPage, IsMuted
 from sites.monitors.ended_mutes import with_ended_mutes
 from sites.monitors.states import has_browser, page_key, reduced
 from website_scan.catalogue import measured_checks
-from website_scan.report_json import ExportJson, ReducedJson
 from website_scan.findings import ScanType
 from website_scan.messages import cut
 from website_scan.report.storage import read_export
+from website_scan.report_json import ExportJson, ReducedJson
 from website_scan.stored_data import Facts
 
 # Each page has up to four reports of some 100 KB.

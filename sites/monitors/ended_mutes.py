@@ -8,14 +8,12 @@ from dataclasses import replace
 from sites.models.documents import Direction, Doubts
 from sites.monitors.changes import Compared, IsMuted
 from sites.monitors.states import checks_of
-from website_scan.report_json import ReducedJson, ReducedFinding
 from website_scan.need import need_of
 from website_scan.report.diff import Change, Place, State
+from website_scan.report_json import ReducedFinding, ReducedJson
 
 
-def with_ended_mutes(
-    compared: Compared, doubts: Doubts, report: ReducedJson, url: str, is_muted: IsMuted
-) -> Compared:
+def with_ended_mutes(compared: Compared, doubts: Doubts, report: ReducedJson, url: str, is_muted: IsMuted) -> Compared:
     """Add what the report still shows of the places that were muted in the run before, and remember what is muted now.
 
     `doubts` are those before the comparison. A place on which the report has no verdict stays remembered as muted.

@@ -40,8 +40,8 @@ from sites.monitors.comparison import Comparison, compare_audit
 from sites.monitors.events import record_monitor_event
 from sites.monitors.scores import Run, Scored, scored
 from webhooks.models import EventKind
-from website_scan.report_json import ExportedError
 from website_scan.messages import cut
+from website_scan.report_json import ExportedError
 from website_scan.timestamps import timestamp
 
 logger = logging.getLogger(__name__)

@@ -22,8 +22,8 @@ from sites.audits.requests import AuditRequest
 from sites.models import Monitor, MonitorRun
 from sites.models.monitor import new_monitor_id
 from sites.monitors.alerts import USUAL
-from sites.monitors.schemas import MonitorJson, monitor_json_of
 from sites.monitors.requests import OF_SCHEDULE, MonitorRequest, audit_columns, is_shorter
+from sites.monitors.schemas import MonitorJson, monitor_json_of
 from sites.recipients import usual_recipients
 from sites.resources import MONITOR
 from sites.schedule import Schedule

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Set
 
-from website_scan.report_json import ExportJson, ExportedCheck, ReducedCheck, ReducedJson, ReducedFinding
 from website_scan.report.places import is_cut, occurrences_of, rows_of
+from website_scan.report_json import ExportedCheck, ExportJson, ReducedCheck, ReducedFinding, ReducedJson
 from website_scan.stored_data import Facts
 from website_scan.urls import host_and_port_of
 

@@ -15,8 +15,8 @@ from infrastructure.api.errors import NotFound
 from reports.models import Report
 from sites.models import AuditPage
 from tests.accounts.conftest import Elsewhere
-from tests.furnished_audits import make_audit
-from tests.world import Member, finished_scan, member_of, person_of
+from tests.factories import Member, finished_scan, member_of, person_of
+from tests.populated_audits import make_audit
 from website_scan.ids import new_id
 
 KEY = Resource(ApiKey, "key", "key", related=("organization__tier",), hint=", or it was revoked.")

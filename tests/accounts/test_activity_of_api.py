@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from accounts.models import ActivityEvent, Tier
 from sites.models import Audit, ListEntry
+from tests.factories import Member, attempt_deliveries, finished_scan
 from tests.targets.server import Answer, Site
-from tests.world import Member, attempt_deliveries, finished_scan
 from webhooks.models import Delivery
 
 WRITES = ("post", "put", "patch", "delete")

@@ -9,7 +9,7 @@ from django.test import Client
 from accounts.addresses import mailbox, without_addresses
 from accounts.models import Organization, User
 from accounts.services import sign_up_token
-from tests.world import Member, browser_of, person_of
+from tests.factories import Member, browser_of, person_of
 
 ADDRESSES = [
     "Your invoice is due: https://evil.example/pay",

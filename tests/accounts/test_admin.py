@@ -28,10 +28,10 @@ from infrastructure import encryption
 from reports.models import Mute, Report
 from scans.models import BlockedDomain, Scan
 from sites.models import Audit, Badge, ListRun, Monitor, SiteList
-from tests.furnished_monitors import add_runs, make_monitor
+from tests.factories import Member, browser_of, finished_scan, make_scan, person_of
+from tests.populated_monitors import add_runs, make_monitor
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
-from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
 

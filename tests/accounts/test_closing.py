@@ -22,7 +22,7 @@ from infrastructure.postgresql import deletion as batches
 from reports.models import Report
 from scans.models import Scan, ScanCount
 from scans.visits.claims import claim_scan, finish_scan
-from tests.world import Api, Member, browser_of, finished_scan, make_result, make_scan, member_of, person_of
+from tests.factories import Api, Member, browser_of, finished_scan, make_result, make_scan, member_of, person_of
 from webhooks.models import Webhook
 
 RECEIVER = {"url": "https://hooks.example.com/", "events": ["scan.completed"]}

@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.keys.minting import is_well_formed
 from accounts.models import ApiKey, Organization
 from tests.command_line import run, run_here
-from tests.world import Api
+from tests.factories import Api
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 

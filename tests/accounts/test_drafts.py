@@ -18,9 +18,9 @@ from infrastructure.environment import IdentityProvider
 from reports.models import Mute
 from sites.models import Audit, Monitor
 from sites.pages.forms import SecretField
+from tests.factories import Member, browser_of, finished_scan, person_of
 from tests.page_reading import page_of
 from tests.responses import ClientResponse
-from tests.world import Member, browser_of, finished_scan, person_of
 from webhooks.models import Webhook
 
 PASSWORD = "correct horse 9"

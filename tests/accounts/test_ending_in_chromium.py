@@ -19,7 +19,7 @@ from scans.models import Scan
 from tests.accounts.conftest import Visit
 from tests.accounts.identity.people import EMAIL, PASSWORD
 from tests.accounts.test_closing import rows_left
-from tests.world import Member, browser_of, finished_scan, make_scan, member_of, person_of
+from tests.factories import Member, browser_of, finished_scan, make_scan, member_of, person_of
 
 pytestmark = [pytest.mark.django_db(transaction=True, serialized_rollback=True), pytest.mark.slow]
 

@@ -31,9 +31,9 @@ from accounts.retention import delete_exports
 from accounts.services import AccountRefused
 from accounts.tasks import make_export, wake_exports
 from scans.models import Scan
-from tests.furnished import Furnished, furnish
+from tests.factories import Member, browser_of, finished_scan, make_scan, person_of
+from tests.populated import Furnished, furnish
 from tests.queries import counted
-from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 
 DOC = (settings.BASE_DIR / "docs" / "accounts.md").read_text(encoding="utf-8")
 

@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from accounts.models import Membership, User
 from tests.accounts.conftest import Visit
-from tests.world import browser_of, member_of, person_of
+from tests.factories import browser_of, member_of, person_of
 
 PHONE = {"width": 390, "height": 844}
 

@@ -19,7 +19,7 @@ from accounts.pages import organization
 from accounts.pages.login import MAILS_PER_RECIPIENT
 from accounts.services import AccountRefused
 from tests.accounts.mailbox import link_in_mail
-from tests.world import Member, browser_of, person_of
+from tests.factories import Member, browser_of, person_of
 
 EMAIL = "bob@people.test"
 PASSWORD = "correct horse 9"

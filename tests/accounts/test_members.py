@@ -12,7 +12,7 @@ from accounts.members import change_role, remove_member
 from accounts.models import ActivityEvent, Membership, User
 from accounts.pages import organization
 from accounts.services import AccountRefused
-from tests.world import Member, browser_of, member_of, person_of
+from tests.factories import Member, browser_of, member_of, person_of
 
 ROLES = ("owner", "admin", "member", "viewer")
 

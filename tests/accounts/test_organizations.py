@@ -11,9 +11,9 @@ from accounts import services
 from accounts.closing.services import close_organization
 from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, Organization, User
 from accounts.pages import person
+from tests.factories import Member, browser_of, finished_scan, person_of
 from tests.page_reading import page_of
 from tests.responses import ClientResponse
-from tests.world import Member, browser_of, finished_scan, person_of
 
 ADA = "ada@people.test"
 

@@ -21,12 +21,12 @@ from scans.models import IdempotencyRecord, Scan, ScanCount
 from scans.retention import delete_scans
 from sites.models import Audit
 from sites.retention import delete_audits
+from tests.factories import Member, attempt_deliveries, browser_of, finished_scan, make_scan, member_of, person_of
+from tests.factories import register_webhook as registered
 from tests.queries import counted
 from tests.sites.audits.test_life import created, visit
 from tests.targets.server import Site
 from tests.webhooks.conftest import receiver  # noqa: F401
-from tests.world import Member, attempt_deliveries, browser_of, finished_scan, make_scan, member_of, person_of
-from tests.world import register_webhook as registered
 from webhooks.models import Delivery, Event
 from webhooks.retention import delete_deliveries
 

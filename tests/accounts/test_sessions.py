@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts import sessions
 from accounts.models import LoginSession, User
 from accounts.retention import delete_sessions
-from tests.world import browser_of
+from tests.factories import browser_of
 
 EMAIL, PASSWORD = "ada@people.test", "correct horse 9"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"

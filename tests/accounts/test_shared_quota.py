@@ -19,7 +19,7 @@ from accounts.models import Membership, MonthlyUsage, Organization, Tier, User
 from accounts.retention import delete_usage
 from accounts.services import create_organization
 from accounts.usage import QuotaExceeded, sharing_limits
-from tests.world import Api, browser_of
+from tests.factories import Api, browser_of
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 NEXT_MONTH = datetime(2026, 12, 1, tzinfo=UTC)

@@ -13,8 +13,8 @@ from jinja2 import UndefinedError, nodes
 from accounts.keys.services import create_api_key
 from accounts.models import Organization
 from documentation.landing import server_error
+from tests.factories import Member, browser_of, make_scan, member_of, person_of
 from tests.jinja_templates import TEMPLATES
-from tests.world import Member, browser_of, make_scan, member_of, person_of
 from website_scan.report import templating
 
 HOSTILE = """<script>alert(1)</script>"'&"""

@@ -8,10 +8,10 @@ from django.test import Client
 
 from accounts.models import Membership, Tier, User
 from accounts.pages import keys, organization, person, security
-from tests.furnished_monitors import make_monitor
+from tests.factories import Member, person_of, register_webhook
+from tests.factories import browser_of as browser_of_person
 from tests.page_reading import browser_of, page_of, text_of
-from tests.world import Member, person_of, register_webhook
-from tests.world import browser_of as browser_of_person
+from tests.populated_monitors import make_monitor
 
 OPERATOR = "The operator of this service sets the plan of Home: ask them for a larger one."
 

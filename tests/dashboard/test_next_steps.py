@@ -9,10 +9,10 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import ApiKey, Tier
-from tests.furnished_monitors import make_monitor
+from tests.factories import Member, make_scan
 from tests.page_reading import browser_of, page_of, text_of
+from tests.populated_monitors import make_monitor
 from tests.queries import counted
-from tests.world import Member, make_scan
 
 ALL = ["Scan a page", "Watch a site", "Create an API key", "Gate a build"]
 

@@ -18,10 +18,10 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan
 from scans.visits.queue import running_visits
 from sites.models import Audit
+from tests.factories import Member, finished_scan, make_scan, member_of, register_webhook
 from tests.page_reading import browser_of, page_of, rows_of, text_of, used
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Site
-from tests.world import Member, finished_scan, make_scan, member_of, register_webhook
 from webhooks.models import Delivery
 
 EVIL = "https://example.com/<script>alert(1)</script>\"'&%3Cb%3E"

@@ -18,8 +18,8 @@ from accounts.usage import month_of
 from dashboard import sites
 from infrastructure.web import keyset
 from scans.models import Scan, path_of
+from tests.factories import Member, finished_scan, make_scan
 from tests.page_reading import browser_of, page_of, rows_of, text_of
-from tests.world import Member, finished_scan, make_scan
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NONE = "\N{EN DASH}"

@@ -187,7 +187,7 @@ def test_sections_of_apache_are_closed(code: str) -> None:
 def test_evidence_of_every_check_has_a_name_for_people() -> None:
     named = tomllib.loads(EVIDENCE.read_text(encoding="utf-8"))
     read = {need.evidence.__name__ for check in CATALOGUE.values() for need in check.needs}
-    read |= {need.evidence.__name__ for check in CATALOGUE.values() if check.verdict for need in check.verdict.needs}
+    read |= {need.evidence.__name__ for check in CATALOGUE.values() if check.override for need in check.override.needs}
     assert named.keys() == read
     assert EVIDENCE.parent == type(EVIDENCE)(catalogue.__file__).parent
 

@@ -26,10 +26,10 @@ from infrastructure.environment import contact
 from infrastructure.web.cards.drawing import BRAND, draw
 from infrastructure.web.csp import policy
 from reports.page.sample import sample_of
+from tests.factories import Member, finished_scan, make_scan
 from tests.generated import description
 from tests.page_reading import page_of, parsed, strings
 from tests.responses import ClientResponse
-from tests.world import Member, finished_scan, make_scan
 from website_scan import __version__
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType

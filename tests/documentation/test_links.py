@@ -12,10 +12,10 @@ from tests.results import stored_finding
 from website_scan.command.formats.markdown import markdown
 from website_scan.command.formats.sarif import sarif
 from website_scan.command.judged import Judged, Outcome
-from website_scan.report_json import ExportJson
 from website_scan.report.cards import CardContext, card_of
 from website_scan.report.references import page_url
 from website_scan.report.sarif import run
+from website_scan.report_json import ExportJson
 
 PAGES = "https://scan.acme.test/docs/checks/"
 

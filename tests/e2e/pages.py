@@ -23,10 +23,10 @@ from django.utils.http import urlsafe_base64_encode
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Route, ViewportSize, sync_playwright
 
 from accounts.models import DataExport, DataExportPart, User
-from tests.furnished import Furnished, furnish, real_result
+from tests.factories import browser_of, member_of, person_of
 from tests.playwright_options import launch_options
+from tests.populated import Furnished, furnish, real_result
 from tests.targets.server import root_file
-from tests.world import browser_of, member_of, person_of
 from website_scan.browser.warm import WarmBrowser
 from website_scan.findings import ScanType
 from website_scan.net.browser import find_browser

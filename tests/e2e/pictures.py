@@ -32,22 +32,22 @@ from reports.page.sample import FILM, FOLDER, PAGE_PICTURE, PAGES, SCREENSHOT, S
 from scans.models import Scan
 from tests.e2e.pages import PICTURE as PICTURES
 from tests.e2e.pages import Rendering, Shown, ask, render_pages, window
-from tests.furnished import finish_with
-from tests.furnished_audits import look_at, make_audit, make_pages
+from tests.factories import member_of
+from tests.populated import finish_with
+from tests.populated_audits import look_at, make_audit, make_pages
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
 from tests.targets.exposed_files import files
 from tests.targets.gallery import blog_site, council_site, leak_site, library_site
 from tests.targets.server import Answer, Site
 from tests.targets.shop import shop_site
-from tests.world import member_of
 from website_scan.browser.warm import WarmBrowser
-from website_scan.report_json import ExportJson
 from website_scan.findings import ScanType
 from website_scan.net.browser import find_browser
 from website_scan.net.client import Network
 from website_scan.net.policy import Policy
 from website_scan.net.targets import parse_target
+from website_scan.report_json import ExportJson
 from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
 

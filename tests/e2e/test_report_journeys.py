@@ -14,9 +14,9 @@ from scans.visits.claims import claim_scan, finish_scan
 from tests.e2e.pages import ORIGIN, Rendered, Rendering, Window
 from tests.e2e.seen import SEEN
 from tests.e2e.test_axe_of_pages import ALL_RULES, CONTRAST, LAYOUT, violations
+from tests.factories import browser_of, make_result, make_scan, member_of, person_of
 from tests.long_report import Contrast
 from tests.results import check_of
-from tests.world import browser_of, make_result, make_scan, member_of, person_of
 from website_scan import score_basis, scoring
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from website_scan.result import AppliedCap, CategoryResult, CheckResult, CheckStatus

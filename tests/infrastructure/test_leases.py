@@ -15,7 +15,7 @@ from accounts.models import DataExport
 from infrastructure import leases
 from infrastructure.leases import Lease, Renewal, written
 from infrastructure.postgresql.statements import fetch
-from tests.world import Member
+from tests.factories import Member
 
 LEASE = Lease(timedelta(seconds=20))
 DEADLINE_S = 60

@@ -12,7 +12,7 @@ from infrastructure import cache
 from infrastructure.logging import Outage
 from infrastructure.outage_filter import OutageFilter
 from infrastructure.postgresql import silence
-from tests.world import Member
+from tests.factories import Member
 
 
 @pytest.fixture(autouse=True)

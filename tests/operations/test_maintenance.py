@@ -18,7 +18,7 @@ from pytest_django import Settings
 from infrastructure import maintenance
 from infrastructure.models import MaintenanceSwitch, switch_maintenance
 from infrastructure.postgresql.statements import fetch
-from tests.world import Api, Member
+from tests.factories import Api, Member
 
 
 @pytest.fixture

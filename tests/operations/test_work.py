@@ -21,10 +21,10 @@ from infrastructure.pool import Autoscaler
 from operations import scheduler
 from operations.scheduler import SteadyScheduler
 from scans.models import EndedScan
-from tests.furnished_audits import make_audit
+from tests.factories import Member, make_scan
+from tests.populated_audits import make_audit
 from tests.sites.lists.cast import make_list
 from tests.sites.monitors.cast import make_monitor
-from tests.world import Member, make_scan
 from webhooks.models import Delivery, Event, Webhook
 
 # Tasks of the schedule that look for rows; the others have a time of day.

@@ -23,7 +23,7 @@ import time
 from pathlib import Path
 from typing import Self
 
-from tests.house import ROOT
+from tests.project import ROOT
 from tests.website_scan.net.tls_servers import Identity
 
 SITE = "scan.example.com"

@@ -30,13 +30,13 @@ from sites.audits.requests import AuditRequestSerializer
 from sites.lists.counting import count_results
 from sites.lists.starting import start_entries
 from sites.models import Audit, ListRun
+from tests.factories import attempt_deliveries, finished_scan, make_scan, member_of, person_of, register_webhook
 from tests.generated import description
-from tests.house import PACKAGES
+from tests.project import PACKAGES
 from tests.responses import ClientResponse
 from tests.results import stored_finding
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer
-from tests.world import attempt_deliveries, finished_scan, make_scan, member_of, person_of, register_webhook
 from webhooks.delivery.signing import signature_headers
 from webhooks.events import record_scan_ends
 from webhooks.examples import example as example_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from tests.house import PACKAGES
+from tests.project import PACKAGES
 from website_scan import environment
 
 ROOT = Path(__file__).resolve().parents[2]

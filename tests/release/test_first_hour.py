@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import ROOT
 from tests.images import Podman, problem
 from tests.operations.stack.processes import wait_until
+from tests.project import ROOT
 from tests.release.first_hour import SITE, NewServer, can_have_namespaces, commands_of
 
 PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deploy import release
-from tests.house import ROOT
+from tests.project import ROOT
 from website_scan import __version__
 
 

@@ -12,8 +12,8 @@ from django.db.migrations.state import ProjectState
 
 from infrastructure.postgresql import stored_json
 from reports.models import Report
+from tests.factories import Member, finished_scan
 from tests.reports.people import person, text_of
-from tests.world import Member, finished_scan
 from website_scan.report.storage import read_export
 
 migration = import_module("reports.migrations.0004_findings_as_data")

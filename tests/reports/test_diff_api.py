@@ -12,8 +12,8 @@ from django.utils import timezone
 from reports.models import Report
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.factories import Member, finished_scan, make_result, make_scan
 from tests.results import check_of, elements
-from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.findings import HIGH, LOW, Severity
 from website_scan.report.storage import stored_text
 from website_scan.result import CategoryResult, CheckResult, CheckStatus

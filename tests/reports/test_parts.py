@@ -12,8 +12,8 @@ from django.utils import timezone
 from reports.models import Mute, Report
 from reports.page import history
 from reports.page import shown as shown_report
+from tests.factories import Member, finished_scan
 from tests.reports.people import page_of, person, text_of
-from tests.world import Member, finished_scan
 
 
 @pytest.fixture(autouse=True)

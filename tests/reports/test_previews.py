@@ -14,10 +14,10 @@ from infrastructure.web.cards import drawing
 from reports.models import Report
 from reports.page.sample import sample_of
 from scans.models import Scan
+from tests.factories import Member, finished_scan, make_scan
 from tests.reports.people import page_of, person
 from tests.reports.test_sharing import switch
 from tests.responses import ClientResponse
-from tests.world import Member, finished_scan, make_scan
 
 BASE = "https://scan.acme.test"
 

@@ -15,8 +15,8 @@ from reports.models import Report
 from reports.retention import delete_reports
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.factories import Member, browser_of, finished_scan, make_result, make_scan, person_of
 from tests.responses import ClientResponse
-from tests.world import Member, browser_of, finished_scan, make_result, make_scan, person_of
 from website_scan.report.storage import stored_text
 from website_scan.result import OmittedCheck
 

@@ -15,8 +15,8 @@ from accounts.models import ActivityEvent, Membership
 from reports.models import Report
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.factories import Member, finished_scan, make_result, make_scan
 from tests.reports.people import page_of, person, text_of
-from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.result import Pictures
 
 PARTS = ("", "/screenshot.webp", "/page.webp", "/film/0.jpg", "/export/json", "/export/sarif", "/export/csv")

@@ -6,8 +6,8 @@ from pytest_django import Settings
 
 from accounts.models import MonthlyUsage, Tier
 from scans.models import Scan
+from tests.factories import Member, make_scan
 from tests.responses import ClientResponse
-from tests.world import Member, make_scan
 
 FIELDS = {
     "id",

@@ -24,10 +24,10 @@ from scans.models import Scan, sealed
 from scans.services import requeue_scan
 from scans.tasks import run_scan
 from tests.database_dump import dump_of_database
+from tests.factories import Member, attempt_deliveries, browser_of, make_scan, person_of, register_webhook
 from tests.targets.repeating import OTHER, Canaries, site_that_repeats_everything
 from tests.targets.server import Answer, Site
 from tests.website_scan.net.loopback import NETWORKS
-from tests.world import Member, attempt_deliveries, browser_of, make_scan, person_of, register_webhook
 from website_scan.findings import ScanType
 from website_scan.net.credentials import Credentials, parse
 from website_scan.report.exports import FORMATS

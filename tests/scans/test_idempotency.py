@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import Tier
 from scans.models import IdempotencyRecord, Scan
 from scans.retention import delete_idempotency_records
-from tests.world import Member
+from tests.factories import Member
 
 
 def test_the_same_key_and_body_get_the_first_answer_again(home: Member, target: str) -> None:

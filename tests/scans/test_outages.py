@@ -16,7 +16,7 @@ from scans import tasks
 from scans.models import Scan
 from scans.tasks import run_scan
 from scans.visits import claims
-from tests.world import Member, make_result, make_scan
+from tests.factories import Member, make_result, make_scan
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ from accounts.models import Membership, MonthlyUsage, Tier
 from scans.models import Scan
 from scans.services import cancel_scan
 from scans.visits.claims import claim_scan
+from tests.factories import Api, Member, listening, member_of, person_of
 from tests.threads import close_connections
-from tests.world import Api, Member, listening, member_of, person_of
 from webhooks.models import Webhook
 
 PARALLEL = 50

@@ -11,8 +11,8 @@ import pytest
 import pytest_django
 
 from scans import reachability
+from tests.factories import Member
 from tests.website_scan.net.loopback import NETWORKS
-from tests.world import Member
 from website_scan.net.client import Network
 from website_scan.net.errors import NotReachable
 from website_scan.net.policy import Policy

@@ -8,10 +8,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from scans.schemas import scan_detail_of
 from scans.models import Scan, ScanCount, report_path
+from scans.schemas import scan_detail_of
+from tests.factories import Member, finished_scan, make_scan
 from tests.queries import counted
-from tests.world import Member, finished_scan, make_scan
 
 SUMMARY = ["id", "type", "url", "status", "score", "grade", "created_at", "completed_at", "audit"]
 

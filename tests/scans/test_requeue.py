@@ -16,8 +16,8 @@ from scans.models import Scan
 from scans.services import NotRequeued, requeue_scan
 from scans.visits.claims import claim_scan
 from scans.visits.queue import MAX_ATTEMPTS
+from tests.factories import Member, finished_scan, make_scan, member_of
 from tests.threads import close_connections
-from tests.world import Member, finished_scan, make_scan, member_of
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from django.db.migrations.state import ProjectState
 from django.utils import timezone
 
 from sites.models import AuditFinding, ListResult, MonitorRun, MonitorState
-from tests.furnished_audits import make_audit
+from tests.factories import Member
+from tests.populated_audits import make_audit
 from tests.sites.lists.cast import make_list
 from tests.sites.monitors.cast import make_monitor
-from tests.world import Member
 from website_scan.report_json import StoredFix
 
 migration = import_module("sites.migrations.0004_findings_as_data")

@@ -17,7 +17,7 @@ from sites.lists.pages.forms import ListForm
 from sites.monitors import requests as of_monitors
 from sites.monitors.pages.forms import MonitorForm
 from sites.pages.forms import ScanForm
-from tests.world import Member
+from tests.factories import Member
 from website_scan.errors import Refusal
 from website_scan.net.credentials import Credentials, InvalidRequestField
 from website_scan.net.errors import Blocked

@@ -12,11 +12,19 @@ from django.utils import timezone
 from pytest_django import Settings
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 
+from tests.factories import (
+    ALL_EVENTS,
+    Member,
+    attempt_deliveries,
+    finished_scan,
+    key_caller,
+    make_due,
+    register_webhook,
+)
 from tests.generated import assert_described
 from tests.responses import ClientResponse
 from tests.targets.server import Answer, Site
 from tests.website_scan.net.seams import PUBLIC, Names
-from tests.world import ALL_EVENTS, Member, attempt_deliveries, finished_scan, key_caller, make_due, register_webhook
 from webhooks import services
 from webhooks.models import Delivery, Event, FormerSecret, Webhook
 from webhooks.services import MAX_FORMER_SECRETS

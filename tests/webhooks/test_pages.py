@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from accounts.models import ActivityEvent, Membership, Tier, User
 from infrastructure import encryption
+from tests.factories import Member, finished_scan, register_webhook
 from tests.page_reading import browser_of, page_of, text_of
-from tests.world import Member, finished_scan, register_webhook
 from webhooks import services
 from webhooks.delivery.schedule import PAUSES
 from webhooks.models import Attempt, Delivery, Event, FormerSecret, Webhook

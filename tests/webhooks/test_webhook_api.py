@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import re
 
+from tests.factories import Member
 from tests.responses import ClientResponse
-from tests.world import Member
 from webhooks.models import Webhook
 
 EVENTS = ["scan.completed", "scan.failed", "scan.partial"]

@@ -12,7 +12,7 @@ from website_scan.findings import NotApplicable, Severity
 from website_scan.net.http.response import Headers, Response
 from website_scan.net.policy import Policy
 from website_scan.net.targets import Target, parse_target
-from website_scan.outcomes import CategoryFail, Fail, Fault, Finding, Note, Pass, Review, Warn
+from website_scan.outcomes import CategoryFail, Fail, Fault, Note, Pass, Review, Verdict, Warn
 from website_scan.page.evidence import Clock, Document, Page
 from website_scan.page.fetch import parse_document
 
@@ -36,26 +36,26 @@ def target(url: str) -> Target:
     return parse_target(url, POLICY)
 
 
-def verdict(finding: Finding) -> str:
+def verdict(finding: Verdict) -> str:
     return VERDICTS[type(finding)]
 
 
-def outcome(finding: Finding) -> str:
+def outcome(finding: Verdict) -> str:
     """Return the name of the finding's outcome, `pass`, or `n/a`."""
     return finding.outcome if isinstance(finding, Fault) else verdict(finding)
 
 
-def message(finding: Finding) -> str:
+def message(finding: Verdict) -> str:
     return finding.reason if isinstance(finding, NotApplicable) else finding.message
 
 
-def title_of(check: Callable[..., object], finding: Finding) -> str:
+def title_of(check: Callable[..., object], finding: Verdict) -> str:
     """Return the title that a report gives to the finding of a check."""
     assert isinstance(finding, Fault), verdict(finding)
     return check_result(_declaration(check), finding, None).title
 
 
-def severity_of(check: Callable[..., object], finding: Finding) -> Severity | None:
+def severity_of(check: Callable[..., object], finding: Verdict) -> Severity | None:
     """Return the severity that a report gives to the finding of a check."""
     assert isinstance(finding, Fault), verdict(finding)
     return check_result(_declaration(check), finding, None).severity
@@ -66,7 +66,7 @@ def _declaration(check: Callable[..., object]) -> Declaration:
     return declared
 
 
-def rows(finding: Finding) -> list[dict[str, object]]:
+def rows(finding: Verdict) -> list[dict[str, object]]:
     """Return the finding's details and places by the names of their columns."""
     assert not isinstance(finding, NotApplicable)
     return [dict(place.row()) for place in (*finding.details, *finding.places)]

@@ -19,7 +19,7 @@ from website_scan.catalogue import Category, check, probe
 from website_scan.page.evidence import Clock, Document, Page
 from website_scan.findings import HIGH, LOW
 from website_scan.net.targets import Target
-from website_scan.outcomes import Finding, Pass
+from website_scan.outcomes import Verdict, Pass
 """
 
 
@@ -27,7 +27,7 @@ def a_check(id: str, name: str, parameters: str = "page: Page") -> str:
     return (
         f'@check("{id}", name="{name}", outcomes={{"missing": "No {name}"}}, severity=LOW, fix="Fix it.",\n'
         '    references=("CWE-1",))\n'
-        f'def check_{id.replace("-", "_")}({parameters}) -> Finding:\n    return Pass("Seen.")\n'
+        f'def check_{id.replace("-", "_")}({parameters}) -> Verdict:\n    return Pass("Seen.")\n'
     )
 
 

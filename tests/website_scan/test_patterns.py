@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.house import PACKAGES
+from tests.project import PACKAGES
 from website_scan.security.checks.disclosure import LISTING_TITLES
 
 METHODS = frozenset({"findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"})

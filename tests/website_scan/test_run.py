@@ -25,7 +25,7 @@ from website_scan.net.client import Network
 from website_scan.net.errors import NotReachable, TimedOut
 from website_scan.net.http.response import Headers, Response
 from website_scan.net.targets import Target, parse_target
-from website_scan.outcomes import Fail, Finding, Pass, Warn, outcome
+from website_scan.outcomes import Fail, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Clock, Page
 from website_scan.places import MOST_ROWS, Element
 from website_scan.plan import OUT_OF_TIME, TOO_SLOW
@@ -128,17 +128,17 @@ def roof(wall: Wall, ground: Ground) -> Roof:
 
 
 @check("has-ground", name="Ground", outcomes={"missing": "No Ground"}, severity=LOW, fix="Dig.")
-def has_ground(ground: Ground) -> Finding:
+def has_ground(ground: Ground) -> Verdict:
     return Pass("{ground}", ground=Word(ground.value))
 
 
 @check("has-wall", name="Wall", outcomes={"missing": "No Wall"}, severity=MEDIUM, fix="Build.", references=("CWE-1",))
-def has_wall(wall: Wall) -> Finding:
+def has_wall(wall: Wall) -> Verdict:
     return Fail("missing", "{wall}", places=[Element("#wall")], wall=Word(wall.value))
 
 
 @check("has-roof", name="Roof", outcomes={"missing": outcome("No Roof", HIGH, LOW)}, severity=HIGH, fix="Cover.")
-def has_roof(roof: Roof) -> Finding:
+def has_roof(roof: Roof) -> Verdict:
     return Warn("missing", "{roof}", severity=LOW, fix="Cover it well.", roof=Word(roof.value))
 
 
@@ -151,7 +151,7 @@ def test_evidence_is_made_in_the_order_of_its_needs(plant: Plant) -> None:
 
 def test_what_turns_the_direction_of_text_is_named_in_summaries_and_places(plant: Plant) -> None:
     @check("turned", name="Turned", outcomes={"missing": "Turned"}, severity=LOW, fix="Turn it back.")
-    def turned(target: Target) -> Finding:
+    def turned(target: Target) -> Verdict:
         """Return text from a site with marks that change its direction."""
         return Fail("missing", "It says {text}.", places=[Element("#\u200fx")], text=Excerpt("\u202etxt.exe\u2069"))
 
@@ -189,7 +189,7 @@ def test_what_cannot_be_written_is_replaced_in_summaries_places_and_reasons(plan
     """Scripts can give an element an ID that can be stored in no file and no database."""
 
     @check("odd", name="Odd", outcomes={"missing": "Odd found"}, severity=LOW, fix="-")
-    def odd(ground: Ground) -> Finding:
+    def odd(ground: Ground) -> Verdict:
         return Fail("missing", "{id}", places=[Element("c\x00d\udfff")], id=Excerpt("#a\ud800b"))
 
     @probe()
@@ -245,7 +245,7 @@ def test_evidence_is_made_once_and_only_where_a_check_needs_it(plant: Plant) -> 
 
 def test_a_check_may_ask_for_what_is_given(plant: Plant) -> None:
     @check("given", name="Given", outcomes={"missing": "No Given"}, severity=LOW, fix="-")
-    def given_evidence(target: Target, clock: Clock) -> Finding:
+    def given_evidence(target: Target, clock: Clock) -> Verdict:
         return Pass("{host} {zone}", host=Word(target.host), zone=Word(str(clock.now.tzinfo)))
 
     plant([given_evidence])
@@ -273,11 +273,11 @@ def test_the_outcome_gives_a_finding_its_title_and_the_message_ends_with_why_it_
     outcomes = {"weak": "Header is weak", "missing": "No Header"}
 
     @check("header", name="Header", outcomes=outcomes, why="Anybody can read it.", severity=MEDIUM, fix="-")
-    def header(target: Target) -> Finding:
+    def header(target: Target) -> Verdict:
         return Fail("missing", "The page sends no Header.")
 
     @check("other", name="Other", outcomes={"missing": "Other is weak"}, why="It costs time.", severity=MEDIUM, fix="-")
-    def other(target: Target) -> Finding:
+    def other(target: Target) -> Verdict:
         return Pass("Other is strong.")
 
     plant([header, other])
@@ -292,19 +292,19 @@ def test_a_warning_is_never_critical(plant: Plant) -> None:
     either = {"found": outcome("Found", CRITICAL, LOW)}
 
     @check("own", name="Own", outcomes={"missing": "Own"}, severity=CRITICAL, fix="-")
-    def own(target: Target) -> Finding:
+    def own(target: Target) -> Verdict:
         return Warn("missing", "Perhaps.")
 
     @check("said", name="Said", outcomes=either, severity=LOW, fix="-")
-    def said(target: Target) -> Finding:
+    def said(target: Target) -> Verdict:
         return Warn("found", "Perhaps.", severity=CRITICAL)
 
     @check("less", name="Less", outcomes={"less": outcome("Less", CRITICAL, LOW)}, severity=CRITICAL, fix="-")
-    def less(target: Target) -> Finding:
+    def less(target: Target) -> Verdict:
         return Warn("less", "Perhaps.", severity=LOW)
 
     @check("failed", name="Failed", outcomes={"missing": "Failed"}, severity=CRITICAL, fix="-")
-    def failed(target: Target) -> Finding:
+    def failed(target: Target) -> Verdict:
         return Fail("missing", "Surely.")
 
     plant([own, said, less, failed])
@@ -322,7 +322,7 @@ def test_a_warning_is_never_critical(plant: Plant) -> None:
 
 def test_a_report_has_the_first_of_many_places(plant: Plant) -> None:
     @check("much", name="Much", outcomes={"missing": "Too much"}, severity=LOW, fix="-")
-    def much(target: Target) -> Finding:
+    def much(target: Target) -> Verdict:
         return Fail("missing", "A hundred.", places=[Element(f"#{number}") for number in range(100)])
 
     plant([much])
@@ -349,7 +349,7 @@ def test_a_check_judges_only_the_pages_that_it_is_for(
         headers = Headers((("Content-Type", media_type),))
         return Page(target, target, (Response(url=target.url, status=status, headers=headers, body=b""),))
 
-    def judge(page: Page) -> Finding:
+    def judge(page: Page) -> Verdict:
         return Pass("Judged.")
 
     def copy_of(id: str, **options: Any) -> Any:
@@ -375,7 +375,7 @@ def test_results_are_scored_by_category_and_capped(plant: Plant) -> None:
 
 def test_a_check_that_does_not_apply_is_left_out_and_makes_nothing_partial(plant: Plant) -> None:
     @check("idle", name="Idle", outcomes={"missing": "No Idle"}, severity=LOW, fix="-")
-    def idle(ground: Ground) -> Finding:
+    def idle(ground: Ground) -> Verdict:
         return NotApplicable("No.")
 
     plant([has_ground, idle], probes=[ground])
@@ -417,7 +417,7 @@ def test_a_probe_that_crashes_is_logged_and_tells_no_detail(plant: Plant, caplog
 
 def test_a_check_that_crashes_could_not_run(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
     @check("crash", name="Crash", outcomes={"missing": "No Crash"}, severity=LOW, fix="-")
-    def crash(ground: Ground) -> Finding:
+    def crash(ground: Ground) -> Verdict:
         raise ZeroDivisionError
 
     plant([has_ground, crash], probes=[ground])
@@ -435,7 +435,7 @@ def test_optional_evidence_that_is_missing_is_none(plant: Plant) -> None:
         raise TimedOut("No wall.")
 
     @check("maybe", name="Maybe", outcomes={"missing": "No Maybe"}, severity=LOW, fix="-")
-    def maybe(wall: Wall | None) -> Finding:
+    def maybe(wall: Wall | None) -> Verdict:
         return Pass(str(wall))
 
     plant([maybe], probes=[ground, refused_wall])
@@ -498,7 +498,7 @@ def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(pl
         raise TimedOut("closed")
 
     @check("timeless", name="Timeless", outcomes={"missing": "No Timeless"}, severity=LOW, fix="-")
-    def timeless(ground: Ground) -> Finding:
+    def timeless(ground: Ground) -> Verdict:
         return Pass("seen")
 
     plant([timeless, has_wall], probes=[ground, endless_wall])
@@ -514,7 +514,7 @@ def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant, m
     monkeypatch.setattr(time, "thread_time", time.monotonic)  # as on an idle machine
 
     @check("endless", name="Endless", outcomes={"missing": "No Endless"}, severity=LOW, fix="-")
-    def endless(ground: Ground) -> Finding:
+    def endless(ground: Ground) -> Verdict:
         for _ in itertools.count():
             try:
                 list(range(100))
@@ -531,7 +531,7 @@ def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant, m
 
 def test_a_check_that_the_machine_was_too_busy_for_is_not_the_sites_fault(plant: Plant) -> None:
     @check("starved", name="Starved", outcomes={"missing": "Not starved"}, severity=LOW, fix="-")
-    def starved(ground: Ground) -> Finding:
+    def starved(ground: Ground) -> Verdict:
         for _ in itertools.count():
             threading.Event().wait(0.01)  # uses no CPU time
         return Pass("never")
@@ -547,7 +547,7 @@ def test_what_is_not_html_says_so_first(plant: Plant) -> None:
         headers = Headers((("Content-Type", "application/pdf"),))
         return Page(target, target, (Response(url=target.url, status=200, headers=headers, body=b"%PDF"),))
 
-    def judge(page: Page) -> Finding:
+    def judge(page: Page) -> Verdict:
         return Pass("Judged.")
 
     of_html = types.FunctionType(judge.__code__, judge.__globals__, "of_html")
@@ -649,7 +649,7 @@ def test_what_could_not_be_had_of_the_origin_is_asked_for_again(plant: Plant) ->
             pytest.fail("a failure is no evidence")
 
     @check("has-name", name="Name", outcomes={"missing": "No name"}, severity=LOW, fix="Name it.")
-    def has_name(target: Target) -> Finding:
+    def has_name(target: Target) -> Verdict:
         return Pass("{host}", host=Word(target.host))
 
     plant([has_ground, has_name], probes=[ground_of_origin])

@@ -15,7 +15,7 @@ from website_scan.crawl.robots import parse_robots
 from website_scan.crawl.robots_file import RobotsFile
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Severity
 from website_scan.net.tls.ciphers import TlsVersion
-from website_scan.outcomes import Finding
+from website_scan.outcomes import Verdict
 from website_scan.security.checks import disclosure, headers, transport
 from website_scan.security.evidence import PlainHttp, TlsSupport
 from website_scan.seo.checks import crawlability
@@ -27,7 +27,7 @@ SECURE_WWW = "https://www.example.com/"
 GCM = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
 ROBOTS = "https://site.example.com/robots.txt"
 
-Case = tuple[Callable[..., object], Finding]
+Case = tuple[Callable[..., object], Verdict]
 
 
 def certificate(**left: int) -> Case:

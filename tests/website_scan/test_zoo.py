@@ -17,12 +17,12 @@ import pytest_django
 
 from scans.models import Scan
 from scans.tasks import run_scan
+from tests.factories import Member, make_scan
 from tests.targets.server import Site
 from tests.targets.zoo import BY_NAME, ZOO
 from tests.targets.zoo_cage import Animal, End
 from tests.targets.zoo_scan import Order, Outcome, run
 from tests.website_scan.net.loopback import NETWORKS
-from tests.world import Member, make_scan
 from website_scan.judging import BUSY
 from website_scan.plan import OUT_OF_TIME, TOO_SLOW
 

@@ -10,7 +10,7 @@ from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
 from website_scan.catalogue import Check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, Severity
 from website_scan.messages import excerpt
-from website_scan.outcomes import Fail, Finding, Pass, Review, Warn, with_values
+from website_scan.outcomes import Fail, Pass, Review, Verdict, Warn, with_values
 from website_scan.places import Element
 from website_scan.values import Count, Excerpt, Value, Values
 
@@ -37,7 +37,7 @@ MILD: Mapping[str, Callable[[AxeNode], object]] = {
 INAPPLICABLE = NotApplicable("The rendered page has nothing to judge.")
 
 
-def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
+def axe_verdict(check: Check, axe: AxeReport) -> Verdict | None:
     """Return axe-core's result for the rule with the check's ID. None if axe-core has no such rule or has it off."""
     if rule := axe.violations.get(check.id):
         wording = wording_of(check.function)

@@ -12,4 +12,4 @@ CAPS = (
     Cap(96, "Judged without a browser, so at most an A.", count=0, is_static=True),
 )
 
-VERDICT = axe_verdict
+OVERRIDE = axe_verdict

@@ -16,7 +16,7 @@ from website_scan.accessibility.wording import agreeing, faulty, first_outcome, 
 from website_scan.elements import telling_first
 from website_scan.findings import MEDIUM, NotApplicable
 from website_scan.messages import excerpt
-from website_scan.outcomes import Fail, Finding, Pass, Review, Warn, with_values
+from website_scan.outcomes import Fail, Pass, Review, Verdict, Warn, with_values
 from website_scan.page.markup import attribute, live, select
 from website_scan.places import Element
 from website_scan.values import Count, Excerpt, Value, Values
@@ -76,12 +76,12 @@ class Faults:
         return cls(found, certain, uncertain, review, words, is_mild)
 
 
-Judge = Callable[[AccessibleDocument], Faults | Finding]
+Judge = Callable[[AccessibleDocument], Faults | Verdict]
 
 
 def judges(
     subject: str, predicate: str, passed: str, criterion: Criterion, *, only_warns: bool = False
-) -> Callable[[Judge], Callable[[AccessibleDocument], Finding]]:
+) -> Callable[[Judge], Callable[[AccessibleDocument], Verdict]]:
     """Declare how a check judges elements. Goes below `@check`; subject and predicate are those of `faulty`.
 
     The function returns its faults, which become a finding, or a finding of its own. `passed` says what all right
@@ -89,10 +89,10 @@ def judges(
     certain, and elements that a style sheet may hide pass.
     """
 
-    def mark(function: Judge) -> Callable[[AccessibleDocument], Finding]:
+    def mark(function: Judge) -> Callable[[AccessibleDocument], Verdict]:
         @faulty(subject, predicate)
         @wraps(function)
-        def judged(document: AccessibleDocument) -> Finding:
+        def judged(document: AccessibleDocument) -> Verdict:
             found = function(document)
             if not isinstance(found, Faults):
                 return found
@@ -112,8 +112,8 @@ warns = partial(judges, only_warns=True)
 
 
 def _judged(
-    check: Callable[..., Finding], document: AccessibleDocument, found: Faults, criterion: Criterion, passed: str
-) -> Finding:
+    check: Callable[..., Verdict], document: AccessibleDocument, found: Faults, criterion: Criterion, passed: str
+) -> Verdict:
     """Return the finding of a check. Not applicable without any element.
 
     It is a warning if all faults are uncertain, or if an external style sheet may hide the faulty elements. If all
@@ -149,7 +149,7 @@ def _judged(
     return Pass(f"All {wording.all} ({{judged}}) {passed}{hidden}.", judged=Count(len(found.judged)))
 
 
-def unless_dialog(document: AccessibleDocument, selector: str, lacking: Warn) -> Finding:
+def unless_dialog(document: AccessibleDocument, selector: str, lacking: Warn) -> Verdict:
     """Return the warning that the page lacks something.
 
     Pass if the page shows a dialog; not applicable if it shows no text yet.

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from website_scan.browser.evidence import BrowserLoad, Load, LoadedRequest, Screen, ShownContent, ShownThing, Unshown
 from website_scan.findings import NotApplicable
 from website_scan.messages import excerpt
-from website_scan.outcomes import Fail, Finding, Fix, Pass, with_values
+from website_scan.outcomes import Fail, Fix, Pass, Verdict, with_values
 from website_scan.page.references import ResourceKind
 from website_scan.page.stand_ins import challenge_line, error_line, is_consent_dialog, is_placeholder
 from website_scan.places import Column, Place
@@ -133,7 +133,7 @@ def shown_content(load: BrowserLoad, screen: Screen) -> ShownContent:
     )
 
 
-def judge_shown(content: ShownContent) -> Finding:
+def judge_shown(content: ShownContent) -> Verdict:
     """Return the finding of each scan type's own check. The site need not be at fault for what is no `is_fault`."""
     if content.unshown is None:
         return Pass("The browser shows content.")

@@ -13,12 +13,12 @@ from website_scan import __version__
 from website_scan.addresses import normal_address
 from website_scan.command.errors import WrongUsage
 from website_scan.command.judged import IN_BASELINE, NOT_COMPARED, Judged
-from website_scan.report_json import ExportedFinding, StoredPlaces
 from website_scan.elements import element, prose
 from website_scan.findings import ScanType
 from website_scan.generated_names import without_generated
 from website_scan.places import StyledElement
 from website_scan.report.places import Row, is_cut, occurrences_of, rows
+from website_scan.report_json import ExportedFinding, StoredPlaces
 from website_scan.score_basis import score_without
 from website_scan.written_urls import WrittenUrl, split_url
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from website_scan.command.judged import Judged
-from website_scan.report_json import ExportedError
 from website_scan.findings import ScanType
 from website_scan.report.serialization import export_json
+from website_scan.report_json import ExportedError
 from website_scan.result import ScanError
 from website_scan.run import failed_result
 
@@ -18,8 +18,6 @@ def failed(
     """Return the report of a failed scan. `begun` is by default now."""
     begun = begun or datetime.now(UTC)
     result = failed_result(ScanType(scan_type), url, begun, ScanError(error["code"], error["message"]))
-    document = export_json(
-        result, scan_id=scan_id, report_id="", created_at=begun, completed_at=result.completed_at
-    )
+    document = export_json(result, scan_id=scan_id, report_id="", created_at=begun, completed_at=result.completed_at)
     document["error"] = {"code": error["code"], "message": error["message"]}
     return Judged(document)

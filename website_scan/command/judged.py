@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from website_scan.report_json import ExportJson, ExportedCategory, ExportedCheck, ExportedError, ExportedFinding
 from website_scan.findings import Severity
 from website_scan.messages import agreeing
 from website_scan.need import by_need
 from website_scan.report.elsewhere import OtherReport, told_by
 from website_scan.report.held import held
 from website_scan.report.levels import level_of
+from website_scan.report_json import ExportedCategory, ExportedCheck, ExportedError, ExportedFinding, ExportJson
 from website_scan.result import Pictures
 from website_scan.score_basis import score_without
 from website_scan.stored_data import Facts, StoredBasis, StoredExhibits, StoredWaterfall

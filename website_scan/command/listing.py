@@ -46,7 +46,7 @@ def listed(format: str) -> str:
 
 
 def _as_dict(check: Check, names: Mapping[str, str], examples: Mapping[str, str]) -> dict[str, Any]:
-    needs = [*check.needs, *(check.verdict.needs if check.verdict else ())]
+    needs = [*check.needs, *(check.override.needs if check.override else ())]
     members = [each for each in checks(check.type) if each.category == check.category]
     share = SEVERITY_WEIGHT[check.severity] / sum(SEVERITY_WEIGHT[each.severity] for each in members)
     return {

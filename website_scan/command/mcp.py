@@ -27,10 +27,10 @@ from website_scan.command.arguments import PROGRAM
 from website_scan.command.errors import WrongUsage
 from website_scan.command.formats.changes import changes
 from website_scan.command.terminal import printable
-from website_scan.report_json import ExportJson
 from website_scan.findings import ScanType
 from website_scan.plan import needs_browser
 from website_scan.report.diff import diff
+from website_scan.report_json import ExportJson
 from website_scan.values import outline
 from website_scan.wording import catalogue_fix
 

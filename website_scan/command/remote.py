@@ -20,7 +20,7 @@ from website_scan.command.errors import ServerRefused, WrongUsage
 from website_scan.command.judged import Judged
 from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import say
-from website_scan.report_json import ExportJson, ExportedError
+from website_scan.report_json import ExportedError, ExportJson
 from website_scan.written_urls import split_url
 
 KEY = "WEBSITE_SCAN_KEY"

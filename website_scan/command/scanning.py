@@ -13,9 +13,9 @@ from website_scan.command.of_previews import IN_PREVIEW
 from website_scan.command.output import Output, refuse_what_cannot_be_written, write
 from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import say
-from website_scan.report_json import ExportedError
 from website_scan.findings import ScanType, Severity
 from website_scan.messages import counted
+from website_scan.report_json import ExportedError
 
 INTERRUPTED: ExportedError = {"code": "SCAN_CANCELLED", "message": "The command was interrupted before the scan ended."}
 

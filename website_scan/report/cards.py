@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from website_scan.report_json import ExportedCheck
 from website_scan.messages import agreeing
 from website_scan.need import Need, is_emergency, need_of
 from website_scan.report import fixes
@@ -19,6 +18,7 @@ from website_scan.report.references import CriterionLink, ReferenceLink, criteri
 from website_scan.report.snippets import NO_HOW_TO, HowTo, how_to
 from website_scan.report.standing import Standing, standing
 from website_scan.report.tables import Table, tables
+from website_scan.report_json import ExportedCheck
 from website_scan.wording import without_places
 
 # No card shows `host_ms`: it is about the scanner, and is shown with what was checked.

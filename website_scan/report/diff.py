@@ -12,12 +12,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Generic, NamedTuple, TypeVar
 
-from website_scan.report_json import ComparableCheck, ComparableJson, ComparableFinding, ExportJson
 from website_scan.fingerprints import fingerprint
 from website_scan.messages import counted
 from website_scan.need import SEVERITY_RANK, STATUS_RANK, Need, need_of
 from website_scan.report.mute_matching import NO_MUTES, Covered, Mutes
 from website_scan.report.places import is_cut, occurrences_of
+from website_scan.report_json import ComparableCheck, ComparableFinding, ComparableJson, ExportJson
 
 Compared = TypeVar("Compared", bound=ComparableJson)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from website_scan.report_json import ExportJson, ExportedCheck
 from website_scan.findings import ScanType
 from website_scan.repeats import CheckKey, Told, told_elsewhere
+from website_scan.report_json import ExportedCheck, ExportJson
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from website_scan.report_json import ExportJson, ExportedCheck
 from website_scan.need import by_need
 from website_scan.report.mute_matching import Covered
 from website_scan.report.places import rows_of
 from website_scan.report.sarif import log, run
 from website_scan.report.spreadsheets import cell
 from website_scan.report.storage import read_export, written
+from website_scan.report_json import ExportedCheck, ExportJson
 
 CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
 
@@ -41,9 +41,7 @@ class ExportFormat:
     has_mutes: bool = False
 
 
-def sarif(
-    document: ExportJson, muted: Mapping[str, Covered] | None = None, check_pages: str = ""
-) -> dict[str, Any]:
+def sarif(document: ExportJson, muted: Mapping[str, Covered] | None = None, check_pages: str = "") -> dict[str, Any]:
     """Return the SARIF 2.1.0 log of one report. `document` is the JSON export, `muted` its muted findings."""
     reasons = {
         id: {place: [rule.reason] for place, rule in covered.rules.items()} for id, covered in (muted or {}).items()

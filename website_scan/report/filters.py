@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from urllib.parse import urlencode
 
-from website_scan.report_json import ExportedCheck
 from website_scan.need import SEVERITY_RANK
 from website_scan.report.metrics import CONCERNED, METRICS
 from website_scan.report.places import rows_of
+from website_scan.report_json import ExportedCheck
 
 STATUS_OF = {"failed": "fail", "warnings": "warn", "passed": "pass"}
 SHOWN = {"": "All", "failed": "Failed", "warnings": "Warnings", "passed": "Passed"}

@@ -6,8 +6,8 @@ import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from website_scan.report_json import ExportedCheck
 from website_scan.report.places import rows_of
+from website_scan.report_json import ExportedCheck
 from website_scan.stored_data import PicturePlaces
 
 # In CSS pixels of the page. A crop includes surroundings, to show where the element is, and only the top of a tall one.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from website_scan.report_json import ExportJson
 from website_scan.messages import counted
+from website_scan.report_json import ExportJson
 
 WORTH = {
     "performance": "The load was estimated from the page's files, not measured. With a browser the score can be lower "

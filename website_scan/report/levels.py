@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from website_scan.report_json import ExportedFinding
 from website_scan.findings import Severity
+from website_scan.report_json import ExportedFinding
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from website_scan.report_json import ExportedCheck
 from website_scan.report.places import Row, rows_of
 from website_scan.report.standing import BANDS, Band, Standing, standing
+from website_scan.report_json import ExportedCheck
 
 LENGTH = 1000  # length of the drawn scale, of which good, needs work and poor have a third each
 

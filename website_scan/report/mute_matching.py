@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from website_scan.report_json import ComparableJson, ComparableFinding
 from website_scan.report.places import is_cut, places_of
+from website_scan.report_json import ComparableFinding, ComparableJson
 from website_scan.urls import Url
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Annotated, TypedDict
 from urllib.parse import urlencode
 
-from website_scan.report_json import ExportJson, ExportedFinding, FindingStatus
 from website_scan.json_types import Fingerprint, Grade, ScanId, Score, SeverityName, Timestamp, component, identifier
 from website_scan.report.held import held
 from website_scan.report.mute_matching import NO_MUTES, Covered, MuteRule, Mutes
 from website_scan.report.places import places_of
+from website_scan.report_json import ExportedFinding, ExportJson, FindingStatus
 from website_scan.score_basis import score_without
 from website_scan.stored_data import StoredBasis
 from website_scan.timestamps import timestamp

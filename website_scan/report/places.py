@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from website_scan.report_json import ComparableFinding, ExportedCheck, ExportedFinding, StoredTable
 from website_scan.fingerprints import fingerprint
 from website_scan.json_types import JsonValue
 from website_scan.places import MOST_ROWS
+from website_scan.report_json import ComparableFinding, ExportedCheck, ExportedFinding, StoredTable
 
 Row = Mapping[str, JsonValue]
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from website_scan.report_json import ExportJson, ExportedCategory, checks_of
 from website_scan.need import Need, need
 from website_scan.places import BYTES, Column
 from website_scan.report.cards import CardContext, CheckCard, card_of
@@ -27,6 +26,7 @@ from website_scan.report.references import safe_link
 from website_scan.report.sections.sections import Sections, sections_of
 from website_scan.report.tables import written
 from website_scan.report.waterfall import WaterfallChart, waterfall
+from website_scan.report_json import ExportedCategory, ExportJson, checks_of
 from website_scan.stored_data import Facts, StoredExhibits, StoredWaterfall
 
 # Labels and formats of the facts that the page lists; others are in sentences of their own.

@@ -16,7 +16,6 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from website_scan import __version__
-from website_scan.report_json import ExportJson, ExportedCheck, ExportedFinding, checks_of
 from website_scan.findings import ScanType
 from website_scan.fingerprints import fingerprint, page_path
 from website_scan.need import need_of
@@ -25,6 +24,7 @@ from website_scan.report.levels import LEVELS, Level, level_of
 from website_scan.report.markup import escaped, prose
 from website_scan.report.places import FoundPlace, found_places
 from website_scan.report.references import ReferenceLink, page_url, reference, safe_link
+from website_scan.report_json import ExportedCheck, ExportedFinding, ExportJson, checks_of
 from website_scan.wording import without_places
 from website_scan.written_urls import split_url
 

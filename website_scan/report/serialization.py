@@ -12,24 +12,24 @@ from datetime import datetime
 from typing import TypedDict
 
 from website_scan import wording
+from website_scan.findings import Severity
+from website_scan.fingerprints import fingerprint
+from website_scan.need import need_of_result
+from website_scan.places import Column, Place, Rows
+from website_scan.report.held import held
 from website_scan.report_json import (
     AddedByExport,
-    ReportHead,
-    ExportJson,
     ExportedCheck,
-    ReportJson,
+    ExportJson,
     ReportedCheck,
+    ReportHead,
+    ReportJson,
     StoredColumn,
     StoredFix,
     StoredPlaces,
     StoredTable,
     Summary,
 )
-from website_scan.findings import Severity
-from website_scan.fingerprints import fingerprint
-from website_scan.need import need_of_result
-from website_scan.places import Column, Place, Rows
-from website_scan.report.held import held
 from website_scan.result import CategoryResult, CheckResult, HowToFix, ScanResult, Waterfall
 from website_scan.scoring import severity_counts
 from website_scan.stored_data import StoredWaterfall
@@ -37,9 +37,7 @@ from website_scan.timestamps import timestamp
 from website_scan.written_urls import WrittenUrl, split_url
 
 
-def report_json(
-    result: ScanResult, *, scan_id: str, created_at: datetime, completed_at: datetime
-) -> ReportJson:
+def report_json(result: ScanResult, *, scan_id: str, created_at: datetime, completed_at: datetime) -> ReportJson:
     """Return the report, as docs/api.md describes it. Score and grade are None if the scan failed. Times are aware."""
     return {
         **_head(result, scan_id, created_at, completed_at),

@@ -11,10 +11,10 @@ from typing import Any
 
 from website_scan import wording
 from website_scan.report_json import (
-    ExportJson,
     ExportedCheck,
     ExportedFinding,
     ExportedPass,
+    ExportJson,
     StoredColumn,
     StoredTable,
 )

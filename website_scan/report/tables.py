@@ -7,9 +7,9 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from website_scan.report_json import StoredTable
 from website_scan.json_types import JsonValue
 from website_scan.places import BYTES, Column
+from website_scan.report_json import StoredTable
 
 # The most characters of a value on the page. Sites choose the length of their addresses and headers, and a report,
 # which anybody may request, has thousands of them.

@@ -13,9 +13,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from reports.diff_json import diff_json_of
 from website_scan.command.terminal import printable, show_what_can_be_shown
-from website_scan.report_json import ExportJson
 from website_scan.messages import counted
 from website_scan.report.diff import Change, Diff, NotCompared, diff
+from website_scan.report_json import ExportJson
 
 EXIT_WORSE = 1
 EXIT_USAGE = 2
@@ -88,9 +88,7 @@ def _read(path: Path) -> list[ExportJson]:
     return documents
 
 
-def _pairs(
-    before: list[ExportJson], after: list[ExportJson]
-) -> tuple[list[tuple[ExportJson, ExportJson]], list[str]]:
+def _pairs(before: list[ExportJson], after: list[ExportJson]) -> tuple[list[tuple[ExportJson, ExportJson]], list[str]]:
     """Return pairs of reports of the same type and page, and sentences about the others.
 
     If each side has only one report, they may be of different pages, such as a site and its preview on another host.

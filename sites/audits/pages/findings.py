@@ -11,12 +11,12 @@ from scans.models import Scan, path_of, report_path
 from sites.audits.findings import ListedFinding, by_need, critical_in_order, listed
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding
-from website_scan.report_json import StoredFix
 from website_scan.findings import ScanType
 from website_scan.messages import counted
 from website_scan.repeats import REPEATS, CheckKey
 from website_scan.report.fixes import Part, codes_of, parts
 from website_scan.report.snippets import HowTo, how_to
+from website_scan.report_json import StoredFix
 
 PLACES_SHOWN = 5
 MUTED_SHOWN = 50

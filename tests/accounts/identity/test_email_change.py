@@ -14,7 +14,7 @@ from accounts.models import ActivityEvent, User
 from accounts.pages import login
 from tests.accounts.identity.people import EMAIL, PASSWORD, is_logged_in, log_in, path_of
 from tests.accounts.mailbox import link_in_mail
-from tests.world import Member, browser_of, person_of
+from tests.factories import Member, browser_of, person_of
 
 NEW = "ada@new.test"
 

@@ -13,7 +13,7 @@ from infrastructure.environment import IdentityProvider
 from tests.accounts.conftest import Visit
 from tests.accounts.identity.people import EMAIL, PASSWORD, code, recovery_codes
 from tests.accounts.mailbox import link_in_mail
-from tests.world import member_of, person_of
+from tests.factories import member_of, person_of
 
 pytestmark = [pytest.mark.django_db(transaction=True, serialized_rollback=True), pytest.mark.slow]
 

@@ -20,9 +20,9 @@ from accounts.members import invite
 from accounts.models import Mail, Membership, User
 from infrastructure.environment import IdentityProvider, identity_providers
 from tests.accounts.identity.people import EMAIL, PASSWORD, code, is_logged_in, path_of, with_app
+from tests.factories import Member, browser_of, person_of
 from tests.page_reading import page_of
 from tests.responses import ClientResponse
-from tests.world import Member, browser_of, person_of
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from accounts.models import ActivityEvent, Organization, User
 from infrastructure.environment import IdentityProvider
 from tests.accounts.identity.people import EMAIL, PASSWORD, path_of, with_app
-from tests.world import Member, browser_of, finished_scan, person_of
+from tests.factories import Member, browser_of, finished_scan, person_of
 
 ACME = IdentityProvider("acme", "Acme", "https://id.acme.test", "wss", "secret")
 SETTINGS, LOGIN = "/o/home/settings/", "/o/home/settings/login"

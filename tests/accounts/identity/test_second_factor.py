@@ -29,8 +29,8 @@ from tests.accounts.identity.people import (
     recovery_codes,
     with_app,
 )
+from tests.factories import Member, browser_of, person_of
 from tests.page_reading import page_of, parsed
-from tests.world import Member, browser_of, person_of
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from lxml import html
 from accounts.keys.services import create_api_key
 from accounts.models import User
 from tests.accounts.identity.people import EMAIL, PASSWORD, path_of, with_app
-from tests.world import Member, browser_of, person_of
+from tests.factories import Member, browser_of, person_of
 
 
 @pytest.fixture

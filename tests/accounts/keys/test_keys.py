@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from accounts.keys import minting
 from accounts.keys.services import create_api_key, revoke_api_key
 from accounts.models import ApiKey
+from tests.factories import Api, Member
 from tests.responses import ClientResponse
-from tests.world import Api, Member
 
 
 def test_a_minted_key_is_well_formed_and_stored_as_prefix_and_digest() -> None:

@@ -13,7 +13,7 @@ from accounts.keys.services import change_api_key, create_api_key, regenerate_ap
 from accounts.mailing import outbox
 from accounts.models import ApiKey, Mail, Membership, User
 from accounts.tasks import tell_of_ending_keys
-from tests.world import Api, Member, person_of
+from tests.factories import Api, Member, person_of
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from config.urls import urlpatterns
 from infrastructure.api.scopes import Scope
 from infrastructure.api.views import ApiView, UnknownPath
 from scans.models import Scan
-from tests.world import Api, Member
+from tests.factories import Api, Member
 
 SCANNING = {
     ("v1/scan", "post"),

@@ -18,8 +18,8 @@ from accounts.keys.services import (
 )
 from accounts.models import ActivityEvent, ApiKey, FormerKey, Membership
 from accounts.services import AccountRefused
+from tests.factories import Api, Member, person_of
 from tests.queries import counted
-from tests.world import Api, Member, person_of
 
 
 @pytest.fixture

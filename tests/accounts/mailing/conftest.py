@@ -11,8 +11,8 @@ from pytest_django import Settings
 
 from accounts.mailing import outbox
 from accounts.models import User
+from tests.factories import Member, person_of
 from tests.targets.mail_server import MailServer
-from tests.world import Member, person_of
 
 Post = Callable[..., int]
 NOW = datetime(2026, 11, 21, 7, 15, tzinfo=UTC)

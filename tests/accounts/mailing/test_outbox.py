@@ -18,7 +18,7 @@ from accounts.models import Mail, Membership, User
 from accounts.retention import delete_mails
 from infrastructure import queue
 from tests.accounts.mailing.conftest import CONTEXT, NOW, Post
-from tests.world import Member, person_of
+from tests.factories import Member, person_of
 
 
 def recipients() -> list[str]:

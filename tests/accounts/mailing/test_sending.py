@@ -25,8 +25,8 @@ from accounts.mailing.topics import Subscription, subscription_of
 from accounts.models import Mail, Membership, User
 from tests import command_line
 from tests.accounts.mailing.conftest import Post
+from tests.factories import Member, person_of
 from tests.targets.mail_server import REPLIES, MailServer
-from tests.world import Member, person_of
 
 SECURITY = {"happened": "x", "at": timezone.now(), "address": "", "browser": "", "page_url": "https://x.test/"}
 

@@ -14,7 +14,7 @@ from accounts.mailing.topics import Subscription
 from accounts.models import Unsubscription, User
 from accounts.pages import unsubscribing
 from tests.accounts.mailing.conftest import Post
-from tests.world import Member, person_of
+from tests.factories import Member, person_of
 
 ONE_CLICK = {"List-Unsubscribe": "One-Click"}
 

@@ -11,8 +11,8 @@ from accounts import activity
 from accounts.activity import ACTIONS
 from accounts.models import User
 from accounts.pages.activity_sentences import label, line
+from tests.factories import Member, browser_of, person_of
 from tests.page_reading import page_of
-from tests.world import Member, browser_of, person_of
 
 ROOMS = ("accounts", "scans", "reports", "webhooks")
 

@@ -18,9 +18,9 @@ from accounts.activity import Wanted, first_since
 from accounts.models import ActivityEvent, Tier, User
 from accounts.pages import activity_exports
 from infrastructure.web import downloads
+from tests.factories import Member, browser_of, key_caller, person_of
 from tests.page_reading import page_of, parsed
 from tests.queries import counted
-from tests.world import Member, browser_of, key_caller, person_of
 
 LOG = "/o/home/activity/"
 

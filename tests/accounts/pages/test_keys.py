@@ -12,9 +12,9 @@ from accounts import activity
 from accounts.keys import services
 from accounts.models import ActivityEvent, ApiKey, FormerKey
 from accounts.pages.forms import KeyForm
+from tests.factories import Api, Member, browser_of, person_of
 from tests.generated import description
 from tests.page_reading import page_of
-from tests.world import Api, Member, browser_of, person_of
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from accounts.pages import login
 from accounts.services import ensure_organization
 from config import settings as configured
 from scans.models import Scan
+from tests.factories import Member, make_scan
 from tests.responses import ClientResponse
-from tests.world import Member, make_scan
 
 PASSWORD = "correct horse 9"
 

@@ -10,8 +10,8 @@ from django.test import Client
 from accounts.models import LoginSession, User
 from accounts.pages import login, security
 from tests.accounts.mailbox import link_in_mail
+from tests.factories import browser_of
 from tests.responses import ClientResponse
-from tests.world import browser_of
 
 EMAIL = "ada@people.test"
 OLD, NEW = "correct horse 9", "another horse 10"

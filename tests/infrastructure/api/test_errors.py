@@ -14,8 +14,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts.models import Tier
 from scans import api as scans_api
+from tests.factories import Api, Member
 from tests.responses import ClientResponse
-from tests.world import Api, Member
 
 
 def refusal(response: ClientResponse) -> tuple[int, str]:

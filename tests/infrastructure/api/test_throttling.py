@@ -12,7 +12,7 @@ from django.conf import settings
 from accounts.keys.services import create_api_key
 from accounts.models import Tier
 from infrastructure.api import throttling
-from tests.world import Api, Member
+from tests.factories import Api, Member
 
 
 def test_the_last_allowed_request_says_that_none_remains(home: Member) -> None:

@@ -8,8 +8,8 @@ import pytest
 from django.urls import URLPattern, get_resolver
 
 from infrastructure.api.views import ApiView, UnknownPath
+from tests.factories import Member
 from tests.generated import description
-from tests.world import Member
 
 OPERATIONS = [
     pytest.param(method, path, operation, id=operation["operationId"])

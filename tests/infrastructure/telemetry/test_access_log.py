@@ -14,8 +14,8 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 from scans import tasks
 from scans.models import Scan
 from sites.models import Audit, AuditPage
+from tests.factories import Member, attempt_deliveries, make_result, make_scan, register_webhook
 from tests.targets.server import Answer, Site
-from tests.world import Member, attempt_deliveries, make_result, make_scan, register_webhook
 from website_scan.net.http.request import Request
 
 ASKED_BY = "asked-by-this-request"

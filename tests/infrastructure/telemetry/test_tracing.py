@@ -14,7 +14,7 @@ from pytest_django import Settings
 from infrastructure.telemetry import tracing
 from scans import tasks
 from scans.models import Scan
-from tests.world import Member, make_result, make_scan
+from tests.factories import Member, make_result, make_scan
 
 OURS = "0123456789abcdef0123456789abcdef"
 

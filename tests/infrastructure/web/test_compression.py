@@ -7,7 +7,7 @@ import gzip
 import pytest
 from django.test import Client
 
-from tests.world import Member, finished_scan
+from tests.factories import Member, finished_scan
 
 ZIPPED = {"Accept-Encoding": "gzip"}
 

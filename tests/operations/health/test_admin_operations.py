@@ -18,9 +18,9 @@ from infrastructure import encryption, periodic
 from infrastructure.models import MaintenanceSwitch
 from operations.health import state
 from scans import tasks
+from tests.factories import Member, browser_of, make_scan
 from tests.page_reading import page_of
 from tests.responses import ClientResponse
-from tests.world import Member, browser_of, make_scan
 from webhooks.models import Delivery, Event, Webhook
 from website_scan import __version__
 

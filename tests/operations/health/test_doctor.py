@@ -22,9 +22,9 @@ from pytest_django import Settings
 from infrastructure import encryption, periodic
 from operations.health import diagnosis, state
 from operations.scheduler import LEASE_KEY
+from tests.factories import Member, finished_scan
 from tests.targets.mail_server import MailServer
 from tests.targets.server import Answer, Certificate, Site
-from tests.world import Member, finished_scan
 from webhooks.models import Webhook
 
 SERVING = {"celery@one": ["scans", "maintenance"], "browser@one": ["browser"], "webhooks@one": ["webhooks"]}

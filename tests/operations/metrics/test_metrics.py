@@ -23,9 +23,9 @@ from operations.metrics import endpoint as views
 from operations.metrics import rows, servers
 from scans.models import EndedScan, Scan, ScanTally
 from scans.visits import claims, tallies
+from tests.factories import Member, make_scan
 from tests.operations.metrics.scraping import TOKEN, Samples, scrape
 from tests.operations.stack.processes import wait_until
-from tests.world import Member, make_scan
 from website_scan.findings import ScanType
 from website_scan.result import ScanError
 from website_scan.run import failed_result

@@ -22,8 +22,8 @@ from operations.stack.postgres import find_binaries
 from tests.accounts.test_command_create_api_key import database_url
 from tests.command_line import run, start
 from tests.database_dump import dump_of_database
+from tests.factories import member_of
 from tests.operations.stack.processes import wait_until
-from tests.world import member_of
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 

@@ -10,12 +10,12 @@ from accounts.authentication import Caller, member_caller
 from accounts.models import Membership
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.factories import Member, make_result, make_scan
 from tests.results import check_of, elements, stored_finding
-from tests.world import Member, make_result, make_scan
 from website_scan.catalogue import caps
-from website_scan.report_json import ExportedFinding
 from website_scan.findings import CRITICAL, HIGH, MEDIUM, ScanType
 from website_scan.report.mute_matching import MuteRule
+from website_scan.report_json import ExportedFinding
 from website_scan.result import AppliedCap, CategoryResult, CheckResult
 from website_scan.score_basis import basis
 from website_scan.scoring import score

@@ -12,9 +12,9 @@ from django.utils import timezone
 from accounts.models import ActivityEvent
 from reports.exported import KINDS
 from reports.models import Mute, Report
+from tests.factories import Member
 from tests.reports.mutes.cast import CHECKS, URL, reported
 from tests.reports.sarif import assert_sarif
-from tests.world import Member
 from website_scan.fingerprints import fingerprints
 from website_scan.places import NO_ROWS
 from website_scan.result import CheckResult

@@ -13,11 +13,11 @@ from accounts.models import ActivityEvent, Membership
 from reports.models import Mute, Report
 from reports.mutes import services, views
 from scans.models import Scan
+from tests.factories import Member
 from tests.page_reading import strings
 from tests.reports.mutes.cast import CHECKS, URL, reported
 from tests.reports.people import page_of, person, text_of
 from tests.responses import ClientResponse
-from tests.world import Member
 from website_scan.fingerprints import fingerprints
 
 COOKIES = fingerprints("cookie-secure", CHECKS[1].places.kept, URL)

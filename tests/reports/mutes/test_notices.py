@@ -12,9 +12,9 @@ from accounts.models import Mail, Membership
 from reports.models import Mute
 from reports.retention import delete_mutes
 from reports.tasks import announce_mutes
+from tests.factories import Member, member_of
 from tests.reports.mutes.cast import reported
 from tests.reports.people import person
-from tests.world import Member, member_of
 
 
 def muted(member: Member, check: str = "hsts", by: str = "", days: float = 7.5, **changes: str) -> Mute:

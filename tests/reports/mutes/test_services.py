@@ -21,9 +21,9 @@ from reports.mutes.services import (
     in_force,
     rule_of,
 )
+from tests.factories import Member, member_of
 from tests.queries import counted
 from tests.reports.mutes.cast import caller_with_key
-from tests.world import Member, member_of
 from website_scan.fingerprints import fingerprint
 
 pytestmark = pytest.mark.django_db

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from reports.models import Report
 from scans.models import Scan
+from tests.factories import Member, finished_scan, make_scan
 from tests.reports.people import page_of, person, text_of
 from tests.reports.test_diff_api import finding, report_of
-from tests.world import Member, finished_scan, make_scan
 from website_scan.report.storage import stored_text
 
 

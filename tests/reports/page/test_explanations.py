@@ -9,12 +9,12 @@ from typing import Any
 
 from tests.results import check_of, read_rows, stored
 from website_scan.catalogue import checks
-from website_scan.report_json import ExportedCheck, StoredTable
 from website_scan.findings import HIGH, ScanType
 from website_scan.json_types import GRADES as LETTERS
 from website_scan.places import NO_ROWS
 from website_scan.report.explanations import ADVICE, CATEGORIES, GRADES, advice, category_meaning, grade_meaning
 from website_scan.report.metrics import METRICS, metrics
+from website_scan.report_json import ExportedCheck, StoredTable
 from website_scan.result import CheckStatus
 
 

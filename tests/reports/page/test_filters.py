@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from scans.visits.claims import claim_scan, finish_scan
+from tests.factories import Member, finished_scan, make_result, make_scan
 from tests.reports.people import page_of, person, text_of
 from tests.responses import ClientResponse
 from tests.results import check_of, elements, stored
-from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.catalogue import checks
 from website_scan.findings import CRITICAL, HIGH, LOW, ScanType
 from website_scan.report.filters import Filter

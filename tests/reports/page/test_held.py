@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.factories import Member, make_result, make_scan
 from tests.reports.people import page_of, person, text_of
 from tests.responses import ClientResponse
 from tests.results import check_of
-from tests.world import Member, make_result, make_scan
 from website_scan import score_basis, scoring
 from website_scan.findings import CRITICAL, HIGH, LOW, Severity
 from website_scan.result import AppliedCap, CategoryResult, CheckResult, CheckStatus

@@ -19,9 +19,9 @@ from reports.page.kept.parts import history_of
 from reports.page.since import when_before
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.factories import Member, make_result, make_scan
 from tests.reports.people import page_of, person, text_of
 from tests.results import check_of, stored
-from tests.world import Member, make_result, make_scan
 from website_scan.findings import HIGH
 from website_scan.report.storage import stored_text
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 
+from tests.factories import Member
 from tests.long_report import CHECKS, finished_long_scan
 from tests.reports.people import page_of, person
-from tests.world import Member
 
 MAX_BYTES = 60_000
 

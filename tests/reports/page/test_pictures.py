@@ -11,9 +11,9 @@ from django.utils import timezone
 from reports.models import Report
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.factories import Member, make_result, make_scan
 from tests.reports.people import page_of, person
 from tests.results import check_of, elements, stored_finding
-from tests.world import Member, make_result, make_scan
 from website_scan.browser.evidence import Box, BrowserLoad, Frame, Load, PagePicture
 from website_scan.exhibits.pictures import MAX_CROPS, pictures
 from website_scan.findings import HIGH, ScanType

@@ -12,8 +12,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from reports.models import Report
 from reports.page.steps import NAMES
+from tests.factories import Member, finished_scan, make_scan
 from tests.reports.people import page_of, person, text_of
-from tests.world import Member, finished_scan, make_scan
 from website_scan.result import Phase
 
 HTMX = {"HX-Request": "true"}

@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 from accounts.models import Membership, User
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.factories import Member, finished_scan, make_result, make_scan
 from tests.reports.people import page_of, person, text_of
 from tests.responses import ClientResponse
 from tests.results import check_of, stored, stored_finding
-from tests.world import Member, finished_scan, make_result, make_scan
-from website_scan.report_json import ExportedFinding
 from website_scan.findings import CRITICAL, HIGH, LOW
 from website_scan.judging import NOT_JUDGED
 from website_scan.places import Column, Identity, Place, as_written
 from website_scan.report.explanations import GRADES
 from website_scan.report.report_page import report_page
 from website_scan.report.waterfall import waterfall
+from website_scan.report_json import ExportedFinding
 from website_scan.result import (
     AppliedCap,
     CategoryResult,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from scans.visits.claims import claim_scan, finish_scan
+from tests.factories import Member, make_result, make_scan
 from tests.reports.people import page_of, person, text_of
 from tests.results import check_of, read_rows
-from tests.world import Member, make_result, make_scan
 from website_scan.findings import CRITICAL, HIGH, LOW
 from website_scan.report.report_page import report_page
 from website_scan.result import CategoryResult, CheckResult, CheckStatus, SkippedCheck

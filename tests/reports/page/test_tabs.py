@@ -11,11 +11,11 @@ from django.utils import timezone
 from reports.models import Report
 from scans.models import Scan
 from sites.models import Audit
-from tests.furnished_audits import look_at, make_audit, make_pages
+from tests.factories import Member, finished_scan
 from tests.page_reading import page_of
+from tests.populated_audits import look_at, make_audit, make_pages
 from tests.reports.people import person, text_of
 from tests.responses import ClientResponse
-from tests.world import Member, finished_scan
 
 URL = "https://example.com/"
 FORM = "/o/home/scans/new?url=https%3A%2F%2Fexample.com%2F&type="

@@ -13,8 +13,8 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan, renew_claim
 from scans.visits.queue import MAX_ATTEMPTS
 from scans.visits.sweeping import sweep_scans
+from tests.factories import Member, make_result, make_scan
 from tests.queries import counted
-from tests.world import Member, make_result, make_scan
 from website_scan.findings import ScanType
 from website_scan.result import Checked, Phase, Progress, ScanError, ScanResult
 

@@ -18,9 +18,9 @@ from accounts.usage import Account, account_of
 from infrastructure.telemetry.counters import counters
 from scans.visits import other_sites
 from scans.visits.other_sites import OtherSites
+from tests.factories import Member, person_of
 from tests.targets.server import Answer, Site
 from tests.website_scan.net.seams import PUBLIC, Names, Wires
-from tests.world import Member, person_of
 from website_scan.net.client import Network
 from website_scan.net.errors import BudgetExceeded
 from website_scan.net.policy import Policy

@@ -13,9 +13,9 @@ from accounts.usage import month_of
 from scans.models import DomainTurn, Scan, Turn
 from scans.visits.overload import overload_s, queue_age_s
 from sites.monitors.runs import start_run
+from tests.factories import Member, make_scan, member_of
 from tests.queries import counted, explained, rows_read
 from tests.sites.monitors.cast import make_monitor
-from tests.world import Member, make_scan, member_of
 from website_scan.findings import ScanType
 
 

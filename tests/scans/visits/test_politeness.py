@@ -17,7 +17,7 @@ from scans.visits.claims import claim_next, finish_scan, wake_next
 from scans.visits.politeness import gap_s
 from scans.visits.queue import Worker
 from scans.visits.sweeping import sweep_scans
-from tests.world import Member, make_result, make_scan
+from tests.factories import Member, make_result, make_scan
 
 WORKER = Worker("one", 8)
 

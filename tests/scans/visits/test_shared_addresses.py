@@ -14,8 +14,8 @@ from scans.models import Scan
 from scans.visits.claims import claim_next, finish_scan, wake_next
 from scans.visits.fairness import next_turn_sql
 from scans.visits.queue import Worker
+from tests.factories import Member, make_result, make_scan
 from tests.queries import explained, rows_read
-from tests.world import Member, make_result, make_scan
 
 WORKER = Worker("one", 8)
 SHARED, OTHER = "93.184.216.34", "2606:2800:220:1::1"

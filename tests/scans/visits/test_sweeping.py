@@ -13,7 +13,7 @@ from accounts.models import MonthlyUsage
 from scans.models import Scan, Turn
 from scans.visits import sweeping
 from scans.visits.sweeping import GIVEN_UP_AFTER, PUT_BACK, UNSERVED_AFTER, sweep_scans
-from tests.world import Member, make_scan
+from tests.factories import Member, make_scan
 
 
 class Clock:

@@ -18,8 +18,8 @@ from scans.visits.claims import PASSED_ON_AFTER_S, claim_next, finish_scan, wake
 from scans.visits.queue import MAX_ATTEMPTS, Worker
 from sites.audits.services import claim_discovery
 from sites.models import Audit
+from tests.factories import Member, make_result, make_scan, member_of
 from tests.threads import close_connections
-from tests.world import Member, make_result, make_scan, member_of
 
 WORKER = Worker("one", 4)
 

@@ -10,9 +10,9 @@ import pytest
 
 from accounts.models import Tier
 from scans.models import Scan
+from tests.factories import Member, browser_of, person_of
 from tests.generated import assert_described
 from tests.sites.audits.test_life import created, pages, shown, visit
-from tests.world import Member, browser_of, person_of
 from webhooks.models import Event
 from website_scan.result import AppliedCap, ScanError, SkippedCheck
 

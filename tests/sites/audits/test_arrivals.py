@@ -12,10 +12,10 @@ from accounts.models import MonthlyUsage, Tier
 from scans import tasks
 from sites.models import Audit
 from sites.monitors.comparison import _pages
+from tests.factories import Member, member_of
 from tests.sites.audits.cast import work_off
 from tests.targets.many_pages import TEXT, XML, document, urlset
 from tests.targets.server import Answer, Site
-from tests.world import Member, member_of
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 

@@ -10,8 +10,8 @@ import pytest
 from infrastructure.postgresql.statements import fetch
 from sites.audits.settling import COUNT_FINDINGS
 from sites.models import Audit, AuditFinding, AuditPlace
-from tests.furnished_audits import make_audit
-from tests.world import Member
+from tests.factories import Member
+from tests.populated_audits import make_audit
 
 MOST_PLACES, SAMPLES = 2, 2
 

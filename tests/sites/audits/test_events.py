@@ -10,9 +10,9 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Tier
+from tests.factories import Member, attempt_deliveries, browser_of, key_caller, make_due, person_of
 from tests.generated import assert_described
 from tests.sites.audits.test_life import created, pages, shown, visit
-from tests.world import Member, attempt_deliveries, browser_of, key_caller, make_due, person_of
 from webhooks.delivery.schedule import PAUSES
 from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, Webhook

@@ -16,10 +16,10 @@ from sites.audits import exports
 from sites.audits.muting import AuditMutes
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import PageResult, SamplePage
+from tests.factories import Member
 from tests.reports.sarif import assert_sarif
 from tests.results import check_of, elements
 from tests.sites.audits.test_life import created, pages, shown, visit
-from tests.world import Member
 from website_scan.findings import HIGH, LOW, Severity
 from website_scan.report import sarif
 from website_scan.result import CategoryResult, CheckResult, ScanError

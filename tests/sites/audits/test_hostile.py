@@ -29,8 +29,8 @@ from sites.audits import discovering, release, services
 from sites.audits.release import release_pages
 from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
+from tests.factories import Member, finished_scan, make_result, make_scan
 from tests.sites.audits.test_life import created, pages, shown, used, visit
-from tests.world import Member, finished_scan, make_result, make_scan
 from website_scan.catalogue import Declaration
 from website_scan.check_results import check_result
 from website_scan.crawl.discovery.discover import Discovery

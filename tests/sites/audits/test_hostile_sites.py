@@ -15,10 +15,10 @@ from pytest_django import Settings
 from accounts.models import MonthlyUsage, Tier
 from scans import tasks
 from sites.models import Audit, AuditPage
+from tests.factories import Member, member_of
 from tests.sites.audits.cast import work_off
 from tests.targets.many_pages import NAMESPACE, TEXT, XML, document
 from tests.targets.server import Answer, Request, Route, Site
-from tests.world import Member, member_of
 
 PAGES = 5
 # Limit of discovery's requests, plus those of the pages' visits.

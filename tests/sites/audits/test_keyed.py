@@ -16,9 +16,9 @@ from scans.models import Scan
 from scans.visits.queue import Worker
 from sites.audits.discovering import discover_pages
 from sites.models import Audit, AuditPage
+from tests.factories import Member
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.targets.server import Answer, Request, Site
-from tests.world import Member
 
 SECRET = "canary-3f9c1d7be2"
 REQUEST = {"headers": {"X-Preview": SECRET}, "cookies": {"sid": SECRET}}

@@ -11,7 +11,7 @@ from scans.visits.queue import Worker, running_visits
 from sites.audits.release import release_pages
 from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditFinding, AuditPage
-from tests.world import Member, make_result, person_of
+from tests.factories import Member, make_result, person_of
 from website_scan.findings import ScanType
 from website_scan.result import ScanError
 

@@ -16,9 +16,9 @@ from reports.mutes.services import active_mutes
 from sites.audits.muting import AuditMutes
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import SamplePage
+from tests.factories import Member, make_scan
 from tests.reports.people import page_of, person, text_of
 from tests.reports.sarif import assert_sarif
-from tests.world import Member, make_scan
 from website_scan.fingerprints import fingerprint
 
 REASON = "Sent by the load balancer."

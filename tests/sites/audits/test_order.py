@@ -19,12 +19,12 @@ from scans.models import Scan
 from sites.audits import settling
 from sites.audits.findings import in_order
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
-from tests.furnished_audits import make_audit, release
+from tests.factories import Member, make_result
 from tests.page_reading import browser_of, page_of
+from tests.populated_audits import make_audit, release
 from tests.results import check_of, elements
 from tests.sites.audits.test_exports import exported
 from tests.sites.audits.test_life import shown
-from tests.world import Member, make_result
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Severity
 from website_scan.need import need
 from website_scan.result import AppliedCap, CategoryResult, CheckResult

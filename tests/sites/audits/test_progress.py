@@ -8,8 +8,8 @@ from django.utils import timezone
 from scans.models import Scan
 from sites.audits.progress import progress_of
 from sites.models import Audit
-from tests.furnished_audits import make_audit, make_pages, release
-from tests.world import Member
+from tests.factories import Member
+from tests.populated_audits import make_audit, make_pages, release
 
 
 @pytest.mark.parametrize(

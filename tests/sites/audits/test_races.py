@@ -19,9 +19,9 @@ from scans.visits.queue import Worker, running_visits
 from sites.audits.release import release_pages
 from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditPage
+from tests.factories import Api, Member, make_result, member_of
 from tests.scans.test_races import PARALLEL, all_at_once
 from tests.threads import close_connections
-from tests.world import Api, Member, make_result, member_of
 from website_scan.findings import ScanType
 from website_scan.result import ScanError
 

@@ -19,10 +19,10 @@ from scans.visits.queue import Worker, running_visits
 from sites.audits import release
 from sites.audits.release import AHEAD, release_pages
 from sites.models import Audit
+from tests.factories import Member, make_result, member_of
 from tests.queries import counted, explained, rows_read
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.threads import close_connections
-from tests.world import Member, make_result, member_of
 from website_scan.result import Progress
 
 LARGE = 200

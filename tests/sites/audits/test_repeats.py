@@ -12,11 +12,11 @@ from scans.models import Scan
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker
 from sites.audits.release import release_pages
+from tests.factories import Member, make_result
 from tests.page_reading import browser_of, page_of, text_of
 from tests.results import check_of
 from tests.sites.audits.test_exports import exported
 from tests.sites.audits.test_life import created, pages, shown
-from tests.world import Member, make_result
 from website_scan.findings import HIGH, LOW, ScanType
 from website_scan.result import CategoryResult
 

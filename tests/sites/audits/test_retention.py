@@ -18,10 +18,10 @@ from scans.models import IdempotencyRecord, Scan
 from sites.audits.services import cancel_audit, create_audit
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.retention import delete_audits
+from tests.factories import Member, browser_of, person_of
 from tests.queries import counted
 from tests.sites.audits.cast import request_for
 from tests.sites.audits.test_life import created, pages, shown, visit
-from tests.world import Member, browser_of, person_of
 
 RETENTION = timedelta(days=REPORTS_KEPT_DAYS)
 

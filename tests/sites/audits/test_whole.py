@@ -15,10 +15,10 @@ from scans import tasks
 from scans.models import Scan
 from scans.visits.kept_answers import answers_of
 from sites.models import Audit, AuditPage, AuditPlace
+from tests.factories import Member, member_of
 from tests.sites.audits.cast import places_of, work_off
 from tests.targets.server import Site
 from tests.targets.templated import FAULTS, TEMPLATES, page_paths, template_of, templated_site
-from tests.world import Member, member_of
 from website_scan.performance.probes import timing
 
 PAGES = 16

@@ -19,10 +19,10 @@ from sites.badges import services, views
 from sites.badges.drawing import draw, text_width
 from sites.models import Badge, Monitor, MonitorRun
 from sites.models.documents import RunScore
-from tests.furnished_monitors import make_monitor
+from tests.factories import Member, finished_scan
 from tests.page_reading import browser_of, page_of
+from tests.populated_monitors import make_monitor
 from tests.queries import counted
-from tests.world import Member, finished_scan
 
 SVG = "{http://www.w3.org/2000/svg}"
 SCORES = {"security": {"score": 92, "grade": "A"}, "seo": {"score": 100, "grade": "A+"}}

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sites.models import ListEntry, SiteList
-from tests.world import Member
+from tests.factories import Member
 
 
 def make_list(member: Member, **columns: Any) -> SiteList:

@@ -14,8 +14,8 @@ from scans.visits.claims import claim_scan, finish_scan
 from sites.audits.release import release_pages
 from sites.lists import counting, runs, starting
 from sites.models import ListEntry, ListResult, ListRun, SiteList
+from tests.factories import Member, make_result
 from tests.results import check_of
-from tests.world import Member, make_result
 from website_scan.findings import HIGH, ScanType, Severity
 from website_scan.net.deadline import Deadline
 from website_scan.net.errors import NotReachable

@@ -17,9 +17,9 @@ from sites.lists import services
 from sites.models import ListCount, ListEntry, ListResult, ListRun, ListShare, SiteList
 from sites.models.site_list import ListCounts
 from sites.recipients import warning_of
+from tests.factories import Api, Member, key_caller, member_of, person_of, register_webhook
 from tests.queries import counted
 from tests.sites.lists.cast import make_entries, make_entry, make_list
-from tests.world import Api, Member, key_caller, member_of, person_of, register_webhook
 from website_scan.ids import is_id, new_id
 
 pytestmark = pytest.mark.django_db

@@ -6,8 +6,8 @@ import pytest
 
 from scans.models import Scan
 from sites.lists.collecting import facts_of, moved_to
+from tests.factories import Member, make_result, make_scan, member_of
 from tests.sites.lists.running import Found, Script, check, entry_of, listed
-from tests.world import Member, make_result, make_scan, member_of
 from website_scan.findings import LOW
 from website_scan.places import Rows
 from website_scan.result import CategoryResult

@@ -11,8 +11,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Tier
 from sites.models import ListRun, SiteList
+from tests.factories import Member
 from tests.sites.lists.snapshot_cast import Looked, snapshot
-from tests.world import Member
 from website_scan.command.main import run
 from website_scan.command.remote import KEY
 

@@ -17,9 +17,9 @@ from sites.audits.release import release_pages
 from sites.audits.services import add_pages
 from sites.lists import counting, runs
 from sites.models import Audit, ListCount, ListEntry, ListResult, ListRun
+from tests.factories import Member, member_of
 from tests.sites.lists.running import UNREACHABLE, Found, Script, check, entry_of, listed, scored, usual
 from tests.threads import close_connections
-from tests.world import Member, member_of
 from website_scan.findings import LOW
 from website_scan.result import ScanError
 

@@ -11,9 +11,9 @@ import pytest
 
 from sites.lists.entries import ORDERS, SORTS
 from sites.models import SiteList
+from tests.factories import Member
 from tests.queries import counted
 from tests.sites.lists.cast import make_entries, make_list
-from tests.world import Member
 
 pytestmark = pytest.mark.django_db
 

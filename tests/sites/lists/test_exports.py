@@ -14,10 +14,10 @@ from django.utils import timezone
 from sites.lists import exports
 from sites.models import ListResult, ListRun
 from sites.models.site_list import Fact, ResultFinding
+from tests.factories import Member
 from tests.queries import counted
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import Looked, snapshot
-from tests.world import Member
 
 A, B, C = (f"https://{each}.example/" for each in "abc")
 FACTS: Fact = {

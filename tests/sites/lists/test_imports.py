@@ -14,10 +14,10 @@ from sites.lists.importing import difference
 from sites.lists.services import delete_entries, tag_entries, tags_of
 from sites.lists.uploads import read_rows
 from sites.models import ListEntry, ListResult, ListRun, SiteList
+from tests.factories import Member, key_caller, member_of, person_of
 from tests.queries import counted
 from tests.sites.lists.cast import make_entries, make_entry, make_list
 from tests.threads import close_connections
-from tests.world import Member, key_caller, member_of, person_of
 from website_scan.net.policy import Policy
 
 pytestmark = pytest.mark.django_db

@@ -12,8 +12,8 @@ from accounts.models import Mail, User
 from scans.models import Scan
 from sites.lists import notices, runs
 from sites.lists.changes import LISTED, URL_CHARACTERS
+from tests.factories import Member, key_caller, member_of, person_of, register_webhook
 from tests.sites.lists.running import UNREACHABLE, Found, Script, check, listed, usual
-from tests.world import Member, key_caller, member_of, person_of, register_webhook
 from webhooks.delivery.formats import note_of, sent_body
 from webhooks.models import Event
 

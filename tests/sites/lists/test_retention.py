@@ -11,9 +11,9 @@ from infrastructure.postgresql import deletion
 from sites.lists.snapshots import figures
 from sites.models import ListCount, ListResult, ListRun, ListShare
 from sites.retention import delete_snapshots
+from tests.factories import Member
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
-from tests.world import Member
 
 NOW = timezone.now()
 SITES = [Looked(f"https://{each}.example/", {"seo": 70}, "p", ("x",)) for each in "abc"]

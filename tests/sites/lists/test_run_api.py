@@ -14,8 +14,8 @@ from accounts.models import Tier
 from infrastructure.api.scopes import Scope
 from sites.models import ListCount, ListResult, ListRun, SiteList
 from sites.models.site_list import ListCounts
+from tests.factories import Api, Member
 from tests.sites.lists.cast import make_entry, make_list
-from tests.world import Api, Member
 
 pytestmark = pytest.mark.django_db
 NUMBERS = {"types": ["seo"], "pages_per_entry": 1, "window_hours": 0}

@@ -26,10 +26,10 @@ from sites.lists import counting, runs, starting
 from sites.lists.schedule import next_run
 from sites.lists.services import ListLimit, ListRunning
 from sites.models import Audit, ListEntry, ListResult, ListRun, SiteList
+from tests.factories import Member, key_caller, make_result, member_of
 from tests.sites.audits.cast import request_for
 from tests.sites.lists.running import HOUR, UNREACHABLE, Names, Script, entry_of, listed, statuses, usual
 from tests.threads import close_connections
-from tests.world import Member, key_caller, make_result, member_of
 
 pytestmark = pytest.mark.django_db
 

@@ -18,11 +18,11 @@ from infrastructure.web.cards.drawing import Card, CardGrade
 from sites.lists import shared_page, sharing, views
 from sites.lists.snapshots import figures
 from sites.models import ListRun, ListShare, SiteList
+from tests.factories import Member, key_caller
 from tests.page_reading import browser_of, page_of
 from tests.queries import counted
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import CHECKS, Looked, share_of, snapshot
-from tests.world import Member, key_caller
 
 SVG = "{http://www.w3.org/2000/svg}"
 NEVER = f"shr_{'0' * 22}"

@@ -28,10 +28,10 @@ from sites.lists.snapshots import (
     type_figures,
 )
 from sites.models import ListEntry
+from tests.factories import Member
 from tests.queries import counted
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import Looked, snapshot
-from tests.world import Member
 
 NOW = timezone.now()
 A, B, C, D, E = (f"https://{each}.example/" for each in "abcde")

@@ -24,8 +24,8 @@ from scans.models import Scan
 from sites.lists import counting, runs
 from sites.lists.adoption import adoption
 from sites.models import ListRun, SiteList
+from tests.factories import Member, member_of, register_webhook
 from tests.sites.lists.running import UNREACHABLE, Found, Script, check, listed, scored
-from tests.world import Member, member_of, register_webhook
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db

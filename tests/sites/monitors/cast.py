@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from sites.models import Monitor
-from tests.world import Member
+from tests.factories import Member
 
 
 def make_monitor(member: Member, **columns: Any) -> Monitor:

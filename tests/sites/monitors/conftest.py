@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from accounts.models import Tier
+from tests.factories import Member, member_of, register_webhook
 from tests.sites.monitors.watching import EVENTS, HOOK, Judged
-from tests.world import Member, member_of, register_webhook
 
 
 @pytest.fixture

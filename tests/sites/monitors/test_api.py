@@ -14,10 +14,10 @@ from accounts.mailing.topics import Subscription
 from accounts.models import Membership, Tier
 from sites.models import Monitor
 from sites.recipients import warning_of
+from tests.factories import Api, Member, person_of, register_webhook
 from tests.queries import counted
 from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.watching import EVENTS, HOOK, Judged, Watch, finding
-from tests.world import Api, Member, person_of, register_webhook
 from website_scan.ids import is_id
 
 pytestmark = pytest.mark.django_db

@@ -16,10 +16,10 @@ from sites.monitors.states import reduced, silent_checks
 from tests.results import elements
 from tests.website_scan.report.test_diff import STATES, document
 from website_scan.catalogue import measured_checks
-from website_scan.report_json import ExportJson, ReducedJson
 from website_scan.findings import ScanType
 from website_scan.places import Element
 from website_scan.report.diff import diff
+from website_scan.report_json import ExportJson, ReducedJson
 
 DOCS = Path(__file__).parents[3] / "docs" / "monitors.md"
 PLACES = st.lists(

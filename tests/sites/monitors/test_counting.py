@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.factories import Member
 from tests.sites.monitors.test_outcome import watch
 from tests.sites.monitors.watching import Judged, finding
-from tests.world import Member
 from website_scan.findings import HIGH, MEDIUM, Severity
 from website_scan.result import CheckResult
 

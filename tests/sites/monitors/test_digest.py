@@ -11,9 +11,9 @@ from accounts.models import Mail, Membership, User
 from sites.models import MonitorRun
 from sites.models.documents import RunScore
 from sites.monitors.notices import post_digests
-from tests.furnished_monitors import finding, news
+from tests.factories import Member, browser_of, person_of
+from tests.populated_monitors import finding, news
 from tests.sites.monitors.cast import make_monitor
-from tests.world import Member, browser_of, person_of
 
 MONDAY = datetime(2026, 11, 23, 7, tzinfo=UTC)
 

@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from reports.models import Mute
 from sites.monitors.outcome import finish_run
+from tests.factories import Member
 from tests.results import elements
 from tests.sites.monitors.test_outcome import BAD, GOOD, UNREACHABLE, mute, watch
 from tests.sites.monitors.watching import Judged, Watch, finding, told
-from tests.world import Member
 from website_scan.findings import HIGH
 from website_scan.fingerprints import fingerprints
 from website_scan.result import SkippedCheck

@@ -21,8 +21,8 @@ from sites.models import Monitor, MonitorRun
 from sites.monitors import notices
 from sites.monitors.notices import post_digests
 from tests.e2e.pages import Window
+from tests.factories import Member, person_of
 from tests.sites.monitors.cast import make_monitor
-from tests.world import Member, person_of
 
 BASE = "http://localhost:8000"
 OUTAGE = {"since": "2026-11-21T07:15:00Z", "down_since": "2026-11-21T07:15:00Z", "recovered_at": "2026-11-21T09:00:00Z"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sites.models import Monitor
+from tests.factories import Member
 from tests.sites.monitors.test_outcome import BAD, GOOD, UNREACHABLE, watch
 from tests.sites.monitors.watching import Judged, told
-from tests.world import Member
 
 pytestmark = pytest.mark.django_db
 

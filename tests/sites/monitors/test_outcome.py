@@ -24,12 +24,12 @@ from sites.models import Monitor, MonitorRun, MonitorState
 from sites.monitors import comparison, outcome
 from sites.monitors.outcome import finish_missed, finish_run
 from sites.monitors.runs import start_run
+from tests.factories import Member
 from tests.generated import assert_described
 from tests.queries import counted
 from tests.results import elements
 from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.watching import Judged, Watch, finding, told
-from tests.world import Member
 from webhooks.models import Delivery, Event, EventKind
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM
 from website_scan.fingerprints import fingerprints

@@ -11,8 +11,8 @@ from django.utils import timezone
 from infrastructure.postgresql import deletion
 from sites.models import Monitor, MonitorRun, MonitorState
 from sites.retention import delete_runs
+from tests.factories import Member
 from tests.sites.monitors.cast import make_monitor
-from tests.world import Member
 
 pytestmark = pytest.mark.django_db
 

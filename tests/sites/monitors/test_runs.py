@@ -17,8 +17,8 @@ from sites.closing import stop_audits
 from sites.models import Audit, Monitor, MonitorRun
 from sites.monitors.runs import CREATED_AT_ONCE, create_due, start_due
 from sites.monitors.services import schedule_of
+from tests.factories import Member
 from tests.sites.monitors.cast import make_monitor
-from tests.world import Member
 
 pytestmark = pytest.mark.django_db
 

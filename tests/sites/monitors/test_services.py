@@ -13,8 +13,8 @@ from django.utils import timezone
 from accounts.models import Membership, Tier, User
 from sites.models import Monitor, MonitorRun
 from sites.monitors.alerts import USUAL as USUAL_ALERT
+from tests.factories import Member
 from tests.sites.monitors.cast import make_monitor
-from tests.world import Member
 
 pytestmark = pytest.mark.django_db
 

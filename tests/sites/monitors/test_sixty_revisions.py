@@ -12,11 +12,11 @@ from pytest_django import Settings
 
 from accounts.models import Tier
 from scans import tasks
+from tests.factories import Member, member_of, register_webhook
 from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.watching import Watch, told
 from tests.targets.changing import Revision, changing_site
 from tests.targets.server import Site
-from tests.world import Member, member_of, register_webhook
 from website_scan import catalogue, judging
 from website_scan.net.errors import TimedOut
 from website_scan.performance.evidence import Timing

@@ -14,9 +14,9 @@ from sites.audits.release import release_pages
 from sites.models import Monitor, MonitorRun
 from sites.monitors.outcome import finish_run
 from sites.monitors.runs import start_run
+from tests.factories import make_result
 from tests.results import check_of, elements
 from tests.sites.audits.cast import work_off
-from tests.world import make_result
 from webhooks.models import Event
 from website_scan.findings import HIGH, ScanType, Severity
 from website_scan.result import CategoryResult, CheckResult, CheckStatus, ScanError, ScanResult

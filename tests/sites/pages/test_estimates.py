@@ -14,8 +14,8 @@ from accounts.models import Interval, MonthlyUsage
 from accounts.usage import Quota, month_of
 from sites.pages.estimates import RUNS, Cost, estimate
 from sites.pages.forms import ScanForm
+from tests.factories import Member
 from tests.page_reading import browser_of, page_of
-from tests.world import Member
 
 SCAN_NEW, MONITOR_NEW = "/o/home/scans/new", "/o/home/monitors/new"
 

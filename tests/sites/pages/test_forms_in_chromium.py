@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from accounts.models import Tier
 from tests.e2e.pages import Rendering, Shown, ask
-from tests.world import Member, person_of
+from tests.factories import Member, person_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from scans.policy import scan_policy
+from tests.factories import Member, attempt_deliveries, finished_scan, make_due, register_webhook
 from tests.targets.server import Answer, Site
-from tests.world import Member, attempt_deliveries, finished_scan, make_due, register_webhook
 from webhooks.delivery import schedule
 from webhooks.delivery.attempts import record
 from webhooks.delivery.claims import claim

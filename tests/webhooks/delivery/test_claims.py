@@ -14,9 +14,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from infrastructure import encryption
+from tests.factories import Member, key_caller, make_scan
 from tests.queries import explained
 from tests.sites.monitors.cast import make_monitor
-from tests.world import Member, key_caller, make_scan
 from webhooks import services
 from webhooks.delivery.claims import PER_RECEIVER, DeliveryClaim, claim, hold, next_due
 from webhooks.examples import example

@@ -16,10 +16,7 @@ from standardwebhooks.webhooks import Webhook as StandardWebhook
 from infrastructure import queue
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
-from tests.generated import assert_described
-from tests.operations.stack.processes import wait_until
-from tests.targets.server import Answer, Site
-from tests.world import (
+from tests.factories import (
     Member,
     attempt_deliveries,
     finished_scan,
@@ -28,6 +25,9 @@ from tests.world import (
     make_scan,
     register_webhook,
 )
+from tests.generated import assert_described
+from tests.operations.stack.processes import wait_until
+from tests.targets.server import Answer, Site
 from webhooks.models import Attempt, Delivery, Event
 from website_scan.result import ScanError
 

@@ -15,8 +15,8 @@ from django.utils import timezone
 from infrastructure import queue
 from infrastructure.logging import Outage
 from infrastructure.postgresql import silence
+from tests.factories import Member, finished_scan, register_webhook
 from tests.targets.server import Answer, Request, Site
-from tests.world import Member, finished_scan, register_webhook
 from webhooks import tasks
 from webhooks.delivery import attempts, dispatch, schedule
 from webhooks.delivery.claims import PER_RECEIVER, claim

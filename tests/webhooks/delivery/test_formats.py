@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.factories import Member, attempt_deliveries, finished_scan, make_due, register_webhook
 from tests.targets.server import Answer, Site
-from tests.world import Member, attempt_deliveries, finished_scan, make_due, register_webhook
 from webhooks.delivery.formats import SLACK_HEADER, SLACK_TEXT, TEAMS_BYTES, note_of, sent_body
 from webhooks.examples import example
 from webhooks.models import EventKind, Webhook

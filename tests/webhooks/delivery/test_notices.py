@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from accounts.mailing.sending import send_due
 from accounts.models import Mail
+from tests.factories import Member, attempt_deliveries, finished_scan, make_due, person_of, register_webhook
 from tests.targets.server import Answer, Site
-from tests.world import Member, attempt_deliveries, finished_scan, make_due, person_of, register_webhook
 from webhooks.models import Webhook
 
 

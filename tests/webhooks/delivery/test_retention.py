@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from tests.factories import Member, attempt_deliveries, finished_scan, register_webhook
 from tests.targets.server import Answer, Site
-from tests.world import Member, attempt_deliveries, finished_scan, register_webhook
 from webhooks import retention
 from webhooks.models import Attempt, Delivery, Event, FormerSecret, Webhook
 from webhooks.retention import delete_deliveries

@@ -16,8 +16,8 @@ from pytest_django import Settings
 
 from infrastructure import encryption
 from tests.command_line import ROOT, environment
+from tests.factories import Member, attempt_deliveries, finished_scan, register_webhook
 from tests.targets.server import Site
-from tests.world import Member, attempt_deliveries, finished_scan, register_webhook
 from webhooks.delivery.signing import new_secret
 from webhooks.models import FormerSecret, Webhook
 

@@ -14,9 +14,9 @@ import pytest
 from pytest_django import Settings
 
 from infrastructure import encryption
+from tests.factories import Member, attempt_deliveries, finished_scan, listening, make_due, register_webhook
 from tests.targets.name_server import hosts, name_server
 from tests.targets.server import Answer, Certificate, Site
-from tests.world import Member, attempt_deliveries, finished_scan, listening, make_due, register_webhook
 from webhooks.delivery import sending
 from webhooks.delivery.claims import DeliveryClaim
 from webhooks.delivery.sending import KEPT_BYTES, AttemptResult, send

@@ -15,7 +15,7 @@ from tests.website_scan.cast import verdict
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType
-from website_scan.outcomes import Finding, Warn
+from website_scan.outcomes import Verdict, Warn
 
 # One worker runs all of these tests, because the reports are made once: in about 15 seconds, more under load.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("differential")]
@@ -77,7 +77,7 @@ def reports() -> dict[str, AxeReport]:
 
 
 @cache
-def findings(name: str) -> Mapping[str, Finding]:
+def findings(name: str) -> Mapping[str, Verdict]:
     return static_findings(PAGES[name])
 
 

@@ -16,7 +16,7 @@ from website_scan.accessibility.axe import axe_verdict
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import checks
 from website_scan.findings import MEDIUM, ScanType
-from website_scan.outcomes import Fail, Fault, Finding, Warn
+from website_scan.outcomes import Fail, Fault, Verdict, Warn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("differential")]
 
@@ -127,16 +127,16 @@ def reports() -> Mapping[str, AxeReport]:
     )
 
 
-def by_axe(reports: Mapping[str, AxeReport], group: str, key: tuple[str, str]) -> Finding | None:
+def by_axe(reports: Mapping[str, AxeReport], group: str, key: tuple[str, str]) -> Verdict | None:
     check = next(each for each in checks(ScanType.ACCESSIBILITY) if each.id == key[0])
     return axe_verdict(check, reports["/".join((group, *key))])
 
 
-def both(reports: Mapping[str, AxeReport], group: str, key: tuple[str, str]) -> list[Finding | None]:
+def both(reports: Mapping[str, AxeReport], group: str, key: tuple[str, str]) -> list[Verdict | None]:
     return [static_findings(markup(GROUPS[group][key]))[key[0]], by_axe(reports, group, key)]
 
 
-def is_found(finding: Finding | None) -> bool:
+def is_found(finding: Verdict | None) -> bool:
     return isinstance(finding, Warn | Fail)
 
 

@@ -13,7 +13,7 @@ from website_scan.accessibility.checks.display import accessibility_blank_page
 from website_scan.browser.evidence import Screen, ShownContent, ShownThing, Unshown
 from website_scan.browser.unshown import Cause, judge_shown, nothing_shown, shown_content
 from website_scan.findings import CRITICAL
-from website_scan.outcomes import Fail, Finding
+from website_scan.outcomes import Fail, Verdict
 from website_scan.page.references import ResourceKind
 from website_scan.page.stand_ins import challenge_line, error_line, is_consent_dialog, is_placeholder
 from website_scan.performance.checks.display import blank_page
@@ -157,7 +157,7 @@ REFUSAL = "Refused to execute script from 'app.js' because its MIME type ('text/
 )
 @pytest.mark.parametrize("check", [accessibility_blank_page, blank_page, seo_blank_page])
 def test_each_kind_of_page_without_content_is_an_outcome(
-    check: Callable[[ShownContent], Finding], seen: Screen, others: dict[str, Any], name: str, words: str
+    check: Callable[[ShownContent], Verdict], seen: Screen, others: dict[str, Any], name: str, words: str
 ) -> None:
     requests = others.get("requests", ())
     finding = check(shown_content(visit(load(*requests), console_errors=others.get("console_errors", ())), seen))

@@ -27,7 +27,7 @@ from website_scan.browser.waterfall import MAX_ROWS, waterfall
 from website_scan.catalogue import CatalogueError, Category, Check, check, checks, probe
 from website_scan.findings import CRITICAL, HIGH, LOW, ScanType
 from website_scan.net.client import Network
-from website_scan.outcomes import Fail, Finding, Pass, Review, Warn
+from website_scan.outcomes import Fail, Pass, Review, Verdict, Warn
 from website_scan.page.evidence import Clock, ServedContent
 from website_scan.page.references import ResourceKind
 from website_scan.plan import needs_browser, plan
@@ -73,17 +73,17 @@ def look(load: BrowserLoad) -> Look:
 
 
 @check("static", name="Static", outcomes={"faulty": "No Static"}, severity=HIGH, fix="-")
-def static(clock: Clock) -> Finding:
+def static(clock: Clock) -> Verdict:
     return Fail("faulty", "Judged by the markup.")
 
 
 @check("looks", name="Looks", outcomes={"faulty": "No Looks"}, severity=LOW, fix="-")
-def looks(look: Look) -> Finding:
+def looks(look: Look) -> Verdict:
     return Pass("{product}", product=Excerpt(look.value))
 
 
 @check("may-look", name="May look", outcomes={"faulty": "No May look"}, severity=LOW, fix="-")
-def may_look(look: Look | None) -> Finding:
+def may_look(look: Look | None) -> Verdict:
     return Pass("seen" if look else "not seen")
 
 
@@ -94,7 +94,7 @@ Plant = Callable[..., None]
 def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
     """Make these functions the catalogue of SEO scans, in one category of weight 40, or 10 without a browser."""
 
-    def plant(*functions: Any, verdict: Any = None, probes: tuple[Any, ...] = (), caps: tuple[Cap, ...] = ()) -> None:
+    def plant(*functions: Any, override: Any = None, probes: tuple[Any, ...] = (), caps: tuple[Cap, ...] = ()) -> None:
         category = types.ModuleType("planted.category")
         room = types.ModuleType("planted.probes")
         for module, members in ((category, functions), (room, (loaded, look, *probes))):
@@ -104,8 +104,8 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
         category.CATEGORY = Category("Category", 40, static_weight=10)  # type: ignore[attr-defined]
         monkeypatch.setattr(catalogue, "_modules", {"website_scan.seo.checks": [category]}.__getitem__)
         monkeypatch.setattr(catalogue, "_probe_modules", lambda: [room])
-        second = catalogue.Verdict(verdict, catalogue._needs(verdict)[1:]) if verdict else None
-        monkeypatch.setattr(catalogue, "_verdict", lambda _: second)
+        second = catalogue.Override(override, catalogue._needs(override)[1:]) if override else None
+        monkeypatch.setattr(catalogue, "_override", lambda _: second)
         monkeypatch.setattr("website_scan.judging.caps", lambda _: caps)
         forget()
 
@@ -185,7 +185,7 @@ def test_what_a_page_shows_is_judged_only_where_somebody_saw_it(
         return ServedContent(is_blank=True, has_scripts=True)
 
     @check("shown", name="Shown", outcomes={"faulty": "Not shown"}, severity=LOW, fix="-", content=True)
-    def shown(clock: Clock) -> Finding:
+    def shown(clock: Clock) -> Verdict:
         return Pass("Nothing wrong.")
 
     plant(may_look, shown, probes=(served,), caps=(Cap(79, "Nobody saw it.", count=0, is_unseen=True),))
@@ -209,30 +209,32 @@ def test_of_a_page_that_shows_nothing_only_faults_that_are_there_are_found(plant
         return ServedContent(is_blank=False, has_scripts=True)
 
     @check("blank", name="Blank", outcomes=OUTCOMES, severity=CRITICAL, fix="-", content=True)
-    def blank(content: ShownContent) -> Finding:
+    def blank(content: ShownContent) -> Verdict:
         return judge_shown(content)
 
     @check("passed", name="Passed", outcomes={"faulty": "Not passed"}, severity=LOW, fix="-", content=True)
-    def passed(look: Look) -> Finding:
+    def passed(look: Look) -> Verdict:
         return Pass("Nothing wrong.")
 
     @check("faulty", name="Faulty", outcomes={"faulty": "Is faulty"}, severity=LOW, fix="-", content=True)
-    def faulty(look: Look) -> Finding:
+    def faulty(look: Look) -> Verdict:
         return Fail("faulty", "A fault.")
 
     @check("absent", name="Absent", outcomes={"faulty": "Is absent"}, severity=LOW, fix="-", content=True, absence=True)
-    def absent(look: Look) -> Finding:
+    def absent(look: Look) -> Verdict:
         return Fail("faulty", "There is no heading.")
 
     @check("quick", name="Quick", outcomes={"faulty": "Is slow"}, severity=LOW, fix="-", content=True, measured=True)
-    def quick(look: Look) -> Finding:
+    def quick(look: Look) -> Verdict:
         return Fail("faulty", "It takes 9 s.")
 
-    def verdict(check: Check, look: Look) -> Finding | None:
+    def override(check: Check, look: Look) -> Verdict | None:
         return Pass("No element fails this check.") if check.id == "passed" else None
 
     every = (blank, passed, faulty, absent, quick, static)
-    plant(*every, verdict=verdict, probes=(shown, served), caps=(Cap(40, "It is blank.", checks=frozenset({"blank"})),))
+    plant(
+        *every, override=override, probes=(shown, served), caps=(Cap(40, "It is blank.", checks=frozenset({"blank"})),)
+    )
     result = run(FakeBrowser(LAID_OUT))
     assert {each.id for each in result.checks} == {"blank", "faulty", "static"}
     assert {each.reason for each in result.skipped_checks} == {"The page stays blank in the browser."}
@@ -241,10 +243,10 @@ def test_of_a_page_that_shows_nothing_only_faults_that_are_there_are_found(plant
 
 
 def test_the_second_judge_decides_where_there_is_one(plant: Plant) -> None:
-    def verdict(check: Check, look: Look) -> Finding | None:
+    def override(check: Check, look: Look) -> Verdict | None:
         return Pass("Judged by the look.") if check.id == "static" else None
 
-    plant(static, looks, verdict=verdict)
+    plant(static, looks, override=override)
     assert messages(run(FakeBrowser())) == {"static": "Judged by the look.", "looks": "Chromium 150"}
     assert messages(run())["static"] == "Judged by the markup."
     assert messages(run(FakeBrowser(None)))["static"] == "Judged by the markup."
@@ -261,7 +263,7 @@ def test_a_scan_whose_browser_failed_says_first_that_the_markup_alone_was_judged
 
 def test_what_a_finding_earns_may_lie_on_a_curve(plant: Plant) -> None:
     @check("curve", name="Curve", outcomes={"faulty": "No Curve"}, severity=HIGH, fix="-")
-    def curve(look: Look) -> Finding:
+    def curve(look: Look) -> Verdict:
         return Warn("faulty", "Between.", credit=0.75)
 
     plant(curve)
@@ -271,7 +273,7 @@ def test_what_a_finding_earns_may_lie_on_a_curve(plant: Plant) -> None:
 
 def test_a_pass_that_is_not_the_best_says_what_it_cost(plant: Plant) -> None:
     @check("curve", name="Curve", outcomes={"faulty": "No Curve"}, severity=HIGH, fix="-")
-    def curve(look: Look) -> Finding:
+    def curve(look: Look) -> Verdict:
         return Pass("Good.", credit=0.9)
 
     plant(curve)
@@ -280,7 +282,7 @@ def test_a_pass_that_is_not_the_best_says_what_it_cost(plant: Plant) -> None:
 
 def test_a_warning_that_does_not_weigh_costs_nothing_and_keeps_nobody_from_an_a_plus(plant: Plant) -> None:
     @check("unsure", name="Unsure", outcomes={"faulty": "No Unsure"}, severity=CRITICAL, fix="-")
-    def unsure(look: Look) -> Finding:
+    def unsure(look: Look) -> Verdict:
         return Review("faulty", "Look at it.")
 
     plant(looks, unsure)

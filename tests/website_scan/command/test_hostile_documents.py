@@ -26,9 +26,9 @@ from website_scan.command.formats import WRITERS
 from website_scan.command.formats.text import text
 from website_scan.command.judged import Gate, Judged, Outcome
 from website_scan.command.output import formatted
-from website_scan.report_json import checks_of
 from website_scan.findings import ScanType, Severity
 from website_scan.report.spreadsheets import FORMULA_STARTS
+from website_scan.report_json import checks_of
 
 # Elements of rendered Markdown that the format itself makes.
 OURS = {"html", "head", "body", "h1", "h2", "p", "strong", "em", "code", "ul", "li", "a"} | {

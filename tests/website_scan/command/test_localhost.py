@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.command_line import run, run_here
-from tests.house import PACKAGES, ROOT
+from tests.project import PACKAGES, ROOT
 from tests.targets.canary import Canary
 from tests.targets.server import Answer, Site
 from website_scan.command import local

@@ -26,8 +26,8 @@ from tests.command_line import ROOT
 from tests.targets.server import Answer, Request, Site
 from website_scan import catalogue
 from website_scan.command.mcp import PART_BYTES, Tools, networks_of, parts_of, quoted
-from website_scan.report_json import ExportJson
 from website_scan.findings import ScanType
+from website_scan.report_json import ExportJson
 
 LIMIT_BYTES = 25_000
 WAIT_S = 120.0

@@ -21,12 +21,12 @@ from website_scan.command.formats.changes import changes
 from website_scan.command.formats.text import text
 from website_scan.command.judged import Gate, Judged, Outcome
 from website_scan.command.output import formatted
-from website_scan.report_json import ExportedCheck, checks_of
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from website_scan.need import Need, need_of
 from website_scan.report.diff import diff
 from website_scan.report.exports import FORMATS
 from website_scan.report.storage import stored_text
+from website_scan.report_json import ExportedCheck, checks_of
 from website_scan.result import CategoryResult, CheckResult
 
 # The formats with one list of findings. Those with a list for each category or status are tested by themselves.

@@ -17,13 +17,13 @@ import pytest_django
 
 from scans.models import Scan
 from scans.tasks import run_scan
+from tests.factories import Member, attempt_deliveries, finished_scan
 from tests.targets.canary import Canary
 from tests.targets.lures import LIVE, luring, redirecting_files
 from tests.targets.name_server import hosts, name_server
 from tests.targets.server import Answer, Certificate, Route, Site
 from tests.website_scan.net.seams import PUBLIC
 from tests.website_scan.net.tls_servers import Identity
-from tests.world import Member, attempt_deliveries, finished_scan
 from webhooks.models import Attempt, Delivery
 from website_scan.findings import ScanType
 from website_scan.net import resolver

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import PACKAGES, ROOT
+from tests.project import PACKAGES, ROOT
 
 DOOR = ROOT / "website_scan" / "net"
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.website_scan.cast import document, page
 from website_scan.net.http.response import Headers
-from website_scan.outcomes import Fault, Finding
+from website_scan.outcomes import Fault, Verdict
 from website_scan.page.image_headers import ImageFormat, ImageHeader
 from website_scan.page.references import ResourceKind
 from website_scan.performance.evidence import FontFace, Resource, Resources, Styles
@@ -81,7 +81,7 @@ def moved(each: Resource, url: str) -> Resource:
     return replace(each, url=url, final_url=url)
 
 
-def labels(finding: Finding) -> list[str]:
+def labels(finding: Verdict) -> list[str]:
     """Return the places of a finding, each in a few words, as its message lists them."""
     assert isinstance(finding, Fault)
     return [place.label for place in finding.places]

@@ -15,13 +15,13 @@ from tests.jinja_templates import macro
 from tests.results import Named, check_of, elements, stored
 from tests.website_scan.kinds_of_places import kinds, places_of_kind
 from website_scan.browser.unshown import Cause
-from website_scan.report_json import ExportedCheck
 from website_scan.findings import HIGH
 from website_scan.performance.checks.compression import UncompressedText
 from website_scan.performance.checks.loading import Figures, ShiftedElement
 from website_scan.performance.places import LoadedFile
 from website_scan.places import Column, Element, Place, Resource, Rows
 from website_scan.report.cards import CardContext, card_of
+from website_scan.report_json import ExportedCheck
 from website_scan.result import HowToFix
 from website_scan.security.checks.csp import PolicyRow
 

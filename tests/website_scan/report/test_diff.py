@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from tests.results import check_of, elements, stored
-from website_scan.report_json import ExportJson
 from website_scan.findings import Severity
 from website_scan.places import MOST_ROWS, Place, Resource
 from website_scan.report.diff import Diff, Reason, diff
+from website_scan.report_json import ExportJson
 
 STATES = ("pass", "warn", "fail", "skipped", "omitted", "repeated", "absent")
 GROUPS = ("new", "fixed", "worse", "better", "same", "not_compared")

@@ -2,16 +2,14 @@ from __future__ import annotations
 
 from tests.results import check_of
 from tests.website_scan.cast import NOW, URL
-from website_scan.report_json import ExportJson
 from website_scan.findings import MEDIUM, ScanType
-from website_scan.report.serialization import export_json
 from website_scan.report.elsewhere import Elsewhere, OtherReport, elsewhere
+from website_scan.report.serialization import export_json
+from website_scan.report_json import ExportJson
 from website_scan.result import CategoryResult, CheckStatus, RepeatedCheck, ScanResult
 
 
-def report(
-    scan_type: ScanType, *repeated: RepeatedCheck, later: float = 1.0, **statuses: CheckStatus
-) -> ExportJson:
+def report(scan_type: ScanType, *repeated: RepeatedCheck, later: float = 1.0, **statuses: CheckStatus) -> ExportJson:
     checks = tuple(
         check_of(
             id.replace("_", "-"),

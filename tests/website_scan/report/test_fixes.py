@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from website_scan.catalogue import Check, checks
 from website_scan.findings import ScanType
 from website_scan.outcomes import Fix
-from website_scan.report.serialization import stored_fix
 from website_scan.report.fixes import Part, codes_of, parts
+from website_scan.report.serialization import stored_fix
 from website_scan.result import HowToFix
 from website_scan.values import fields_of
 from website_scan.wording import catalogue_fix

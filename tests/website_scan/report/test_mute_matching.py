@@ -9,12 +9,12 @@ import pytest
 
 from tests.reports.mutes.cast import NOW, URL, rule
 from tests.results import check_of, elements, stored, stored_finding
-from website_scan.report_json import ExportJson, ExportedFinding
 from website_scan.findings import HIGH
 from website_scan.fingerprints import fingerprint
 from website_scan.places import MOST_ROWS
 from website_scan.report.mute_matching import NO_MUTES, Mutes
 from website_scan.report.places import places_of
+from website_scan.report_json import ExportedFinding, ExportJson
 
 ALONE = fingerprint("hsts")
 OUTCOME = "faulty"  # of all findings here

@@ -15,10 +15,10 @@ import pytest
 from tests.reports.sarif import MOST_BYTES, assert_is_file, assert_sarif
 from tests.website_scan.command.reports import found, judged
 from website_scan import __version__
-from website_scan.report_json import ExportJson
 from website_scan.findings import ScanType, Severity
 from website_scan.places import Element, RedirectHop, Rows
 from website_scan.report import sarif
+from website_scan.report_json import ExportJson
 
 PAGES = "https://scan.example.com/docs/checks/"
 IMAGE = Element("main > img", "<img>")

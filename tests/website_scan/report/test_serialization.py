@@ -6,12 +6,12 @@ from typing import Any
 
 from tests.generated import description
 from tests.website_scan.command.reports import NOW, found, judged
-from website_scan.report_json import ExportedFinding, ExportedPass
 from website_scan.findings import HIGH, ScanType
 from website_scan.performance.places import LoadedFile
 from website_scan.places import Element, Rows
-from website_scan.report.serialization import report_json
 from website_scan.report.exports import exported
+from website_scan.report.serialization import report_json
+from website_scan.report_json import ExportedFinding, ExportedPass
 from website_scan.result import (
     AppliedCap,
     CategoryResult,

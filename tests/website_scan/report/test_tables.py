@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.results import elements, stored_finding
-from website_scan.report_json import StoredColumn, StoredTable
 from website_scan.json_types import JsonValue
 from website_scan.places import Column, Element, Place, Resource, Rows
 from website_scan.report.tables import END, Cell, Head, address, moment, tables, written
+from website_scan.report_json import StoredColumn, StoredTable
 
 SENT = Column("Transferred", "number", "bytes")
 AT: StoredColumn = {"name": "at_s", "label": "Starts at", "format": "number", "unit": "s"}

@@ -8,13 +8,13 @@ from typing import TypeVar
 from tests.website_scan.cast import CLOCK, message
 from website_scan.catalogue import checks, probes
 from website_scan.findings import ScanType
-from website_scan.outcomes import Fault, Finding
+from website_scan.outcomes import Fault, Verdict
 from website_scan.page.evidence import Clock, Page
 
-F = TypeVar("F", bound=Finding)
+F = TypeVar("F", bound=Verdict)
 
 
-def told(finding: Finding) -> str:
+def told(finding: Verdict) -> str:
     """Return what the finding says, followed by its places as a message names them."""
     labels = [place.label for place in finding.places if place.label] if isinstance(finding, Fault) else []
     return f"{message(finding).removesuffix('.')}: {'; '.join(labels)}." if labels else message(finding)

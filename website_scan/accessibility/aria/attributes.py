@@ -11,7 +11,7 @@ from website_scan.accessibility.aria.allowed_roles import HTML, has_native_value
 from website_scan.accessibility.aria.framework_bindings import has_scripts, is_plain, may_be_named, may_be_written
 from website_scan.accessibility.aria.native_roles import has_native_role, input_type, role
 from website_scan.accessibility.aria.ownership import Ownership
-from website_scan.accessibility.aria.values import Verdict, is_reference, judge_value
+from website_scan.accessibility.aria.values import Validity, is_reference, judge_value
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import accessible_name, has_content, has_content_name
 from website_scan.accessibility.roles import is_focusable, sole_role
@@ -48,17 +48,17 @@ def invalid_values(document: AccessibleDocument) -> Faults:
     is_scripted = has_scripts(document)
 
     def names(node: LexborNode) -> list[str]:
-        by_verdict: dict[Verdict, list[str]] = {}
+        by_verdict: dict[Validity, list[str]] = {}
         for name in _aria(node):
             by_verdict.setdefault(judge_value(document, node, name), []).append(name)
-        return by_verdict.get(Verdict.INVALID, by_verdict.get(Verdict.UNCERTAIN, []))
+        return by_verdict.get(Validity.INVALID, by_verdict.get(Validity.UNCERTAIN, []))
 
     def may_change(node: LexborNode) -> bool:
         # A script may also add the element that an ID refers to.
         return all(may_be_written(node, name) or (is_scripted and is_reference(name)) for name in names(node))
 
     def needs_review(node: LexborNode) -> bool:
-        return judge_value(document, node, names(node)[0]) is Verdict.UNCERTAIN
+        return judge_value(document, node, names(node)[0]) is Validity.UNCERTAIN
 
     return Faults.find(_with_aria(document), names, may_change, needs_review=needs_review, words=names)
 

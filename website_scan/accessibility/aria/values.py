@@ -13,8 +13,8 @@ from website_scan.accessibility.wai_aria import ATTRIBUTES, Type
 from website_scan.page.markup import attribute
 
 
-class Verdict(IntEnum):
-    """Verdict on one attribute; the worst is the greatest."""
+class Validity(IntEnum):
+    """Validity on one attribute; the worst is the greatest."""
 
     VALID = 0
     UNCERTAIN = 1  # assistive technologies treat it differently, or a script may still make it valid
@@ -30,19 +30,19 @@ DEEPEST_HEADING = 6
 ANNOUNCED = frozenset({"assertive", "polite"})
 
 
-def judge_value(document: AccessibleDocument, node: LexborNode, name: str) -> Verdict:
+def judge_value(document: AccessibleDocument, node: LexborNode, name: str) -> Validity:
     """Judge an attribute that the element has. An attribute that ARIA does not know is VALID here."""
     value = attribute(node, name) or ""
     if name not in ATTRIBUTES:
-        return Verdict.VALID
+        return Validity.VALID
     if name == "aria-errormessage":
         return _error_message(document, node, value)
     if _is_valid(document, node, name, value):
-        return Verdict.UNCERTAIN if name == "aria-level" and float(value) > DEEPEST_HEADING else Verdict.VALID
+        return Validity.UNCERTAIN if name == "aria-level" and float(value) > DEEPEST_HEADING else Validity.VALID
     if _need_not_be(node, name):
-        return Verdict.VALID
+        return Validity.VALID
     is_empty = value == "" and ATTRIBUTES[name].type is not Type.STRING
-    return Verdict.UNCERTAIN if is_empty or name in HARMLESS else Verdict.INVALID
+    return Validity.UNCERTAIN if is_empty or name in HARMLESS else Validity.INVALID
 
 
 def is_reference(name: str) -> bool:
@@ -84,17 +84,17 @@ def _need_not_be(node: LexborNode, name: str) -> bool:
     return attribute(node, "aria-selected") == "false" or attribute(node, "aria-haspopup") not in (None, "false")
 
 
-def _error_message(document: AccessibleDocument, node: LexborNode, value: str) -> Verdict:
+def _error_message(document: AccessibleDocument, node: LexborNode, value: str) -> Validity:
     """Judge aria-errormessage: the message must exist and be announced once the element is marked as invalid."""
     if attribute(node, "aria-invalid") in (None, "false") or not value.strip():
-        return Verdict.VALID
+        return Validity.VALID
     if len(value.split()) > 1:
-        return Verdict.INVALID
+        return Validity.INVALID
     messages = document.referenced(node, "aria-errormessage")
     if not messages:
-        return Verdict.UNCERTAIN
+        return Validity.UNCERTAIN
     if document.visibility.is_hidden_from_at(messages[0]):
-        return Verdict.INVALID
+        return Validity.INVALID
     is_announced = sole_role(messages[0]) == "alert" or attribute(messages[0], "aria-live") in ANNOUNCED
     is_description = value.strip() in (attribute(node, "aria-describedby") or "").split()
-    return Verdict.VALID if is_announced or is_description else Verdict.INVALID
+    return Validity.VALID if is_announced or is_description else Validity.INVALID

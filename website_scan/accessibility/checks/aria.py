@@ -32,7 +32,7 @@ from website_scan.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIP
 from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM
-from website_scan.outcomes import Fail, Finding, Pass, outcome
+from website_scan.outcomes import Fail, Pass, Verdict, outcome
 from website_scan.page.markup import attribute
 
 CATEGORY = Category("ARIA", weight=15, html=True, content=True)
@@ -347,7 +347,7 @@ def duplicate_id_aria(document: AccessibleDocument) -> Faults:
     references=(f"{INFO_AND_RELATIONSHIPS}", f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-body"),
 )
 @faulty("the body", "is hidden from assistive technology")
-def aria_hidden_body(document: AccessibleDocument) -> Finding:
+def aria_hidden_body(document: AccessibleDocument) -> Verdict:
     body = document.document.tree.body
     if body is None or attribute(body, "aria-hidden") != "true":
         return Pass("The body is exposed to assistive technology.")

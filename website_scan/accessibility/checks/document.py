@@ -32,7 +32,7 @@ from website_scan.accessibility.wcag import (
 from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
-from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, with_values
+from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, with_values
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, elements, enclosing, http_equivs, live, metas_named, select, texts
 from website_scan.page.meta import refresh, scale, viewport_properties
@@ -74,7 +74,7 @@ class TimedRefresh(Place):
     references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-has-lang"),
 )
 @faulty("the page", "does not declare its language")
-def html_has_lang(document: Document) -> Finding:
+def html_has_lang(document: Document) -> Verdict:
     root = document.tree.root
     if root is None:
         return NO_ROOT
@@ -99,7 +99,7 @@ def html_has_lang(document: Document) -> Finding:
     references=(f"{LANGUAGE_OF_PAGE}", "RFC 5646, section 2.2.1", "axe-core: html-lang-valid"),
 )
 @faulty("the page", "declares an invalid language")
-def html_lang_valid(document: Document) -> Finding:
+def html_lang_valid(document: Document) -> Verdict:
     root = document.tree.root
     if root is None:
         return NO_ROOT
@@ -150,7 +150,7 @@ def valid_lang(document: AccessibleDocument) -> Faults:
     references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-xml-lang-mismatch"),
 )
 @faulty("the page", "declares two languages")
-def html_xml_lang_mismatch(document: Document) -> Finding:
+def html_xml_lang_mismatch(document: Document) -> Verdict:
     root = document.tree.root
     if root is None:
         return NO_ROOT
@@ -184,7 +184,7 @@ def html_xml_lang_mismatch(document: Document) -> Finding:
     references=(f"{PAGE_TITLED}", "axe-core: document-title"),
 )
 @faulty("the page", "has no title")
-def document_title(document: Document) -> Finding:
+def document_title(document: Document) -> Verdict:
     titles = (node for node in live(document, "title") if enclosing(node, "svg") is None)
     first = next(titles, None)
     text = " ".join((first.text() or "").split()) if first is not None else ""
@@ -205,7 +205,7 @@ def document_title(document: Document) -> Finding:
     references=(f"{TIMING_ADJUSTABLE}", "axe-core: meta-refresh"),
 )
 @faulty("the page", "changes by itself within 20 hours")
-def meta_refresh(page: Page, document: Document) -> Finding:
+def meta_refresh(page: Page, document: Document) -> Verdict:
     found = refresh(page, document)
     if found is None and http_equivs(document, "refresh", anywhere=True):
         return Pass("The page's refresh is invalid, so browsers ignore it.")
@@ -232,7 +232,7 @@ def meta_refresh(page: Page, document: Document) -> Finding:
     references=(f"{RESIZE_TEXT}", "axe-core: meta-viewport"),
 )
 @faulty("the viewport", "keeps people from zooming to 200%")
-def meta_viewport(document: Document) -> Finding:
+def meta_viewport(document: Document) -> Verdict:
     return _judged_viewport("disabled", document, _forbids_zoom, RESIZE_TEXT, "200%")
 
 
@@ -246,7 +246,7 @@ def meta_viewport(document: Document) -> Finding:
     references=("axe-core: meta-viewport-large (best practice)",),
 )
 @faulty("the viewport", "keeps people from zooming to 500%")
-def meta_viewport_large(document: Document) -> Finding:
+def meta_viewport_large(document: Document) -> Verdict:
     finding = _judged_viewport("limited", document, _limits_zoom, BEST_PRACTICE, "500%")
     if isinstance(finding, Pass) and any(_forbids_zoom(properties) for _, properties in _viewports(document)):
         return Pass("The viewport already disables zooming to 200%; meta-viewport reports that.")
@@ -337,7 +337,7 @@ def _judged_viewport(
     is_faulty: Callable[[dict[str, str]], bool],
     criterion: Criterion,
     size: str,
-) -> Finding:
+) -> Verdict:
     metas = _viewports(document)
     if not metas:
         return NotApplicable("The page has no meta viewport.")

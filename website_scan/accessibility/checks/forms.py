@@ -31,7 +31,7 @@ from website_scan.accessibility.wording import faulty
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, MEDIUM
-from website_scan.outcomes import Finding, Fix, Language
+from website_scan.outcomes import Fix, Language, Verdict
 from website_scan.page.markup import attribute, enclosing
 
 CATEGORY = Category("Forms", weight=15, html=True, content=True)
@@ -235,7 +235,7 @@ def label_title_only(document: AccessibleDocument) -> Faults:
     references=("WCAG 2.5.3 Label in Name (A)", "axe-core: label-content-name-mismatch"),
 )
 @faulty("control|controls", "has|have a name that does not contain the visible text")
-def label_content_name_mismatch(axe: AxeReport) -> Finding:
+def label_content_name_mismatch(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
 

@@ -29,7 +29,7 @@ from website_scan.accessibility.wording import faulty
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, MEDIUM, NotApplicable
-from website_scan.outcomes import Finding, Pass, Review
+from website_scan.outcomes import Pass, Review, Verdict
 from website_scan.page.markup import attribute, live
 from website_scan.places import Column, Place
 
@@ -124,7 +124,7 @@ def accesskeys(document: AccessibleDocument) -> Faults:
     absence=True,
 )
 @faulty("the page", "has no way to bypass repeated content")
-def bypass(document: AccessibleDocument) -> Finding:
+def bypass(document: AccessibleDocument) -> Verdict:
     links = list(live(document.document, "a[href]"))
     if not links:
         return NotApplicable("The page has no links.")
@@ -195,7 +195,7 @@ def nested_interactive(document: AccessibleDocument) -> Faults:
     references=(f"{KEYBOARD}", "axe-core: scrollable-region-focusable"),
 )
 @faulty("scrollable region|regions", "cannot be scrolled by keyboard")
-def scrollable_region_focusable(axe: AxeReport) -> Finding:
+def scrollable_region_focusable(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
 
@@ -209,7 +209,7 @@ def scrollable_region_focusable(axe: AxeReport) -> Finding:
     references=(f"{KEYBOARD}", "axe-core: frame-focusable-content"),
 )
 @faulty("frame|frames with controls", "has|have a negative tabindex")
-def frame_focusable_content(axe: AxeReport) -> Finding:
+def frame_focusable_content(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
 

@@ -36,7 +36,7 @@ from website_scan.accessibility.wording import faulty
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM
-from website_scan.outcomes import Finding
+from website_scan.outcomes import Verdict
 from website_scan.page.markup import attribute, enclosing
 
 CATEGORY = Category("Names and labels of controls", weight=20, html=True, content=True, absence=True)
@@ -277,7 +277,7 @@ def aria_treeitem_name(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title-unique"),
 )
 @faulty("frame|frames", "has|have the title of another")
-def frame_title_unique(axe: AxeReport) -> Finding:
+def frame_title_unique(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
 

@@ -15,7 +15,7 @@ from website_scan.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIP
 from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
-from website_scan.outcomes import Finding, Pass, Warn
+from website_scan.outcomes import Pass, Verdict, Warn
 from website_scan.values import Count
 
 CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
@@ -108,7 +108,7 @@ def definition_list(document: AccessibleDocument) -> Faults:
     "refer to header cells of their table",
     INFO_AND_RELATIONSHIPS,
 )
-def td_headers_attr(document: AccessibleDocument) -> Faults | Finding:
+def td_headers_attr(document: AccessibleDocument) -> Faults | Verdict:
     of_page = tables.tables(document)
     if not of_page:
         return NotApplicable("The page has no tables.")
@@ -161,7 +161,7 @@ def table_duplicate_name(document: AccessibleDocument) -> Faults:
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: th-has-data-cells"),
 )
 @judges("table header|headers", "has|have no data cells", "have data cells", INFO_AND_RELATIONSHIPS)
-def th_has_data_cells(document: AccessibleDocument) -> Faults | Finding:
+def th_has_data_cells(document: AccessibleDocument) -> Faults | Verdict:
     found = tables.headers(document)
     if found is None:
         return NotApplicable("The page has no data tables.")
@@ -235,7 +235,7 @@ def heading_order(document: AccessibleDocument) -> Faults:
     absence=True,
 )
 @faulty("the page", "has no level-one heading")
-def page_has_heading_one(document: AccessibleDocument) -> Finding:
+def page_has_heading_one(document: AccessibleDocument) -> Verdict:
     if found := top_headings(document):
         return Pass("The page has {headings}.", headings=Count(len(found), "level-one heading"))
     return unless_dialog(document, "h1", Warn("missing", "The page has no level-one heading."))
@@ -293,7 +293,7 @@ def landmark_main_is_top_level(document: AccessibleDocument) -> Faults:
     references=("axe-core: landmark-no-duplicate-banner (best practice)",),
 )
 @faulty("the page", "has more than one banner landmark")
-def landmark_no_duplicate_banner(document: AccessibleDocument) -> Finding:
+def landmark_no_duplicate_banner(document: AccessibleDocument) -> Verdict:
     return landmarks.several(document, "banner")
 
 
@@ -307,7 +307,7 @@ def landmark_no_duplicate_banner(document: AccessibleDocument) -> Finding:
     references=("axe-core: landmark-no-duplicate-contentinfo (best practice)",),
 )
 @faulty("the page", "has more than one contentinfo landmark")
-def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Finding:
+def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Verdict:
     return landmarks.several(document, "contentinfo")
 
 
@@ -321,7 +321,7 @@ def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Finding:
     references=("axe-core: landmark-no-duplicate-main (best practice)",),
 )
 @faulty("the page", "has more than one main landmark")
-def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
+def landmark_no_duplicate_main(document: AccessibleDocument) -> Verdict:
     return landmarks.several(document, "main")
 
 
@@ -336,7 +336,7 @@ def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
     absence=True,
 )
 @faulty("the page", "has no main landmark")
-def landmark_one_main(document: AccessibleDocument) -> Finding:
+def landmark_one_main(document: AccessibleDocument) -> Verdict:
     if landmarks.candidates(document, "main"):
         return Pass("The page has a main landmark.")
     return unless_dialog(document, "main, [role=main]", Warn("missing", "The page has no main landmark."))
@@ -371,7 +371,7 @@ def landmark_unique(document: AccessibleDocument) -> Faults:
     absence=True,
 )
 @warns("part|parts of the page", "is|are outside landmarks", "are in landmarks", BEST_PRACTICE)
-def region(document: AccessibleDocument) -> Faults | Finding:
+def region(document: AccessibleDocument) -> Faults | Verdict:
     found = landmarks.outside(document)
     if not found.judged or not shows_text(document):
         return NO_TEXT

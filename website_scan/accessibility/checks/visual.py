@@ -8,7 +8,7 @@ from website_scan.accessibility.wording import faulty
 from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH
-from website_scan.outcomes import Finding
+from website_scan.outcomes import Verdict
 from website_scan.places import StyledElement
 
 CATEGORY = Category("Colour and layout", weight=10, html=True, content=True)
@@ -25,7 +25,7 @@ CATEGORY = Category("Colour and layout", weight=10, html=True, content=True)
     references=("WCAG 1.4.3 Contrast (Minimum) (AA)", "axe-core: color-contrast"),
 )
 @faulty("piece|pieces of text", "has|have too little contrast", ContrastElement.of)
-def color_contrast(axe: AxeReport) -> Finding:
+def color_contrast(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
 
@@ -39,7 +39,7 @@ def color_contrast(axe: AxeReport) -> Finding:
     references=("WCAG 1.4.1 Use of Color (A)", "axe-core: link-in-text-block"),
 )
 @faulty("link|links in text", "differs|differ from the text by colour only", ContrastElement.of)
-def link_in_text_block(axe: AxeReport) -> Finding:
+def link_in_text_block(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
 
@@ -54,7 +54,7 @@ def link_in_text_block(axe: AxeReport) -> Finding:
     references=("WCAG 2.5.8 Target Size (Minimum) (AA)", "axe-core: target-size"),
 )
 @faulty("touch target|targets", "is|are smaller than 24 pixels and too close to another", StyledElement)
-def target_size(axe: AxeReport) -> Finding:
+def target_size(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
 
@@ -68,7 +68,7 @@ def target_size(axe: AxeReport) -> Finding:
     references=("WCAG 1.3.4 Orientation (AA)", "axe-core: css-orientation-lock"),
 )
 @faulty("the page", "is locked to one orientation")
-def css_orientation_lock(axe: AxeReport) -> Finding:
+def css_orientation_lock(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
 
@@ -82,5 +82,5 @@ def css_orientation_lock(axe: AxeReport) -> Finding:
     references=("WCAG 1.4.12 Text Spacing (AA)", "axe-core: avoid-inline-spacing"),
 )
 @faulty("element|elements", "fixes|fix the spacing of text with !important")
-def avoid_inline_spacing(axe: AxeReport) -> Finding:
+def avoid_inline_spacing(axe: AxeReport) -> Verdict:
     return INAPPLICABLE

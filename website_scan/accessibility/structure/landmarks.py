@@ -20,7 +20,7 @@ from website_scan.accessibility.structure.skip_links import SkipLinks
 from website_scan.accessibility.verdicts import Faults, places
 from website_scan.accessibility.wcag import BEST_PRACTICE
 from website_scan.findings import NotApplicable
-from website_scan.outcomes import Finding, Pass, Warn
+from website_scan.outcomes import Pass, Verdict, Warn
 from website_scan.page.markup import attribute, elements, select, texts
 
 # WAI-ARIA 1.2, section 5.3.4, plus application, as in axe-core.
@@ -76,7 +76,7 @@ def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
     ]
 
 
-def several(document: AccessibleDocument, landmark: str) -> Finding:
+def several(document: AccessibleDocument, landmark: str) -> Verdict:
     """Warn about several landmarks of a kind. Not applicable without any."""
     if not candidates(document, landmark):
         return NotApplicable(f"The page has no {landmark} landmarks.")

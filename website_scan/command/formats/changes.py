@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from website_scan.command.formats.markdown import code, escaped, link
-from website_scan.report_json import ExportJson
 from website_scan.report.diff import Change, Diff, NotCompared
+from website_scan.report_json import ExportJson
 
 
 def changes(found: Sequence[Diff[ExportJson]]) -> str:

@@ -7,11 +7,11 @@ import json
 from collections.abc import Iterator, Mapping
 
 from website_scan.command.judged import Judged, Outcome
-from website_scan.report_json import ExportedFinding
 from website_scan.fingerprints import page_path
 from website_scan.report.levels import level_of
 from website_scan.report.places import occurrences_of
 from website_scan.report.sarif import relative_path
+from website_scan.report_json import ExportedFinding
 from website_scan.wording import without_places
 from website_scan.written_urls import split_url
 

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 from website_scan.command.formats.text import where
 from website_scan.command.judged import Gate, Judged, Outcome
 from website_scan.command.terminal import printable
-from website_scan.report_json import ExportedFinding
 from website_scan.report.levels import level_of
+from website_scan.report_json import ExportedFinding
 from website_scan.wording import without_places
 
 TOLD_PLACES = 10

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from website_scan.command.formats.text import how_judged, where
 from website_scan.command.judged import Judged, Outcome
 from website_scan.command.terminal import printable
-from website_scan.report_json import ExportedFinding
 from website_scan.report import markup
 from website_scan.report.levels import level_of
 from website_scan.report.references import page_url
+from website_scan.report_json import ExportedFinding
 from website_scan.wording import without_places
 
 TOLD_PLACES = 10

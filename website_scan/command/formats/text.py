@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from website_scan.command.judged import Judged
 from website_scan.command.terminal import printable
-from website_scan.report_json import ExportJson, ExportedFinding
 from website_scan.messages import counted
 from website_scan.report.judge import WORTH
 from website_scan.report.levels import level_of
 from website_scan.report.places import occurrences_of
+from website_scan.report_json import ExportedFinding, ExportJson
 from website_scan.wording import without_places
 
 # The number of places shown for a finding; the formats `full` and `html` have all.

@@ -9,7 +9,7 @@ from website_scan.addresses import normal_address
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM
 from website_scan.messages import KIB, by_steps, counted, cut, excerpt, size
-from website_scan.outcomes import Fail, Finding, Pass, Warn, by_limits, outcome
+from website_scan.outcomes import Fail, Pass, Verdict, Warn, by_limits, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.performance.evidence import Resources, Styles
@@ -75,7 +75,7 @@ class WritingScript(Place):
     fix='Add `defer` (or `async`, or `type="module"`) to scripts in the head, or move them to the end of the body.',
     references=("Lighthouse: render-blocking-resources", "HTML, the script element"),
 )
-def blocking_scripts_in_head(document: Document, resources: Resources) -> Finding:
+def blocking_scripts_in_head(document: Document, resources: Resources) -> Verdict:
     found = blocking_scripts(document)
     if not found:
         return Pass("No script in the head blocks rendering.")
@@ -105,7 +105,7 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Findin
     fix="Join the style sheets into one, inline what the first screen needs, and load the rest later.",
     references=("Lighthouse: render-blocking-resources", "RFC 6928"),
 )
-def blocking_css(document: Document, resources: Resources) -> Finding:
+def blocking_css(document: Document, resources: Resources) -> Verdict:
     found = blocking_sheets(document)
     if not found:
         return Pass("No style sheet in the head blocks rendering.")
@@ -130,7 +130,7 @@ def blocking_css(document: Document, resources: Resources) -> Finding:
     fix="Replace `@import` with a `<link>` for each style sheet, or bundle the style sheets.",
     references=("CSS Cascade 4, section 2", "MDN: @import"),
 )
-def css_import(styles: Styles) -> Finding:
+def css_import(styles: Styles) -> Verdict:
     if not styles.imports:
         return Pass("No style sheet uses @import.")
     return Warn(
@@ -152,7 +152,7 @@ def css_import(styles: Styles) -> Finding:
     "leaves no blank page.",
     references=("web.dev: third-party JavaScript",),
 )
-def third_party_spof(page: Page, document: Document) -> Finding:
+def third_party_spof(page: Page, document: Document) -> Verdict:
     urls = {url: host_of(url) for url in blocking_scripts(document) + blocking_sheets(document)}
     foreign = {url: host for url, host in urls.items() if not is_same_site(host, page.target.host)}
     if not foreign:
@@ -179,7 +179,7 @@ def third_party_spof(page: Page, document: Document) -> Finding:
     fix="Add elements with `append()` or `insertAdjacentHTML()`, and scripts with `async`.",
     references=("Lighthouse: no-document-write", "HTML, document.write()", "MDN: document.write()"),
 )
-def document_write(document: Document, resources: Resources) -> Finding:
+def document_write(document: Document, resources: Resources) -> Verdict:
     bodies = {each.url: each.body for each in resources.items if each.status == 200 and each.is_fetched}
     found: list[WritingScript] = []
     seen: set[str] = set()

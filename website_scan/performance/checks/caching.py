@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Self
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import KIB, by_steps, cut, excerpt, size
-from website_scan.outcomes import Finding, Pass, Warn, by_limits
+from website_scan.outcomes import Pass, Verdict, Warn, by_limits
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.performance.caching import DELIBERATE, YEAR_S, is_hashed_name
@@ -78,7 +78,7 @@ class CachedFile(Place):
     "with its content, otherwise `max-age=2592000`, or `no-cache` with an `ETag`.",
     references=("RFC 9111, section 4.2", "MDN: Cache-Control"),
 )
-def cache_missing(files: StaticFiles) -> Finding:
+def cache_missing(files: StaticFiles) -> Verdict:
     if not files.own:
         return NO_FILES
     missing = [each for each in files.own if each.policy.is_missing]
@@ -108,7 +108,7 @@ def cache_missing(files: StaticFiles) -> Finding:
     "changes.",
     references=("Lighthouse: uses-long-cache-ttl", "RFC 9111, section 4.2.1"),
 )
-def cache_short(files: StaticFiles) -> Finding:
+def cache_short(files: StaticFiles) -> Verdict:
     """Judge only files with a lifetime: `cache-missing` judges those without one, and 0 s is a deliberate choice.
 
     Like Lighthouse, skip files with deliberate directives: they are meant to be requested again.
@@ -157,7 +157,7 @@ def cache_short(files: StaticFiles) -> Finding:
     "content.",
     references=("RFC 8246", "MDN: Cache-Control"),
 )
-def cache_immutable(files: StaticFiles) -> Finding:
+def cache_immutable(files: StaticFiles) -> Verdict:
     hashed = [
         each
         for each in files.own
@@ -191,7 +191,7 @@ def cache_immutable(files: StaticFiles) -> Finding:
     "cookie.",
     references=("RFC 9111, section 5.2.2.7", "MDN: Cache-Control"),
 )
-def private_static(page: Page, files: StaticFiles) -> Finding:
+def private_static(page: Page, files: StaticFiles) -> Verdict:
     if not files.own:
         return NO_FILES
     if page.is_keyed:

@@ -10,7 +10,7 @@ from website_scan.browser.evidence import BrowserLoad, Coverage, LoadedRequest
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable, Server
 from website_scan.messages import KIB, by_steps, cut, excerpt, size
-from website_scan.outcomes import Fail, Finding, Fix, Pass, Warn, by_limits
+from website_scan.outcomes import Fail, Fix, Pass, Verdict, Warn, by_limits
 from website_scan.page.evidence import Page
 from website_scan.page.image_headers import ImageFormat
 from website_scan.page.references import ResourceKind
@@ -140,7 +140,7 @@ class _Unused:
     ),
     references=("Lighthouse: uses-text-compression", "RFC 9110, section 8.4"),
 )
-def text_compressed(page: Page, resources: Resources) -> Finding:
+def text_compressed(page: Page, resources: Resources) -> Verdict:
     """Judge by the bytes that gzip saves, measured by compressing, not estimated."""
     left = TRIED_BYTES
     savings: list[tuple[int, _Text]] = []
@@ -202,7 +202,7 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
     ),
     references=("RFC 7932", "RFC 8878", "MDN: Content-Encoding"),
 )
-def modern_encoding(page: Page, resources: Resources) -> Finding:
+def modern_encoding(page: Page, resources: Resources) -> Verdict:
     """Judge https files of the site only: over http browsers accept gzip at most; other servers are not the owner's."""
     own = [
         text
@@ -241,7 +241,7 @@ def modern_encoding(page: Page, resources: Resources) -> Finding:
     fix="Remove images and fonts (PNG, JPEG, GIF, WebP, AVIF, WOFF, WOFF2) from the types that the server compresses.",
     references=("RFC 9110, section 8.4", "MDN: Content-Encoding"),
 )
-def needless_encoding(resources: Resources) -> Finding:
+def needless_encoding(resources: Resources) -> Verdict:
     compressed = [each for each in resources.items if each.status == 200 and _is_compressed_format(each)]
     if not compressed:
         return NotApplicable("The page loads no image or font in a compressed format.")
@@ -269,7 +269,7 @@ def needless_encoding(resources: Resources) -> Finding:
     fix="Minify style sheets in the build, for example with `lightningcss --minify` or `cssnano`.",
     references=("Lighthouse: unminified-css",),
 )
-def unminified_css(resources: Resources) -> Finding:
+def unminified_css(resources: Resources) -> Verdict:
     return _minified(resources, ResourceKind.STYLESHEET, "style sheet", CSS_WASTE_PERCENT, css_waste)
 
 
@@ -282,7 +282,7 @@ def unminified_css(resources: Resources) -> Finding:
     fix="Minify scripts in the build, for example with `esbuild --minify` or `terser`.",
     references=("Lighthouse: unminified-javascript",),
 )
-def unminified_js(resources: Resources) -> Finding:
+def unminified_js(resources: Resources) -> Verdict:
     return _minified(resources, ResourceKind.SCRIPT, "script", JS_WASTE_PERCENT, javascript_waste)
 
 
@@ -299,7 +299,7 @@ def unminified_js(resources: Resources) -> Finding:
     references=("Lighthouse: unused-css-rules",),
     measured=True,
 )
-def unused_css(coverage: Coverage, load: BrowserLoad) -> Finding:
+def unused_css(coverage: Coverage, load: BrowserLoad) -> Verdict:
     return _used(coverage, load, ResourceKind.STYLESHEET, "style sheet", UNUSED_CSS_BYTES)
 
 
@@ -316,11 +316,11 @@ def unused_css(coverage: Coverage, load: BrowserLoad) -> Finding:
     references=("Lighthouse: unused-javascript",),
     measured=True,
 )
-def unused_js(coverage: Coverage, load: BrowserLoad) -> Finding:
+def unused_js(coverage: Coverage, load: BrowserLoad) -> Verdict:
     return _used(coverage, load, ResourceKind.SCRIPT, "script", UNUSED_JS_BYTES)
 
 
-def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, tolerated_bytes: int) -> Finding:
+def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, tolerated_bytes: int) -> Verdict:
     """Warn at most: other pages, or actions of visitors on this one, may use everything."""
     files = _unused_files(coverage, load.first.requests, kind)
     if not files:
@@ -374,7 +374,7 @@ def _unused_files(coverage: Coverage, requests: Iterable[LoadedRequest], kind: R
 
 def _minified(
     resources: Resources, kind: ResourceKind, noun: str, limit_percent: int, waste: Callable[[bytes], int]
-) -> Finding:
+) -> Verdict:
     """Judge the waste, scaled to the bytes on the wire, because the removed text would have been compressed as well."""
     files = [each for each in resources.items if each.kind is kind and each.eager and each.status == 200 and each.body]
     if not files:

@@ -6,7 +6,7 @@ from website_scan.browser.evidence import ShownContent
 from website_scan.browser.unshown import FIX, JUDGED, OUTCOMES, judge_shown
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL
-from website_scan.outcomes import Finding
+from website_scan.outcomes import Verdict
 
 # Its share is small, because a fault caps the score.
 CATEGORY = Category("Display", weight=1, html=True, error_pages=False, content=True)
@@ -22,5 +22,5 @@ CATEGORY = Category("Display", weight=1, html=True, error_pages=False, content=T
     fix=FIX,
     references=("web.dev: First Contentful Paint",),
 )
-def blank_page(content: ShownContent) -> Finding:
+def blank_page(content: ShownContent) -> Verdict:
     return judge_shown(content)

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar
 from website_scan.catalogue import Category, check
 from website_scan.findings import LOW, MEDIUM, NotApplicable
 from website_scan.messages import by_steps, cut, excerpt
-from website_scan.outcomes import Fail, Finding, Pass, Warn, by_limits
+from website_scan.outcomes import Fail, Pass, Verdict, Warn, by_limits
 from website_scan.performance.evidence import Fonts, Resource, Styles
 from website_scan.places import Column, Identity, Place, PlaceUrl, WireBytes, as_written
 from website_scan.values import Address, Bytes, Count, Share, Values
@@ -71,7 +71,7 @@ class OldFont(Place):
     fix="Write `font-display: swap` (or `optional`) into each `@font-face`; for Google Fonts add `&display=swap`.",
     references=("Lighthouse: font-display", "CSS Fonts 4, section 4.9", "MDN: font-display"),
 )
-def font_display(fonts: Fonts, styles: Styles) -> Finding:
+def font_display(fonts: Fonts, styles: Styles) -> Verdict:
     faces = [
         each
         for each in fonts.faces
@@ -102,7 +102,7 @@ def font_display(fonts: Fonts, styles: Styles) -> Finding:
     fix="Convert the font to WOFF2 (for example with `woff2_compress`), and list that file first in `src`.",
     references=("W3C: WOFF File Format 2.0", "web.dev: font best practices"),
 )
-def font_format(fonts: Fonts) -> Finding:
+def font_format(fonts: Fonts) -> Verdict:
     known = [(each, name) for each in fonts.same_for_all if (name := _format(each))]
     if not known:
         return NO_FONTS
@@ -129,7 +129,7 @@ def font_format(fonts: Fonts) -> Finding:
     fix="Use at most two fonts: one variable font instead of several weights, and a system font for the rest.",
     references=("web.dev: font best practices",),
 )
-def font_count(fonts: Fonts) -> Finding:
+def font_count(fonts: Fonts) -> Verdict:
     if not fonts.files:
         return NO_FONTS
     return by_limits(

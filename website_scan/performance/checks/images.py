@@ -14,7 +14,7 @@ from website_scan.catalogue import Category, check
 from website_scan.elements import element
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import KIB, by_steps, cut, excerpt, size
-from website_scan.outcomes import Fail, Finding, Pass, Warn, beyond, by_limits, outcome
+from website_scan.outcomes import Fail, Pass, Verdict, Warn, beyond, by_limits, outcome
 from website_scan.page.css import declarations, is_sizing
 from website_scan.page.evidence import Document
 from website_scan.page.image_headers import ImageFormat
@@ -138,7 +138,7 @@ class OffscreenImage(ImageElement):
     "scales.",
     references=("web.dev: optimize CLS", "HTML, dimension attributes"),
 )
-def image_dimensions(document: Document, styles: Styles, resources: Resources) -> Finding:
+def image_dimensions(document: Document, styles: Styles, resources: Resources) -> Verdict:
     """Count images that no CSS rule can give a height. Without layout, any other image may have one.
 
     Images that are missing do not load, and those of a line's height shift nothing.
@@ -177,7 +177,7 @@ def image_dimensions(document: Document, styles: Styles, resources: Resources) -
     fix="Serve images as AVIF or WebP, for example with `<picture>` and the old format as a fallback.",
     references=("Lighthouse: modern-image-formats",),
 )
-def image_format(resources: Resources) -> Finding:
+def image_format(resources: Resources) -> Verdict:
     """Estimate the saving: the file's size beyond 1/6 byte for each of its pixels."""
     images = _images(resources)
     if not images:
@@ -226,7 +226,7 @@ def image_format(resources: Resources) -> Finding:
     "show.",
     references=("Lighthouse: uses-responsive-images",),
 )
-def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> Finding:
+def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> Verdict:
     """Compare the file's pixels with its box on a phone with several device pixels per CSS pixel."""
     if not any(each.is_visible for each in layout.images):
         return NO_RENDERED_IMAGES
@@ -266,7 +266,7 @@ def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> 
     fix='Add `loading="lazy"` to images further down the page, but never to those on the first screen.',
     references=("Lighthouse: offscreen-images",),
 )
-def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
+def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Verdict:
     if not any(each.is_visible for each in layout.images):
         return NO_RENDERED_IMAGES
     found = offscreen(layout, load.first)
@@ -297,7 +297,7 @@ def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
     fix="Replace the animation with a `<video autoplay loop muted playsinline>` in MP4 or WebM.",
     references=("Lighthouse: efficient-animated-content",),
 )
-def gif_video(resources: Resources) -> Finding:
+def gif_video(resources: Resources) -> Verdict:
     gifs = [each for each in _images(resources) if each.picture and each.picture.format is ImageFormat.GIF]
     if not gifs:
         return NotApplicable("The page loads no GIF.")

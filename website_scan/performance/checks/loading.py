@@ -16,7 +16,7 @@ from website_scan.browser.visit import BrowserFailed
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import by_curve, by_steps, excerpt
-from website_scan.outcomes import Fail, Finding, Pass, Warn, beyond, by_limits, outcome
+from website_scan.outcomes import Fail, Pass, Verdict, Warn, beyond, by_limits, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.performance.estimate import estimate
 from website_scan.performance.evidence import Resources, Timing
@@ -171,7 +171,7 @@ class EstimatedLoad(Place):
     references=("web.dev: Largest Contentful Paint", "Lighthouse: largest-contentful-paint"),
     measured=True,
 )
-def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
+def lcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.lcp is None:
         return _unpainted(vitals)
     largest = load.first.lcp
@@ -202,7 +202,7 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     references=("web.dev: Total Blocking Time", "Lighthouse: total-blocking-time"),
     measured=True,
 )
-def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
+def tbt(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.tbt is None:
         return _unpainted(vitals)
     summary = f"Long tasks block the main thread for {{figure}} in all, {SLOWER}"
@@ -221,7 +221,7 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
     references=("web.dev: Cumulative Layout Shift", "web.dev: optimize CLS"),
     measured=True,
 )
-def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
+def cls(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.seen_fcp is None:
         return _unpainted(vitals)
     worst = sorted(load.first.shifts, key=lambda each: -each.value)[:SHOWN]
@@ -252,7 +252,7 @@ def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
     references=("web.dev: First Contentful Paint", "Lighthouse: first-contentful-paint"),
     measured=True,
 )
-def fcp(vitals: Vitals, load: BrowserLoad) -> Finding:
+def fcp(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.fcp is None:
         return _unpainted(vitals)
     summary = f"The first text or image is painted after {{figure}} ({PHONE})"
@@ -271,7 +271,7 @@ def fcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     references=("Lighthouse: speed-index",),
     measured=True,
 )
-def speed_index(vitals: Vitals, load: BrowserLoad) -> Finding:
+def speed_index(vitals: Vitals, load: BrowserLoad) -> Verdict:
     if vitals.seen_fcp is None:
         return _unpainted(vitals)
     if vitals.speed_index is None:
@@ -291,7 +291,7 @@ def speed_index(vitals: Vitals, load: BrowserLoad) -> Finding:
     references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: lcp-lazy-loaded"),
     measured=True,
 )
-def lcp_lazy(load: BrowserLoad) -> Finding:
+def lcp_lazy(load: BrowserLoad) -> Verdict:
     largest = load.first.lcp
     if largest is None or not largest.url.startswith(NETWORK):
         return NO_IMAGE_FILE
@@ -321,7 +321,7 @@ def lcp_lazy(load: BrowserLoad) -> Finding:
     references=("web.dev: Optimize Largest Contentful Paint", "MDN: fetchpriority"),
     measured=True,
 )
-def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vitals) -> Finding:
+def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vitals) -> Verdict:
     largest = load.first.lcp
     if largest is None or not largest.url.startswith(NETWORK):
         return NO_IMAGE_FILE
@@ -353,7 +353,7 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vita
     references=("web.dev: Optimize long tasks", "W3C Long Tasks"),
     measured=True,
 )
-def long_tasks(load: BrowserLoad) -> Finding:
+def long_tasks(load: BrowserLoad) -> Verdict:
     # Use the load with the fewest long tasks: other programs may have made tasks longer in the others.
     traced = [each.main_thread.tasks for each in load.loads if each.main_thread.tasks] or [()]
     tasks = min(([task for task in each if task.processor_s >= LONG_S] for each in traced), key=len)
@@ -385,7 +385,7 @@ def long_tasks(load: BrowserLoad) -> Finding:
     references=("Lighthouse: bootup-time",),
     measured=True,
 )
-def script_time(vitals: Vitals) -> Finding:
+def script_time(vitals: Vitals) -> Verdict:
     return _within("high", "Scripts run for", vitals.script_s, SCRIPT_S)
 
 
@@ -400,7 +400,7 @@ def script_time(vitals: Vitals) -> Finding:
     references=("Lighthouse: mainthread-work-breakdown",),
     measured=True,
 )
-def main_thread(vitals: Vitals) -> Finding:
+def main_thread(vitals: Vitals) -> Verdict:
     return _within("too-much", "The main thread is busy for", vitals.main_thread_s, MAIN_THREAD_S)
 
 
@@ -415,7 +415,7 @@ def main_thread(vitals: Vitals) -> Finding:
     'images further down with `loading="lazy"`.',
     references=("MDN: network throttling",),
 )
-def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
+def est_load_time(page: Page, resources: Resources, timing: Timing) -> Verdict:
     result = estimate(page, resources.items, statistics.median(timing.ttfb_s))
     least = "at least " if resources.left_out else ""
     return by_limits(
@@ -440,7 +440,7 @@ def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
     )
 
 
-def _unpainted(vitals: Vitals) -> Finding:
+def _unpainted(vitals: Vitals) -> Verdict:
     """Return the finding for an empty page. Raises `BrowserFailed` if the page may only have been too slow."""
     if not vitals.is_complete:
         raise BrowserFailed("The browser had painted nothing when the time ran out.")
@@ -457,7 +457,7 @@ def _on_curve(
     *details: Place,
     more: str = "",
     **values: Value,
-) -> Finding:
+) -> Verdict:
     """Return pass, warn or fail by the two points, with the curve's credit. Warnings of a slow machine are low.
 
     `summary` names the value `figure` and has no full stop; `more` are sentences that follow it.
@@ -481,7 +481,7 @@ def _on_curve(
     )
 
 
-def _within(outcome: str, what: str, seconds: float, points: tuple[float, float]) -> Finding:
+def _within(outcome: str, what: str, seconds: float, points: tuple[float, float]) -> Verdict:
     return by_limits(
         outcome,
         f"{what} {{time}} while the page loads, {SLOWER}",

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from website_scan.catalogue import Category, check
 from website_scan.findings import LOW, MEDIUM, NotApplicable, Server
 from website_scan.messages import KB, by_steps, counted, cut, excerpt, size
-from website_scan.outcomes import Fail, Finding, Fix, Pass, by_limits
+from website_scan.outcomes import Fail, Fix, Pass, Verdict, by_limits
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live, resolve
 from website_scan.performance.connections import closed_connections
@@ -102,7 +102,7 @@ class PreconnectedOrigin(Place):
     ),
     references=("RFC 9113, section 3.2", "Lighthouse: uses-http2"),
 )
-def http_version(protocols: Protocols) -> Finding:
+def http_version(protocols: Protocols) -> Verdict:
     """Judge origins with six static files or more; over plain HTTP browsers use no newer version."""
     busy = [each for each in protocols.origins if each.static_requests >= MANY_REQUESTS and (each.alpn or each.h3)]
     if not busy:
@@ -142,7 +142,7 @@ def http_version(protocols: Protocols) -> Finding:
     ),
     references=("RFC 9112, section 9.3", "MDN: Keep-Alive"),
 )
-def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Finding:
+def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Verdict:
     """Judge origins without HTTP/2 only: with others, browsers speak another version than the scanner."""
     if not resources.items:
         return NotApplicable("The page loads no resources.")
@@ -176,7 +176,7 @@ def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Findin
     fix="Remove headers that nothing uses, and shorten `Content-Security-Policy` and `Set-Cookie`.",
     references=("RFC 9110, section 5.4",),
 )
-def header_size(page: Page, resources: Resources) -> Finding:
+def header_size(page: Page, resources: Resources) -> Verdict:
     sizes = [(hop.header_bytes, hop.url) for hop in page.hops]
     sizes += [(each.header_bytes, each.url) for each in resources.items if each.status is not None and each.is_fetched]
     largest = Bytes(max(size_bytes for size_bytes, _ in sizes))
@@ -204,7 +204,7 @@ def header_size(page: Page, resources: Resources) -> Finding:
     "others.",
     references=("Lighthouse: uses-rel-preconnect", "HTML, link type preconnect", "MDN: preconnect"),
 )
-def preconnects(page: Page, document: Document) -> Finding:
+def preconnects(page: Page, document: Document) -> Verdict:
     addresses = [
         attribute(node, "href") or ""
         for node in live(document, "link[rel][href]")

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Self, TypedDict
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import by_steps, cut, excerpt
-from website_scan.outcomes import Fail, Finding, Pass, Warn, by_limits, outcome
+from website_scan.outcomes import Fail, Pass, Verdict, Warn, by_limits, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live
 from website_scan.page.references import ResourceKind
@@ -83,7 +83,7 @@ class _Unjudged(TypedDict, total=False):
     references=("Lighthouse: server-response-time", "web.dev: Time to First Byte"),
     html=False,
 )
-def ttfb(timing: Timing) -> Finding:
+def ttfb(timing: Timing) -> Verdict:
     milliseconds = [round(1000 * each) for each in timing.ttfb_s]
     median = round(statistics.median(milliseconds))
     return by_limits(
@@ -108,7 +108,7 @@ def ttfb(timing: Timing) -> Finding:
     references=("Lighthouse: redirects",),
     html=False,
 )
-def doc_redirects(page: Page) -> Finding:
+def doc_redirects(page: Page) -> Verdict:
     count = len(page.hops) - 1
     if count == 0:
         return Pass("The document loads without a redirect.", details=_steps(page))
@@ -137,7 +137,7 @@ def doc_redirects(page: Page) -> Finding:
     fix="Correct the URLs, or remove references to files that no longer exist.",
     references=("HTML, fetching resources",),
 )
-def broken_resources(resources: Resources) -> Finding:
+def broken_resources(resources: Resources) -> Verdict:
     if not resources.items:
         return NotApplicable("The page loads no resources.")
     faults = (each for each in resources.items if (each.error or (each.status or 0) >= 400) and not each.may_fail)
@@ -201,7 +201,7 @@ def broken_resources(resources: Resources) -> Finding:
     fix="Remove wrappers that only add styling, load long lists in parts, and create hidden panels when they open.",
     references=("Lighthouse: dom-size",),
 )
-def dom_size(size: DomSize) -> Finding:
+def dom_size(size: DomSize) -> Verdict:
     return by_limits(
         "large",
         "The document has {elements}",
@@ -222,7 +222,7 @@ def dom_size(size: DomSize) -> Finding:
     fix="Remove elements that only wrap others: with grid and flexbox, most of them are unnecessary.",
     references=("Lighthouse: dom-size",),
 )
-def dom_depth(size: DomSize) -> Finding:
+def dom_depth(size: DomSize) -> Verdict:
     return by_limits(
         "deep",
         "Elements are nested {levels} deep below the body ({path})",
@@ -243,7 +243,7 @@ def dom_depth(size: DomSize) -> Finding:
     fix="Replace `unload` with `pagehide`, and send `Cache-Control: no-cache` (or `private`) instead of `no-store`.",
     references=("web.dev: back/forward cache", "Lighthouse: bf-cache"),
 )
-def bfcache_blocked(page: Page, document: Document) -> Finding:
+def bfcache_blocked(page: Page, document: Document) -> Verdict:
     reasons = []
     directives = {each.split("=")[0].strip().lower() for each in (page.headers.get("Cache-Control") or "").split(",")}
     # no-store is right for a page of a logged-in user.

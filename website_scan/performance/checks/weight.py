@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import KB, by_steps, cut, excerpt, size
-from website_scan.outcomes import Finding, Pass, Warn, by_limits, outcome
+from website_scan.outcomes import Pass, Verdict, Warn, by_limits, outcome
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.page.registrable_domain import is_same_site, site_of
@@ -73,7 +73,7 @@ class DuplicateFile(Place):
     'further down (`loading="lazy"`).',
     references=("HTTP Archive: page weight", "Lighthouse: total-byte-weight"),
 )
-def total_weight(page: Page, resources: Resources) -> Finding:
+def total_weight(page: Page, resources: Resources) -> Verdict:
     loaded = _loaded(resources)
     files = Count(len(loaded) + 1, "file")
     own_bytes = page.response.body_wire_bytes
@@ -90,7 +90,7 @@ def total_weight(page: Page, resources: Resources) -> Finding:
     fix="Remove scripts that the page does not use, split bundles by page, and send them compressed.",
     references=("HTTP Archive: page weight", "Lighthouse: bootup-time"),
 )
-def js_weight(resources: Resources) -> Finding:
+def js_weight(resources: Resources) -> Verdict:
     return _kind_weighed(resources, ResourceKind.SCRIPT, JS_BYTES)
 
 
@@ -104,7 +104,7 @@ def js_weight(resources: Resources) -> Finding:
     fix="Remove rules that the page does not use, and send style sheets compressed.",
     references=("HTTP Archive: page weight", "Lighthouse: unused-css-rules"),
 )
-def css_weight(resources: Resources) -> Finding:
+def css_weight(resources: Resources) -> Verdict:
     return _kind_weighed(resources, ResourceKind.STYLESHEET, CSS_BYTES)
 
 
@@ -119,7 +119,7 @@ def css_weight(resources: Resources) -> Finding:
     '`loading="lazy"`.',
     references=("HTTP Archive: page weight", "Lighthouse: uses-responsive-images"),
 )
-def image_weight(resources: Resources) -> Finding:
+def image_weight(resources: Resources) -> Verdict:
     return _kind_weighed(resources, ResourceKind.IMAGE, IMAGE_BYTES)
 
 
@@ -134,7 +134,7 @@ def image_weight(resources: Resources) -> Finding:
     fix="Subset fonts to the characters that the site needs (`pyftsubset`), use fewer weights, and serve WOFF2.",
     references=("HTTP Archive: page weight", "web.dev: font best practices"),
 )
-def font_weight(resources: Resources, fonts: Fonts) -> Finding:
+def font_weight(resources: Resources, fonts: Fonts) -> Verdict:
     files = fonts.same_for_all
     if not files:
         return NotApplicable("No font file is certain to be loaded.")
@@ -152,7 +152,7 @@ def font_weight(resources: Resources, fonts: Fonts) -> Finding:
     fix="Bundle small files, remove those that the page can do without, and load the rest when it is needed.",
     references=("HTTP Archive: state of the web",),
 )
-def requests(page: Page, resources: Resources) -> Finding:
+def requests(page: Page, resources: Resources) -> Verdict:
     loaded = _loaded(resources)
     count = len(page.hops) + len(loaded) + resources.left_out
     requests = Count(count, "request")
@@ -185,7 +185,7 @@ def requests(page: Page, resources: Resources) -> Finding:
     fix="Serve files from your own host, and remove services that the page does not need.",
     references=("Lighthouse: uses-rel-preconnect",),
 )
-def domains(page: Page, resources: Resources) -> Finding:
+def domains(page: Page, resources: Resources) -> Verdict:
     hosts = list(dict.fromkeys([page.target.host, *(each.host for each in _loaded(resources))]))
     return by_limits(
         "many",
@@ -208,7 +208,7 @@ def domains(page: Page, resources: Resources) -> Finding:
     fix="Remove third-party scripts and widgets that the page can do without, or load them after the page.",
     references=("web.dev: third-party JavaScript",),
 )
-def third_party_share(page: Page, resources: Resources) -> Finding:
+def third_party_share(page: Page, resources: Resources) -> Verdict:
     loaded = _loaded(resources)
     foreign = [each for each in loaded if not is_same_site(each.host, page.target.host)]
     if not foreign:
@@ -249,7 +249,7 @@ def third_party_share(page: Page, resources: Resources) -> Finding:
     fix="Refer to each file by the same URL everywhere, with the same query string.",
     references=("RFC 9111, section 2",),
 )
-def duplicate_files(resources: Resources) -> Finding:
+def duplicate_files(resources: Resources) -> Verdict:
     if not resources.items:
         return NotApplicable("The page loads no resources.")
     first: dict[str, Resource] = {}
@@ -283,7 +283,7 @@ def duplicate_files(resources: Resources) -> Finding:
     fix="Remove references to files that have no content, or serve the right files at their URLs.",
     references=("HTML, fetching resources",),
 )
-def empty_responses(resources: Resources) -> Finding:
+def empty_responses(resources: Resources) -> Verdict:
     if not resources.items:
         return NotApplicable("The page loads no resources.")
     empty = [each for each in resources.items if each.status == 200 and each.body_bytes == 0 and each.is_fetched]
@@ -303,7 +303,7 @@ def _loaded(resources: Resources) -> list[Resource]:
     return [each for each in resources.items if each.eager]
 
 
-def _kind_weighed(resources: Resources, kind: ResourceKind, limits: tuple[int, int]) -> Finding:
+def _kind_weighed(resources: Resources, kind: ResourceKind, limits: tuple[int, int]) -> Verdict:
     loaded = [each for each in _loaded(resources) if each.kind is kind]
     if not loaded:
         return NotApplicable(f"The page loads no {NOUNS[kind]}.")
@@ -318,7 +318,7 @@ def _weighed(
     resources: Resources,
     limits: tuple[int, int],
     document_bytes: int = 0,
-) -> Finding:
+) -> Verdict:
     """Judge the bytes of loaded resources and of the document. `summary` names the values `files` and `weight`."""
     total = document_bytes + sum(each.wire_bytes for each in loaded)
     if resources.left_out:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from website_scan.report_json import ExportedCheck
 from website_scan.places import BYTES, Column
 from website_scan.report.places import rows_of
-from website_scan.report.sections.headers import Verdict
+from website_scan.report.sections.headers import HeaderCheck
 from website_scan.report.tables import Cell, address, written
+from website_scan.report_json import ExportedCheck
 
 ADDRESSED = "url"  # the name of the column of a file's address
 SENT = ("wire_bytes", "sent_bytes", "bytes")  # names of the columns of a file's transferred size, the most exact first
@@ -23,7 +23,7 @@ class FaultyFile:
 
     address: Cell
     size: str
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[HeaderCheck, ...]
 
 
 def faulty_files(checks: Iterable[ExportedCheck], prefix: str) -> tuple[FaultyFile, ...]:
@@ -31,12 +31,12 @@ def faulty_files(checks: Iterable[ExportedCheck], prefix: str) -> tuple[FaultyFi
 
     `checks` are the report's, in the order of need; `prefix` goes before anchors.
     """
-    verdicts: dict[str, dict[str, Verdict]] = {}
+    verdicts: dict[str, dict[str, HeaderCheck]] = {}
     sizes: dict[str, str] = {}
     for check in checks:
         if check["status"] == "pass":
             continue
-        verdict = Verdict.of(check, prefix)
+        verdict = HeaderCheck.of(check, prefix)
         for item in rows_of(check):
             file = item.get(ADDRESSED)
             if not isinstance(file, str) or not file.startswith(("https://", "http://")):

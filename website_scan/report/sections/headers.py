@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from website_scan.report_json import ExportedCheck
 from website_scan.need import STATUS_RANK
 from website_scan.report.places import rows_of
+from website_scan.report_json import ExportedCheck
 
 CSP = "Content-Security-Policy"
 # The headers that a check judges, by its ID. If none of them is sent, the first one is shown as missing.
@@ -53,15 +53,15 @@ ONLY_WHERE_SENT = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Verdict of a check: its status and title. `anchor` is that of its card."""
+class HeaderCheck:
+    """HeaderCheck of a check: its status and title. `anchor` is that of its card."""
 
     status: str
     text: str
     anchor: str
 
     @classmethod
-    def of(cls, check: ExportedCheck, prefix: str) -> Verdict:
+    def of(cls, check: ExportedCheck, prefix: str) -> HeaderCheck:
         """Return the verdict of a check of the export; `prefix` goes before the anchor."""
         return cls(check["status"], check["title"], f"{prefix}check-{check['id']}")
 
@@ -72,7 +72,7 @@ class JudgedHeader:
 
     name: str
     value: str | None
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[HeaderCheck, ...]
 
     @property
     def status(self) -> str:
@@ -88,12 +88,12 @@ def judged_headers(
     checks by ID; `prefix` goes before anchors.
     """
     names = {name.lower() for name, _ in sent}
-    verdicts: dict[str, list[Verdict]] = {}
-    missing: dict[str, list[Verdict]] = {}
+    verdicts: dict[str, list[HeaderCheck]] = {}
+    missing: dict[str, list[HeaderCheck]] = {}
     for id, about in JUDGED.items():
         if (check := checks.get(id)) is None:
             continue
-        verdict = Verdict.of(check, prefix)
+        verdict = HeaderCheck.of(check, prefix)
         named = {str(row["header"]).lower() for row in rows_of(check) if "header" in row}
         here = sorted((named or {name.lower() for name in about}) & names)
         for name in here:
@@ -105,5 +105,5 @@ def judged_headers(
     return tuple(sorted(found, key=lambda each: STATUS_RANK.get(each.status, len(STATUS_RANK))))
 
 
-def _worst_first(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+def _worst_first(verdicts: Sequence[HeaderCheck]) -> tuple[HeaderCheck, ...]:
     return tuple(sorted(verdicts, key=lambda each: STATUS_RANK[each.status]))

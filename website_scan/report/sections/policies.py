@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from website_scan.report.sections.headers import HeaderCheck
 from website_scan.report_json import ExportedCheck, ExportedFinding
-from website_scan.report.sections.headers import Verdict
 from website_scan.stored_data import StoredPolicy
 
 SCRIPTS = ("script-src-elem", "script-src-attr", "script-src", "default-src")
@@ -29,7 +29,7 @@ class Directive:
 
     name: str
     sources: tuple[Source, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[HeaderCheck, ...]
     is_set: bool = True
 
 
@@ -87,11 +87,11 @@ def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedFinding], pref
         name, *sources = part.split() or [""]
         if name:
             values.setdefault(name.lower(), sources)
-    verdicts: dict[str, list[Verdict]] = {}
+    verdicts: dict[str, list[HeaderCheck]] = {}
     weak: dict[str, list[Callable[[str], bool]]] = {}
 
     def note(id: str, name: str, is_weak: Callable[[str], bool]) -> None:
-        verdicts.setdefault(name, []).append(Verdict.of(wrong[id], prefix))
+        verdicts.setdefault(name, []).append(HeaderCheck.of(wrong[id], prefix))
         weak.setdefault(name, []).append(is_weak)
 
     if policy["way"] != "report only":

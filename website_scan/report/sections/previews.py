@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from website_scan.report_json import ExportedCheck
 from website_scan.messages import plain
+from website_scan.report_json import ExportedCheck
 from website_scan.stored_data import StoredSearchResult, StoredSharedLink
 from website_scan.written_urls import split_url
 

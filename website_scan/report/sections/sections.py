@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from website_scan.report_json import ExportJson, StoredColumn
 from website_scan.json_types import JsonValue
 from website_scan.need import need_of
 from website_scan.report.sections.files import FaultyFile, faulty_files
@@ -15,6 +14,7 @@ from website_scan.report.sections.policies import Policy, policy_tables
 from website_scan.report.sections.previews import SearchResult, SharedLink, search_result, shared_link
 from website_scan.report.sections.treemap import Weights, weights
 from website_scan.report.tables import Table, tables
+from website_scan.report_json import ExportJson, StoredColumn
 from website_scan.stored_data import StoredExhibits, StoredHop
 
 CHAIN = "tls-cert-trusted"

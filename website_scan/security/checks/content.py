@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt, some
-from website_scan.outcomes import Fail, Finding, Pass, Warn, outcome
+from website_scan.outcomes import Fail, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live, resolve
 from website_scan.page.references import JAVASCRIPT_TYPES
@@ -152,7 +152,7 @@ def _places(files: list[_Loaded]) -> list[EmbeddedFile]:
     'crossorigin="anonymous">`, or serve the file yourself.',
     references=("W3C Subresource Integrity", "CWE-353", "MDN: integrity"),
 )
-def sri_third_party(page: Page, document: Document, policies: Policies) -> Finding:
+def sri_third_party(page: Page, document: Document, policies: Policies) -> Verdict:
     others = [
         each for each in _loaded(document, "script[src], link[href]") if not is_same_site(each.host, page.target.host)
     ]
@@ -192,7 +192,7 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Findi
     fix="Remove the reference at once, and serve the file yourself or from a CDN that you trust.",
     references=("CVE-2024-38526", "CWE-506", "CWE-829"),
 )
-def compromised_cdn(document: Document) -> Finding:
+def compromised_cdn(document: Document) -> Verdict:
     found = [
         each for each in _loaded(document, "script[src], link[href], iframe[src]") if _is_under(each.host, COMPROMISED)
     ]
@@ -219,7 +219,7 @@ def compromised_cdn(document: Document) -> Finding:
     fix="Update the library to the version named, or to the newest. Replace a library that is no longer maintained.",
     references=("CWE-1395", "OWASP Top 10, A06:2021"),
 )
-def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
+def vulnerable_js_library(scripts: LoadedScripts) -> Verdict:
     used: dict[tuple[str, str], tuple[UsedLibrary, str]] = {}
     for script in scripts.scripts:
         named = by_address(script.url)
@@ -258,7 +258,7 @@ def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
     fix='Remove `rel="opener"`, or write `<a href="https://…" target="_blank" rel="noopener">`.',
     references=("HTML, link type opener", "CWE-1022", "MDN: noopener"),
 )
-def link_noopener(page: Page, document: Document) -> Finding:
+def link_noopener(page: Page, document: Document) -> Verdict:
     found = []
     blank = 0
     for node in live(document, "a[target], area[target], form[target]"):

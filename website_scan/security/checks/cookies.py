@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Self
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
-from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn, outcome
+from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Page
 from website_scan.places import Column, Identity, Place, as_host, as_name
 from website_scan.security.cookies import Cookie, Cookies
@@ -81,7 +81,7 @@ def _names(cookies: Sequence[Cookie]) -> Values:
     fix=Fix("Add `Secure` to every cookie.", SAFE_COOKIE),
     references=("RFC 6265bis, section 4.1.2.5", "CWE-614", "MDN: Set-Cookie"),
 )
-def cookie_secure(page: Page, cookies: Cookies) -> Finding:
+def cookie_secure(page: Page, cookies: Cookies) -> Verdict:
     if not cookies.kept:
         return NO_COOKIES
     if not page.target.is_https:
@@ -134,7 +134,7 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
     fix=Fix("Add `HttpOnly` to the session cookie.", SAFE_COOKIE),
     references=("RFC 6265bis, section 4.1.2.6", "CWE-1004", "MDN: Set-Cookie"),
 )
-def cookie_httponly(cookies: Cookies) -> Finding:
+def cookie_httponly(cookies: Cookies) -> Verdict:
     sessions = [each for each in cookies.kept if each.is_session_like]
     if not sessions:
         return NotApplicable("No cookie looks like a session.")
@@ -168,7 +168,7 @@ def cookie_httponly(cookies: Cookies) -> Finding:
     ),
     references=("RFC 6265bis, section 4.1.2.7", "CWE-1275", "MDN: Set-Cookie"),
 )
-def cookie_samesite(cookies: Cookies) -> Finding:
+def cookie_samesite(cookies: Cookies) -> Verdict:
     if not cookies.kept:
         return NO_COOKIES
     unknown = [each for each in cookies.kept if each.same_site == ""]
@@ -211,7 +211,7 @@ def cookie_samesite(cookies: Cookies) -> Finding:
     "`Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax`. Otherwise rename the cookie.",
     references=("RFC 6265bis, section 4.1.3", "MDN: Set-Cookie"),
 )
-def cookie_prefix(cookies: Cookies) -> Finding:
+def cookie_prefix(cookies: Cookies) -> Verdict:
     prefixed = [each for each in cookies.sent if each.name.lower().startswith(("__host-", "__secure-"))]
     if not prefixed:
         return NotApplicable("No cookie has a prefix.")

@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable, Server
 from website_scan.messages import excerpt
-from website_scan.outcomes import CategoryFail, Fail, Finding, Fix, Language, Note, Pass, Warn, outcome
+from website_scan.outcomes import CategoryFail, Fail, Fix, Language, Note, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live
 from website_scan.places import Column, Identity, Place, as_host
@@ -129,7 +129,7 @@ class BypassHost(Place):
     fix=Fix(f"Enforce a policy that restricts scripts. {NONCE_OR_HASH}", STRICT),
     references=("CSP Level 3", "CWE-1021", "CWE-79", "MDN: Content-Security-Policy"),
 )
-def csp_present(page: Page, document: Document, policies: Policies) -> Finding:
+def csp_present(page: Page, document: Document, policies: Policies) -> Verdict:
     if policies.restricts_scripts:
         ways = [Word(way) for way, found in (("header", policies.header), ("<meta>", policies.meta)) if found]
         return Pass(
@@ -171,7 +171,7 @@ def csp_present(page: Page, document: Document, policies: Policies) -> Finding:
     ),
     references=("CSP Level 3, section 6.7.3.2", "CWE-79", "MDN: script-src"),
 )
-def csp_script_inline(policies: Policies) -> Finding:
+def csp_script_inline(policies: Policies) -> Verdict:
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
     is_open = [each for each in SCRIPTS if policies.leave_open(each, lambda values: allows_inline(values, script=True))]
@@ -216,7 +216,7 @@ def csp_script_inline(policies: Policies) -> Finding:
     fix=Fix(f"List the hosts that scripts come from or, better, use nonces or hashes. {NONCE_OR_HASH}", STRICT),
     references=("CSP Level 3, section 6.7.2", "CWE-79", "MDN: script-src"),
 )
-def csp_script_broad(policies: Policies) -> Finding:
+def csp_script_broad(policies: Policies) -> Verdict:
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
     lists = policies.source_lists("script-src-elem")
@@ -240,7 +240,7 @@ def csp_script_broad(policies: Policies) -> Finding:
     fix="Remove `'unsafe-eval'`; where WebAssembly needs it, `'wasm-unsafe-eval'` is enough.",
     references=("CSP Level 3, section 4.4", "CWE-95", "MDN: script-src"),
 )
-def csp_unsafe_eval(policies: Policies) -> Finding:
+def csp_unsafe_eval(policies: Policies) -> Verdict:
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
     lists = policies.source_lists("script-src")
@@ -264,7 +264,7 @@ def csp_unsafe_eval(policies: Policies) -> Finding:
     fix="Add `object-src 'none'; base-uri 'none'` to the policy (`base-uri 'self'` where the page has a `<base>`).",
     references=("CSP Level 3, sections 6.1.9 and 6.3.1", "CWE-79", "MDN: object-src"),
 )
-def csp_object_base(policies: Policies) -> Finding:
+def csp_object_base(policies: Policies) -> Verdict:
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
     faults: dict[str, Clause] = {}
@@ -302,7 +302,7 @@ def csp_object_base(policies: Policies) -> Finding:
     fix="Replace `http:` with `https:` in the policy, or add `upgrade-insecure-requests`.",
     references=("CSP Level 3, section 6.7.2", "CWE-319", "MDN: upgrade-insecure-requests"),
 )
-def csp_insecure_source(page: Page, policies: Policies) -> Finding:
+def csp_insecure_source(page: Page, policies: Policies) -> Verdict:
     if not policies.enforced:
         return NO_POLICY
     if not page.target.is_https:
@@ -343,7 +343,7 @@ def csp_insecure_source(page: Page, policies: Policies) -> Finding:
     fix="Move styles into files, or give them a nonce or hash, and remove `'unsafe-inline'` from `style-src`.",
     references=("CSP Level 3, section 6.7.3.2", "MDN: style-src"),
 )
-def csp_style_inline(policies: Policies) -> Finding:
+def csp_style_inline(policies: Policies) -> Verdict:
     if not policies.enforced:
         return NO_POLICY
     if not policies.source_lists(*STYLES):
@@ -372,7 +372,7 @@ def csp_style_inline(policies: Policies) -> Finding:
     fix="Correct the errors listed. Semicolons separate directives, and keywords are in single quotes.",
     references=("CSP Level 3, sections 2.2 and 2.3", "MDN: Content-Security-Policy"),
 )
-def csp_syntax(policies: Policies) -> Finding:
+def csp_syntax(policies: Policies) -> Verdict:
     if not policies.enforced:
         return NO_POLICY
     faults = list(dict.fromkeys(fault for policy in policies.enforced for fault in syntax_faults(policy)))
@@ -396,7 +396,7 @@ def csp_syntax(policies: Policies) -> Finding:
     references=("CSP Level 3, section 7.1", "CWE-330", "MDN: script-src"),
     html=False,
 )
-def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Finding:
+def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Verdict:
     if second.page is None:
         return NotApplicable("The policy has no nonce.")
     if any(map(_is_cached, (page, second.page))):
@@ -435,7 +435,7 @@ def _is_cached(page: Page) -> bool:
     fix=Fix(f"Use nonces or hashes instead of host names. {NONCE_OR_HASH}", STRICT),
     references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)", "MDN: script-src"),
 )
-def csp_allowlist_bypass(policies: Policies) -> Finding:
+def csp_allowlist_bypass(policies: Policies) -> Verdict:
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
     lists = policies.source_lists("script-src-elem")

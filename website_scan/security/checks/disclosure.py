@@ -14,7 +14,7 @@ from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, Server
 from website_scan.messages import cut, excerpt
 from website_scan.net.http.response import Response
-from website_scan.outcomes import Fail, Finding, Fix, Pass, Warn, outcome
+from website_scan.outcomes import Fail, Fix, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import MAX_NODES
 from website_scan.places import Column, Header, Identity, Place, as_prose
@@ -154,7 +154,7 @@ class UndoneComment(Place):
     ),
     references=("RFC 9110, section 10.2.4", "CWE-200", "OWASP WSTG-INFO-02", "MDN: Server"),
 )
-def server_version(page: Page) -> Finding:
+def server_version(page: Page) -> Verdict:
     value = page.headers.get("Server")
     if value is None:
         return Pass("No Server header is sent.")
@@ -181,7 +181,7 @@ def server_version(page: Page) -> Finding:
     '`<httpRuntime enableVersionHeader="false"/>` in ASP.NET, or remove them at the proxy.',
     references=("CWE-200", "OWASP WSTG-INFO-08"),
 )
-def powered_by(page: Page) -> Finding:
+def powered_by(page: Page) -> Verdict:
     naming = [
         Header(name, excerpt(value))
         for name in POWERED_BY
@@ -208,7 +208,7 @@ def powered_by(page: Page) -> Finding:
     '`<customErrors mode="On"/>` (ASP.NET), `server.error.include-stacktrace=never` (Spring Boot).',
     references=("CWE-209", "CWE-489", "OWASP WSTG-ERRH-01"),
 )
-def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
+def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Verdict:
     for answer in baseline.answers:
         found = debug_page(answer, document.text)
         if found is not None:
@@ -241,7 +241,7 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
     ),
     references=("CWE-548", "OWASP WSTG-CONF-04"),
 )
-def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
+def directory_listing(page: Page, directories: AssetDirectories) -> Verdict:
     seen = (page.response, *directories.answers)
     listed = [
         ListedDirectory(excerpt(path), server)
@@ -273,7 +273,7 @@ def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
     "the application's own base URL), and remove the header or text that names the address.",
     references=("RFC 1918", "RFC 4193", "CWE-497"),
 )
-def private_ip(page: Page, document: Document) -> Finding:
+def private_ip(page: Page, document: Document) -> Verdict:
     own = {page.requested.host, page.target.host, *(each.address for each in page.hops)}
     found: dict[str, str] = {}
     for hop in page.hops:
@@ -311,7 +311,7 @@ def private_ip(page: Page, document: Document) -> Finding:
     references=("CWE-615", "OWASP WSTG-INFO-05"),
     html=True,
 )
-def security_comments(document: Document) -> Finding:
+def security_comments(document: Document) -> Verdict:
     every = list(comments(document))
     secret = [each for each in every if has_credentials(each)]
     undone = [each for each in every if is_undone(each)]

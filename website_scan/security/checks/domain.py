@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Self
 from website_scan.catalogue import Category, check
 from website_scan.findings import LOW, NotApplicable
 from website_scan.messages import excerpt, some
-from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn
+from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn
 from website_scan.page.evidence import Clock
 from website_scan.places import Column, Place, PlaceUrl
 from website_scan.security.evidence import CaaRecords, DnssecRecords, MailRecords, SecurityTxt
@@ -69,7 +69,7 @@ class SecurityTxtFile(Place):
     ),
     references=("RFC 8659",),
 )
-def caa(found: CaaRecords) -> Finding:
+def caa(found: CaaRecords) -> Verdict:
     if found.domain is None:
         return NOT_OWN
     if not found.records:
@@ -94,7 +94,7 @@ def caa(found: CaaRecords) -> Finding:
     fix="Enable DNSSEC at your DNS provider, and give its DS record to your registrar.",
     references=("RFC 4033", "RFC 9364"),
 )
-def dnssec(found: DnssecRecords) -> Finding:
+def dnssec(found: DnssecRecords) -> Verdict:
     if found.domain is None:
         return NOT_OWN
     domain = Excerpt(found.domain)
@@ -132,7 +132,7 @@ def dnssec(found: DnssecRecords) -> Finding:
     ),
     references=("RFC 7208",),
 )
-def spf(mail: MailRecords) -> Finding:
+def spf(mail: MailRecords) -> Verdict:
     if mail.domain is None:
         return NOT_OWN
     domain, records = Excerpt(mail.domain), DnsRecord.of("TXT", mail.spf)
@@ -183,7 +183,7 @@ def spf(mail: MailRecords) -> Finding:
     ),
     references=("RFC 7489",),
 )
-def dmarc(mail: MailRecords) -> Finding:
+def dmarc(mail: MailRecords) -> Verdict:
     if mail.domain is None:
         return NOT_OWN
     domain, records = Excerpt(mail.domain), DnsRecord.of("TXT", mail.dmarc)
@@ -246,7 +246,7 @@ def _tags(record: str) -> list[tuple[str, str]]:
     "`Expires: 2030-01-01T00:00:00Z`, where the time is less than a year away.",
     references=("RFC 9116",),
 )
-def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
+def security_txt(file: SecurityTxt, clock: Clock) -> Verdict:
     if file.response is None:
         return Warn("missing", "There is no /.well-known/security.txt.")
     text = file.response.body.decode("utf-8", "replace")

@@ -11,7 +11,7 @@ from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, Server
 from website_scan.messages import counted, excerpt, size
 from website_scan.net.errors import NetError
-from website_scan.outcomes import Fail, Finding, Fix, Pass, Warn, outcome
+from website_scan.outcomes import Fail, Fix, Pass, Verdict, Warn, outcome
 from website_scan.places import Column, Identity, Place, Status
 from website_scan.security.evidence import Exposure, PathAnswer, SourceMaps
 from website_scan.security.file_signatures import HEALTH_ONLY
@@ -77,7 +77,7 @@ class Unanswered(NetError):
     ),
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
-def exposed_git(exposure: Exposure) -> Finding:
+def exposed_git(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-git"])
 
 
@@ -101,7 +101,7 @@ def exposed_git(exposure: Exposure) -> Finding:
     ),
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
-def exposed_svn_hg(exposure: Exposure) -> Finding:
+def exposed_svn_hg(exposure: Exposure) -> Verdict:
     answers = exposure.families["exposed-svn-hg"]
     systems = {"subversion" if "/.svn" in each.path else "mercurial" for each in answers if each.is_exposed}
     return _judge(answers, outcome=systems.pop() if len(systems) == 1 else "public")
@@ -119,7 +119,7 @@ def exposed_svn_hg(exposure: Exposure) -> Finding:
     ),
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
-def exposed_env(exposure: Exposure) -> Finding:
+def exposed_env(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-env"])
 
 
@@ -132,7 +132,7 @@ def exposed_env(exposure: Exposure) -> Finding:
     fix="Delete the file from the web root, block dot files, and revoke the keys and passwords in it.",
     references=("CWE-538", "CWE-522", "OWASP WSTG-CONF-04"),
 )
-def exposed_credentials(exposure: Exposure) -> Finding:
+def exposed_credentials(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-credentials"])
 
 
@@ -145,7 +145,7 @@ def exposed_credentials(exposure: Exposure) -> Finding:
     fix="Delete the archive from the web root, and keep backups where the web server cannot read them.",
     references=("CWE-530", "OWASP WSTG-CONF-04"),
 )
-def exposed_backup(exposure: Exposure) -> Finding:
+def exposed_backup(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-backup"])
 
 
@@ -158,7 +158,7 @@ def exposed_backup(exposure: Exposure) -> Finding:
     fix="Delete the dump from the web root, and treat every record and password in it as stolen.",
     references=("CWE-530", "CWE-200", "OWASP WSTG-CONF-04"),
 )
-def exposed_sql_dump(exposure: Exposure) -> Finding:
+def exposed_sql_dump(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-sql-dump"])
 
 
@@ -171,7 +171,7 @@ def exposed_sql_dump(exposure: Exposure) -> Finding:
     fix="Move the database out of the web root, and treat every record and password in it as stolen.",
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
-def exposed_sqlite(exposure: Exposure) -> Finding:
+def exposed_sqlite(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-sqlite"])
 
 
@@ -191,7 +191,7 @@ def exposed_sqlite(exposure: Exposure) -> Finding:
     ),
     references=("CWE-530", "CWE-540", "OWASP WSTG-CONF-04"),
 )
-def exposed_source_backup(exposure: Exposure) -> Finding:
+def exposed_source_backup(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-source-backup"])
 
 
@@ -204,7 +204,7 @@ def exposed_source_backup(exposure: Exposure) -> Finding:
     fix="Delete the script that calls `phpinfo()`.",
     references=("CWE-497", "OWASP WSTG-CONF-02"),
 )
-def exposed_phpinfo(exposure: Exposure) -> Finding:
+def exposed_phpinfo(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-phpinfo"], noun="page")
 
 
@@ -220,7 +220,7 @@ def exposed_phpinfo(exposure: Exposure) -> Finding:
     ),
     references=("CWE-497", "Apache HTTP Server, mod_status"),
 )
-def exposed_server_status(exposure: Exposure) -> Finding:
+def exposed_server_status(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-server-status"], noun="page")
 
 
@@ -236,7 +236,7 @@ def exposed_server_status(exposure: Exposure) -> Finding:
     fix="Set `management.endpoints.web.exposure.include=health`, and require a login for everything below `/actuator`.",
     references=("CWE-497", "CWE-306", "Spring Boot, “Exposing Endpoints”"),
 )
-def exposed_actuator(exposure: Exposure) -> Finding:
+def exposed_actuator(exposure: Exposure) -> Verdict:
     answers = exposure.families["exposed-actuator"]
     public = [answer for answer in answers if answer.is_exposed]
     if public and all(answer.excerpt == HEALTH_ONLY for answer in public):
@@ -258,7 +258,7 @@ def exposed_actuator(exposure: Exposure) -> Finding:
     fix="Keep `docker-compose.yml` out of the web root, and change the passwords in it.",
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
-def exposed_compose(exposure: Exposure) -> Finding:
+def exposed_compose(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-compose"])
 
 
@@ -274,7 +274,7 @@ def exposed_compose(exposure: Exposure) -> Finding:
     ),
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
-def exposed_ds_store(exposure: Exposure) -> Finding:
+def exposed_ds_store(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-ds-store"])
 
 
@@ -294,7 +294,7 @@ def exposed_ds_store(exposure: Exposure) -> Finding:
     ),
     references=("CWE-532", "OWASP WSTG-CONF-04"),
 )
-def exposed_logs(exposure: Exposure) -> Finding:
+def exposed_logs(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-logs"])
 
 
@@ -308,7 +308,7 @@ def exposed_logs(exposure: Exposure) -> Finding:
     "GraphQL introspection.",
     references=("CWE-200", "OWASP API Security Top 10 2023, API9"),
 )
-def exposed_api_docs(exposure: Exposure) -> Finding:
+def exposed_api_docs(exposure: Exposure) -> Verdict:
     return _judge(exposure.families["exposed-api-docs"], Warn, noun="API description")
 
 
@@ -321,7 +321,7 @@ def exposed_api_docs(exposure: Exposure) -> Finding:
     fix="Build without source maps for production, or upload them to the error tracker only (hidden source maps).",
     references=("CWE-540", "ECMA-426", "MDN: SourceMap"),
 )
-def exposed_source_maps(maps: SourceMaps) -> Finding:
+def exposed_source_maps(maps: SourceMaps) -> Verdict:
     if not maps.answers:
         return NotApplicable("The page loads no script of its own that could have a source map.")
     return _judge(maps.answers, Warn, noun="source map")
@@ -329,7 +329,7 @@ def exposed_source_maps(maps: SourceMaps) -> Finding:
 
 def _judge(
     answers: Sequence[PathAnswer], fault: type[Fail | Warn] = Fail, *, outcome: str = "public", noun: str = "file"
-) -> Finding:
+) -> Verdict:
     """Judge the exposed files. If there are none, raise `Unanswered` unless every path got a response."""
     public = [RequestedPath.of(answer) for answer in answers if answer.is_exposed]
     if public:

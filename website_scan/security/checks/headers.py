@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Self
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
-from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn, outcome
+from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, http_equivs, metas_named
 from website_scan.places import Column, Header, Place
@@ -91,7 +91,7 @@ class CorsRow(Place):
     ),
     html=True,
 )
-def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
+def clickjacking(page: Page, document: Document, policies: Policies) -> Verdict:
     lists = [sources for policy in policies.header if (sources := policy.get("frame-ancestors")) is not None]
     if lists:
         return _judge_frame_ancestors(lists)
@@ -120,7 +120,7 @@ def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
     fix=Fix("Send `nosniff` on every response.", {Language.HEADER: "X-Content-Type-Options: nosniff"}),
     references=("Fetch, section 3.6", "CWE-693", "MDN: X-Content-Type-Options"),
 )
-def x_content_type_options(page: Page) -> Finding:
+def x_content_type_options(page: Page) -> Verdict:
     value = page.headers.get("X-Content-Type-Options")
     if value is None:
         return Fail("missing", "The response has no X-Content-Type-Options header.")
@@ -143,7 +143,7 @@ def x_content_type_options(page: Page) -> Finding:
     ),
     references=("W3C Referrer Policy, sections 3 and 8.1", "CWE-200", "MDN: Referrer-Policy"),
 )
-def referrer_policy(page: Page, document: Document) -> Finding:
+def referrer_policy(page: Page, document: Document) -> Verdict:
     value = page.headers.get("Referrer-Policy")
     tokens = [token.strip(" \t").lower() for token in (value or "").split(",")]
     recognised = [token for token in tokens if token in REFERRER_POLICIES]
@@ -195,7 +195,7 @@ def referrer_policy(page: Page, document: Document) -> Finding:
     references=("W3C Permissions Policy, section 5.2", "RFC 9651, section 3.2", "MDN: Permissions-Policy"),
     html=True,
 )
-def permissions_policy(page: Page) -> Finding:
+def permissions_policy(page: Page) -> Verdict:
     value = page.headers.get("Permissions-Policy")
     if value is None:
         return Warn("missing", "The response has no Permissions-Policy header.")
@@ -229,7 +229,7 @@ def permissions_policy(page: Page) -> Finding:
     "require-corp` or `Cross-Origin-Resource-Policy: same-origin`.",
     references=("HTML, cross-origin opener policies", "Fetch, section 3.7", "MDN: Cross-Origin-Opener-Policy"),
 )
-def cross_origin_policies(page: Page) -> Finding:
+def cross_origin_policies(page: Page) -> Verdict:
     valid: list[Code] = []
     wrong: list[Code] = []
     for name, known in (
@@ -261,7 +261,7 @@ def cross_origin_policies(page: Page) -> Finding:
     fix="Compare `Origin` with a list of trusted origins, echo only these, with `Vary: Origin`, and never `null`.",
     references=("Fetch, section 3.3.5", "CWE-942", "CWE-346", "MDN: Access-Control-Allow-Credentials"),
 )
-def cors_credentials(cors: Cors) -> Finding:
+def cors_credentials(cors: Cors) -> Verdict:
     details = [CorsRow.of(answer) for answer in cors.answers]
     reflected = [answer for answer in cors.answers if answer.allow_origin == (answer.origin,)]
     for answer in reflected:
@@ -303,7 +303,7 @@ def cors_credentials(cors: Cors) -> Finding:
     fix=Fix("Send the media type and the charset.", {Language.HEADER: "Content-Type: text/html; charset=utf-8"}),
     references=("RFC 9110, section 8.3", "CWE-436", "MDN: Content-Type"),
 )
-def content_type(page: Page) -> Finding:
+def content_type(page: Page) -> Verdict:
     value = page.headers.get("Content-Type")
     if value is None or not value.strip():
         if not page.response.body:
@@ -326,7 +326,7 @@ def content_type(page: Page) -> Finding:
     fix="Remove `Public-Key-Pins`, `Expect-CT` and `Feature-Policy`; remove `X-XSS-Protection` too, or set it to `0`.",
     references=("RFC 9110, section 16.3", "CWE-477", "MDN: X-XSS-Protection"),
 )
-def deprecated_headers(page: Page) -> Finding:
+def deprecated_headers(page: Page) -> Verdict:
     sent: dict[str, Value] = {name: Word(f"{name} ({why})") for name, why in DEPRECATED.items() if name in page.headers}
     auditor = page.headers.get("X-XSS-Protection")
     if auditor is not None and auditor.split(";")[0].strip() != "0":
@@ -341,7 +341,7 @@ def deprecated_headers(page: Page) -> Finding:
     return Warn("several", "The response sends {headers}.", headers=headers)
 
 
-def _judge_frame_ancestors(lists: list[tuple[str, ...]]) -> Finding:
+def _judge_frame_ancestors(lists: list[tuple[str, ...]]) -> Verdict:
     """Judge frame-ancestors. Every policy must allow a framing site, so the strictest decides."""
     sent = "; ".join(f"frame-ancestors {' '.join(sources)}".strip() for sources in lists)
     headers = Header.of(CSP, [sent])

@@ -11,7 +11,7 @@ from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
 from website_scan.net.targets import Target
 from website_scan.net.tls.ciphers import TlsVersion, is_forward_secret, weakness
-from website_scan.outcomes import CategoryFail, Fail, Finding, Fix, Language, Pass, Warn, outcome
+from website_scan.outcomes import CategoryFail, Fail, Fix, Language, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Clock, Document, Page
 from website_scan.page.markup import http_equivs
 from website_scan.places import Column, ElementType, Header, Identity, Place, PlaceUrl, RedirectHop, as_written
@@ -94,7 +94,7 @@ class HttpForm(Place):
     fix="Get a certificate (over ACME it is free and renews itself), and serve the site over TLS.",
     references=("RFC 9110, section 4.2.2", "RFC 9325", "CWE-319"),
 )
-def https_available(target: Target, peer: TlsPeer, support: TlsSupport) -> Finding:
+def https_available(target: Target, peer: TlsPeer, support: TlsSupport) -> Verdict:
     server = Address(f"{peer.host}:{peer.port}")
     if peer.handshake is not None:
         version, cipher = Word(peer.handshake.version.label), Word(peer.handshake.cipher)
@@ -145,7 +145,7 @@ def https_available(target: Target, peer: TlsPeer, support: TlsSupport) -> Findi
     fix="Answer every request on port 80 with a 301 or 308 to the same host and path: `Location: https://HOST/PATH`.",
     references=("RFC 6797, section 7.2", "CWE-319"),
 )
-def http_to_https_redirect(plain: PlainHttp) -> Finding:
+def http_to_https_redirect(plain: PlainHttp) -> Verdict:
     if plain.url is None:
         return NotApplicable("The page's port is not 443, so no address for plain HTTP is known.")
     if not plain.hops:
@@ -221,7 +221,7 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
     ),
     references=("RFC 5280, section 6", "RFC 8446, section 4.4.2", "CWE-295"),
 )
-def tls_cert_trusted(peer: TlsPeer) -> Finding:
+def tls_cert_trusted(peer: TlsPeer) -> Verdict:
     if peer.handshake is None:
         return NO_TLS
     chain = [CertificateRow.of(each) for each in peer.handshake.chain]
@@ -244,7 +244,7 @@ def tls_cert_trusted(peer: TlsPeer) -> Finding:
     fix="Get a certificate whose subjectAltName lists every host name of the site.",
     references=("RFC 9525, section 6", "RFC 9110, section 4.3.4", "CWE-297"),
 )
-def tls_cert_hostname(peer: TlsPeer) -> Finding:
+def tls_cert_hostname(peer: TlsPeer) -> Verdict:
     if peer.handshake is None:
         return NO_TLS
     leaf = peer.handshake.leaf
@@ -280,7 +280,7 @@ def tls_cert_hostname(peer: TlsPeer) -> Finding:
     fix="Renew the certificate, and let an ACME client renew it when a third of its lifetime is left.",
     references=("RFC 5280, section 4.1.2.5", "CWE-298"),
 )
-def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Finding:
+def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Verdict:
     if peer.handshake is None:
         return NO_TLS
     leaf = peer.handshake.leaf
@@ -323,7 +323,7 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Finding:
     fix="Get a certificate with an ECDSA P-256 or RSA 2048-bit key, signed with SHA-256.",
     references=("RFC 9325, section 4.5", "NIST SP 800-131A", "CWE-326"),
 )
-def tls_cert_strength(peer: TlsPeer) -> Finding:
+def tls_cert_strength(peer: TlsPeer) -> Verdict:
     if peer.handshake is None:
         return NO_TLS
     judged = peer.handshake.signed
@@ -357,7 +357,7 @@ def tls_cert_strength(peer: TlsPeer) -> Finding:
     fix=Fix("Accept TLS 1.2 and 1.3 only.", LEGACY_OFF),
     references=("RFC 8996", "RFC 7568", "CWE-327"),
 )
-def tls_legacy_protocols(support: TlsSupport) -> Finding:
+def tls_legacy_protocols(support: TlsSupport) -> Verdict:
     if not support.versions:
         return NO_TLS
     legacy = [version for version in sorted(support.versions) if version < TlsVersion.TLS1_2]
@@ -380,7 +380,7 @@ def tls_legacy_protocols(support: TlsSupport) -> Finding:
     fix=Fix("Enable TLS 1.3 beside TLS 1.2, with OpenSSL 1.1.1 or later.", MODERN_ON),
     references=("RFC 9325, section 3.1", "RFC 8446", "CWE-327"),
 )
-def tls_modern_protocols(support: TlsSupport) -> Finding:
+def tls_modern_protocols(support: TlsSupport) -> Verdict:
     if not support.versions:
         return NO_TLS
     if TlsVersion.TLS1_3 in support.versions:
@@ -404,7 +404,7 @@ def tls_modern_protocols(support: TlsSupport) -> Finding:
     fix=Fix("Offer only AEAD suites with forward secrecy.", STRONG_SUITES),
     references=("RFC 9325, section 4.1", "RFC 7465", "CWE-327"),
 )
-def tls_weak_ciphers(support: TlsSupport) -> Finding:
+def tls_weak_ciphers(support: TlsSupport) -> Verdict:
     if not support.versions:
         return NO_TLS
     weak = [WeakCipher(name, kind.value) for name in support.weak_ciphers if (kind := weakness(name)) is not None]
@@ -449,7 +449,7 @@ def tls_weak_ciphers(support: TlsSupport) -> Finding:
     ),
     references=("RFC 6797, section 6.1", "CWE-319", "CWE-523", "MDN: Strict-Transport-Security"),
 )
-def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
+def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Verdict:
     if answer.response is None:
         return NO_TLS
     values = answer.response.headers.all(HSTS_HEADER)
@@ -511,7 +511,7 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     fix="Either remove `preload`, or meet its requirements: `max-age=31536000; includeSubDomains; preload`.",
     references=("RFC 6797, section 12.3", "MDN: Strict-Transport-Security"),
 )
-def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
+def hsts_preload_consistency(answer: HttpsAnswer) -> Verdict:
     policy = valid_policy(answer.response.headers) if answer.response else None
     if policy is None:
         return NotApplicable("The host sends no valid HSTS policy.")
@@ -541,7 +541,7 @@ def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     references=("W3C Mixed Content, section 3", "CWE-311", "MDN: upgrade-insecure-requests"),
     html=True,
 )
-def mixed_content(page: Page, document: Document, policies: Policies) -> Finding:
+def mixed_content(page: Page, document: Document, policies: Policies) -> Verdict:
     if not page.target.is_https:
         return NotApplicable("Only a page over HTTPS can have mixed content.")
     insecure = insecure_resources(document)
@@ -585,7 +585,7 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Finding
     references=("HTML, form submission", "CWE-319", "CWE-523"),
     html=True,
 )
-def insecure_form(page: Page, document: Document, policies: Policies) -> Finding:
+def insecure_form(page: Page, document: Document, policies: Policies) -> Verdict:
     if not page.target.is_https and has_password_field(document):
         return Fail("password-page", "The page asks for a password over plain HTTP.")
     insecure = insecure_forms(document, page.target.url)

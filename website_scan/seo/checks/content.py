@@ -13,7 +13,7 @@ from website_scan.browser.evidence import Rendered
 from website_scan.catalogue import Category, check
 from website_scan.crawl.indexing import IndexingRules
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
-from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn, outcome
+from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live
 from website_scan.seo.log_in import is_log_in
@@ -55,7 +55,7 @@ class MeasuredDescription(TypedDict):
     fix="Write one `<title>` in the head, of about 20 to 60 characters, that distinguishes this page from all others.",
     references=("HTML, the title element", "Google Search Central: title links"),
 )
-def title(document: Document, rendered: Rendered | None) -> Finding:
+def title(document: Document, rendered: Rendered | None) -> Verdict:
     # A difference between the two is what rendered-metadata reports.
     found = (list(titles(rendered.document)) if rendered is not None else []) or list(titles(document))
     if not found:
@@ -103,7 +103,7 @@ def title(document: Document, rendered: Rendered | None) -> Finding:
     fix=Fix("Summarize the page in 80 to 160 characters.", {Language.HTML: '<meta name="description" content="…">'}),
     references=("Google Search Central: snippets and meta descriptions",),
 )
-def meta_description(document: Document, rendered: Rendered | None) -> Finding:
+def meta_description(document: Document, rendered: Rendered | None) -> Verdict:
     found = descriptions(document) or (descriptions(rendered.document) if rendered is not None else [])
     if not found:
         return Fail("missing", "The page has no meta description.")
@@ -144,7 +144,7 @@ def meta_description(document: Document, rendered: Rendered | None) -> Finding:
     content=True,
     absence=True,
 )
-def h1(document: AccessibleDocument, rendered: Rendered | None) -> Finding:
+def h1(document: AccessibleDocument, rendered: Rendered | None) -> Verdict:
     headings = _main_headings(document)
     if not any(headings) and rendered is not None:
         headings = _main_headings(AccessibleDocument(rendered.document)) or headings
@@ -204,7 +204,7 @@ def seo_image_alt(document: AccessibleDocument) -> Faults:
 )
 def thin_content(
     page: Page, document: AccessibleDocument, indexing: IndexingRules, rendered: Rendered | None
-) -> Finding:
+) -> Verdict:
     text = read_visible_text(document)
     if text.words < ENOUGH_WORDS and rendered is not None:
         text = max(text, read_visible_text(AccessibleDocument(rendered.document)), key=lambda each: each.words)
@@ -226,7 +226,7 @@ def thin_content(
     fix=Fix("Declare the language of the page.", {Language.HTML: '<html lang="en">'}),
     references=("HTML, the lang attribute", "WCAG 3.1.1 Language of Page (A)"),
 )
-def lang_present(document: Document) -> Finding:
+def lang_present(document: Document) -> Verdict:
     root = document.tree.root
     language = ((attribute(root, "lang") if root is not None else None) or "").strip()
     if language:

@@ -16,7 +16,7 @@ from website_scan.crawl.sitemaps import HTML, MAX_BYTES, MAX_URLS, Sitemap, Site
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import clause, counted, cut, excerpt, size
 from website_scan.net.errors import NetError
-from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn, outcome
+from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Page
 from website_scan.places import Column, Identity, Place, PlaceUrl, Status, as_prose
 from website_scan.seo.places import AnsweredRobots
@@ -102,7 +102,7 @@ class ReadSitemap(Place):
     fix="Answer `/robots.txt` with status 200 and plain text, or with 404 if nothing is blocked.",
     references=("RFC 9309, sections 2.2 to 2.5", "Google Search Central: robots.txt", "Lighthouse: robots-txt"),
 )
-def robots_txt(file: RobotsFile) -> Finding:
+def robots_txt(file: RobotsFile) -> Verdict:
     response = file.response
     if file.redirected_away:
         return Warn(
@@ -171,7 +171,7 @@ def robots_txt(file: RobotsFile) -> Finding:
     fix="Put a sitemap at `/sitemap.xml` and name it in robots.txt: `Sitemap: https://HOST/sitemap.xml`.",
     references=("sitemaps.org: protocol", "Google Search Central: sitemaps"),
 )
-def sitemap_found(sitemaps: Sitemaps) -> Finding:
+def sitemap_found(sitemaps: Sitemaps) -> Verdict:
     available = [each for each in sitemaps.files if each.sitemap is not None]
     unavailable = [each for each in sitemaps.files if each.sitemap is None and each.is_conclusive]
     rows = [ReadSitemap.of(each, _no_answer(each) if each in unavailable else "") for each in sitemaps.files]
@@ -210,7 +210,7 @@ def sitemap_found(sitemaps: Sitemaps) -> Finding:
 )
 def sitemap_valid(
     page: Page, indexing: IndexingRules, canonicals: Canonicals, sitemaps: Sitemaps, robots: RobotsFile | None
-) -> Finding:
+) -> Verdict:
     top = [each for each in sitemaps.files if each.sitemap is not None]
     if not top:
         return NO_SITEMAP
@@ -261,7 +261,7 @@ def sitemap_valid(
     fix="Let every `<loc>` of the index lead to a sitemap that answers with status 200 and is not an index itself.",
     references=("sitemaps.org: using sitemap index files", "Google Search Central: large sitemaps"),
 )
-def sitemap_index(sitemaps: Sitemaps) -> Finding:
+def sitemap_index(sitemaps: Sitemaps) -> Verdict:
     indexes = [each.sitemap for each in sitemaps.files if each.sitemap and each.sitemap.kind is SitemapKind.INDEX]
     if not indexes:
         return NotApplicable("No sitemap index was found.")

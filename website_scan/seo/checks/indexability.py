@@ -17,7 +17,7 @@ from website_scan.crawl.robots_file import RobotsFile
 from website_scan.elements import element
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
-from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn, outcome
+from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Clock, Document, Page
 from website_scan.page.meta import refresh
 from website_scan.page.registrable_domain import is_same_site
@@ -172,7 +172,7 @@ class MisplacedMetadata(Place):
     references=("RFC 9110, section 15", "Google Search Central: HTTP status codes"),
     error_pages=True,
 )
-def http_status(page: Page) -> Finding:
+def http_status(page: Page) -> Verdict:
     response = page.response
     status = Excerpt(f"{response.status} {response.reason}".strip())
     if response.status >= 300:
@@ -205,7 +205,7 @@ def http_status(page: Page) -> Finding:
 )
 def soft_404(
     page: Page, document: AccessibleDocument, missing: MissingPathAnswer, rendered: Rendered | None
-) -> Finding:
+) -> Verdict:
     served = read_missing_page_words(document)
     status = page.response.status
     if missing.response is not None and resembles(page.response, page.target.path, missing.response, missing.path):
@@ -242,7 +242,7 @@ def soft_404(
     "`X-Robots-Tag` header.",
     references=("Google Search Central: robots meta tag and X-Robots-Tag",),
 )
-def is_indexable(indexing: IndexingRules) -> Finding:
+def is_indexable(indexing: IndexingRules) -> Verdict:
     rules, excluding = indexing.rules, indexing.excluding
     rows = [RobotsRule.of(each) for each in excluding or rules]
     if indexing.decisive:
@@ -304,7 +304,7 @@ def is_indexable(indexing: IndexingRules) -> Finding:
     references=("RFC 9309, section 2.2", "Google Search Central: robots.txt"),
     error_pages=True,
 )
-def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Finding:
+def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Verdict:
     if file.is_unreachable:
         fix = "Let `{url}` answer with status 200, or with 404 if nothing is blocked."
         if file.response is None:
@@ -370,7 +370,7 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Fin
     fix=Fix("Name one URL, once, in the head.", CANONICAL),
     references=("RFC 6596, section 3", "RFC 8288", "Google Search Central: canonical URLs"),
 )
-def canonical_valid(canonicals: Canonicals) -> Finding:
+def canonical_valid(canonicals: Canonicals) -> Verdict:
     found = canonicals.links
     if not found:
         return NO_CANONICAL
@@ -415,7 +415,7 @@ def canonical_valid(canonicals: Canonicals) -> Finding:
     fix=Fix("Write the URL with scheme and host.", CANONICAL),
     references=("Google Search Central: canonical URLs",),
 )
-def canonical_absolute(canonicals: Canonicals) -> Finding:
+def canonical_absolute(canonicals: Canonicals) -> Verdict:
     found = [each for each in canonicals.links if each.url is not None]
     if not found:
         return NO_CANONICAL
@@ -452,7 +452,7 @@ def canonical_target(
     alternates: Alternates,
     answer: CanonicalAnswer,
     clock: Clock,
-) -> Finding:
+) -> Verdict:
     url = canonicals.url
     if not canonicals.links:
         return NO_CANONICAL
@@ -497,7 +497,7 @@ def canonical_target(
     references=("RFC 9110, section 15.4", "Google Search Central: redirects"),
     error_pages=True,
 )
-def redirect_chain(page: Page, document: Document) -> Finding:
+def redirect_chain(page: Page, document: Document) -> Verdict:
     redirects = page.hops[:-1]
     chain = [RedirectHop(number, excerpt(hop.url), hop.status) for number, hop in enumerate(page.hops, 1)]
     count, final = Count(len(redirects), "redirect"), Address(page.target.url)
@@ -555,7 +555,7 @@ def redirect_chain(page: Page, document: Document) -> Finding:
     references=("HTML, the head element", "Google Search Central: valid page metadata"),
     html=True,
 )
-def head_integrity(document: Document, outside: MetadataOutsideHead) -> Finding:
+def head_integrity(document: Document, outside: MetadataOutsideHead) -> Verdict:
     found = [MisplacedMetadata(each.kind, excerpt(each.snippet)) for each in outside.elements]
     if not found:
         kinds = metadata_kinds(document)

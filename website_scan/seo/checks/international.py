@@ -9,7 +9,7 @@ from website_scan.catalogue import Category, check
 from website_scan.crawl.canonicals import Canonicals
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import clause, cut, excerpt
-from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn
+from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn
 from website_scan.places import Column, Identity, Place, PlaceUrl, as_written
 from website_scan.seo.evidence import AlternateAnswers
 from website_scan.seo.hreflang import Alternates, code_fault, read_alternates
@@ -74,7 +74,7 @@ class UnconfirmedVersion(Place):
     '`hreflang="x-default"`.',
     references=(GOOGLE, "RFC 5646", "ISO 3166-1"),
 )
-def hreflang_code(alternates: Alternates) -> Finding:
+def hreflang_code(alternates: Alternates) -> Verdict:
     if not alternates.links:
         return NONE
     faults = {each.code: fault for each in alternates.links if (fault := code_fault(each.code)) is not None}
@@ -101,7 +101,7 @@ def hreflang_code(alternates: Alternates) -> Finding:
     ),
     references=(GOOGLE,),
 )
-def hreflang_absolute(alternates: Alternates) -> Finding:
+def hreflang_absolute(alternates: Alternates) -> Verdict:
     if not alternates.links:
         return NONE
     relative = [
@@ -129,7 +129,7 @@ def hreflang_absolute(alternates: Alternates) -> Finding:
     fix=Fix("Add the page itself to the set.", OWN_LINK),
     references=(GOOGLE,),
 )
-def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Finding:
+def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Verdict:
     if not alternates.links:
         return NONE
     if canonicals.own_urls & {each.url for each in alternates.links}:
@@ -149,7 +149,7 @@ def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Finding:
     ),
     references=(GOOGLE,),
 )
-def hreflang_x_default(alternates: Alternates) -> Finding:
+def hreflang_x_default(alternates: Alternates) -> Verdict:
     if not alternates.links:
         return NONE
     if any(each.is_default for each in alternates.links):
@@ -166,7 +166,7 @@ def hreflang_x_default(alternates: Alternates) -> Finding:
     fix=Fix("Put the same set of links on every version, this page among them.", OWN_LINK),
     references=(GOOGLE,),
 )
-def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: AlternateAnswers) -> Finding:
+def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: AlternateAnswers) -> Verdict:
     if not alternates.links:
         return NONE
     if not answers.answers:

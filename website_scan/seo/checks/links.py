@@ -25,7 +25,7 @@ from website_scan.crawl.links import (
 from website_scan.elements import element
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import cut, excerpt
-from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn
+from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live, resolve, select
 from website_scan.places import Column, ElementType, Identity, Place, PlaceUrl, Status, as_prose, as_written
@@ -170,7 +170,7 @@ class CheckedLinks(TypedDict):
     content=True,
     absence=True,
 )
-def crawlable_anchors(document: Document) -> Finding:
+def crawlable_anchors(document: Document) -> Verdict:
     anchors = list(itertools.islice(live(document, "a"), MAX_LINKS))
     if not anchors:
         return NotApplicable("The page has no links.")
@@ -202,7 +202,7 @@ def crawlable_anchors(document: Document) -> Finding:
     references=("Google Search Central: link best practices", "Lighthouse: link-text", "WCAG 2.4.4 (A)"),
     content=True,
 )
-def link_text(links: PageLinks, document: AccessibleDocument) -> Finding:
+def link_text(links: PageLinks, document: AccessibleDocument) -> Verdict:
     judged = 0
     generic: list[GenericLink] = []
     for link in links.links:
@@ -236,7 +236,7 @@ def link_text(links: PageLinks, document: AccessibleDocument) -> Finding:
     references=("RFC 9110, section 15.5.5", "Google Search Central: HTTP status codes"),
     content=True,
 )
-def broken_links(links: LinkAnswers) -> Finding:
+def broken_links(links: LinkAnswers) -> Verdict:
     answers = links.answers
     judged = [each for each in answers if each.is_broken is not None]
     broken = [each for each in judged if each.is_broken]
@@ -280,7 +280,7 @@ def broken_links(links: LinkAnswers) -> Finding:
     references=("RFC 6761", "RFC 1918", "RFC 6762"),
     error_pages=True,
 )
-def localhost_links(page: Page, document: Document) -> Finding:
+def localhost_links(page: Page, document: Document) -> Verdict:
     if is_local_host(page.target.host):
         return NotApplicable("The page itself is on a local or private host.")
     found = list(local_addresses(document))
@@ -304,7 +304,7 @@ def localhost_links(page: Page, document: Document) -> Finding:
     references=("Google Search Central: qualify outbound links",),
     content=True,
 )
-def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
+def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Verdict:
     own = [link for link in links.links if link.is_same_host]
     if not own:
         return NotApplicable("The page links to no other page of its own site.")

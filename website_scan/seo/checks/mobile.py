@@ -9,7 +9,7 @@ from website_scan.browser.evidence import Rendered
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
-from website_scan.outcomes import Fail, Finding, Fix, Language, Pass, Warn
+from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn
 from website_scan.page.evidence import Document
 from website_scan.page.meta import scale
 from website_scan.page.meta import viewport as declared_viewport
@@ -43,7 +43,7 @@ class CrowdedTarget(StyledElement):
     fix=Fix("Add a viewport to the head.", VIEWPORT),
     references=("Google Search Central: mobile-first indexing", "CSS Viewport Module Level 1"),
 )
-def viewport(document: Document) -> Finding:
+def viewport(document: Document) -> Verdict:
     if declared_viewport(document) is not None:
         return Pass("The page sets a viewport.")
     return Fail("missing", "The page sets no viewport.")
@@ -58,7 +58,7 @@ def viewport(document: Document) -> Finding:
     fix=Fix("Set the viewport to the width of the device.", VIEWPORT),
     references=("CSS Viewport Module Level 1",),
 )
-def viewport_width(document: Document) -> Finding:
+def viewport_width(document: Document) -> Verdict:
     found = declared_viewport(document)
     if found is None:
         return NotApplicable("The page has no viewport.")
@@ -81,7 +81,7 @@ def viewport_width(document: Document) -> Finding:
     references=("Lighthouse: legible font sizes",),
     content=True,
 )
-def font_legible(rendered: Rendered) -> Finding:
+def font_legible(rendered: Rendered) -> Verdict:
     total = sum(rendered.letters_by_px.values())
     if not total:
         return NotApplicable("The rendered page has no text.")
@@ -112,7 +112,7 @@ def font_legible(rendered: Rendered) -> Finding:
     ),
     references=("WCAG 2.2, 2.5.8 Target Size (Minimum)",),
 )
-def tap_targets(rendered: Rendered) -> Finding:
+def tap_targets(rendered: Rendered) -> Verdict:
     if not rendered.targets:
         return NotApplicable("The rendered page has no tap targets.")
     # Spacing makes up for size: a circle of 24 pixels around each centre must not touch others.

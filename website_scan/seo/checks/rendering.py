@@ -13,7 +13,7 @@ from website_scan.crawl.indexing import EVERYBODY, IndexingRules, read_indexing_
 from website_scan.crawl.robots import GOOGLEBOT
 from website_scan.findings import HIGH, MEDIUM, NotApplicable
 from website_scan.messages import cut, excerpt
-from website_scan.outcomes import Fail, Finding, Pass, Warn
+from website_scan.outcomes import Fail, Pass, Verdict, Warn
 from website_scan.page.evidence import Clock, Document, Page
 from website_scan.page.markup import attribute, live
 from website_scan.places import Column, Identity, Place, as_written
@@ -55,7 +55,7 @@ class ChangedMetadata(Place):
     "set them, and do not change them by script.",
     references=(JAVASCRIPT_SEO,),
 )
-def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, rendered: Rendered) -> Finding:
+def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, rendered: Rendered) -> Verdict:
     pairs = {
         "title": (next(titles(document), ""), next(titles(rendered.document), "")),
         "canonical": (canonicals.url or "", read_canonicals(page, rendered.document).url or ""),
@@ -80,7 +80,7 @@ def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, re
     fix='Remove `<meta name="robots" content="noindex">` from the HTML itself.',
     references=(JAVASCRIPT_SEO,),
 )
-def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: Clock) -> Finding:
+def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: Clock) -> Verdict:
     if not indexing.decisive:
         return Pass("The HTML itself has no noindex.")
     if read_indexing_rules(page, rendered.document, clock.now).decisive:
@@ -97,7 +97,7 @@ def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: 
     fix="Render the main text on the server, or prerender the page.",
     references=(JAVASCRIPT_SEO,),
 )
-def rendered_content(document: AccessibleDocument, rendered: Rendered) -> Finding:
+def rendered_content(document: AccessibleDocument, rendered: Rendered) -> Verdict:
     before = read_visible_text(document).words
     after = read_visible_text(AccessibleDocument(rendered.document)).words
     if after < FEW_WORDS:

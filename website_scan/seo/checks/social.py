@@ -7,7 +7,7 @@ from website_scan.crawl.canonicals import Canonicals
 from website_scan.crawl.link_relations import is_absolute, same_escapes
 from website_scan.findings import LOW, NotApplicable
 from website_scan.messages import excerpt
-from website_scan.outcomes import Finding, Fix, Language, Pass, Warn
+from website_scan.outcomes import Fix, Language, Pass, Verdict, Warn
 from website_scan.page.evidence import Page
 from website_scan.page.markup import http_address
 from website_scan.places import Resource
@@ -31,7 +31,7 @@ OPEN_GRAPH = "The Open Graph protocol"
     fix=Fix("Set the title of shared links in the head.", {Language.HTML: '<meta property="og:title" content="…">'}),
     references=(OPEN_GRAPH,),
 )
-def og_title(social: SocialMetadata) -> Finding:
+def og_title(social: SocialMetadata) -> Verdict:
     if not social.title:
         return _missing(social, "The page has no og:title.")
     return Pass("og:title is “{title}”.", title=Excerpt(social.title, 80))
@@ -53,7 +53,7 @@ def og_title(social: SocialMetadata) -> Finding:
     ),
     references=(OPEN_GRAPH,),
 )
-def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
+def og_image(social: SocialMetadata, image: SocialImage) -> Verdict:
     if not social.image:
         return _missing(social, "The page has no og:image.")
     url = Address(social.image, 120)
@@ -84,7 +84,7 @@ def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
     fix=Fix("Give `og:url` the canonical URL.", {Language.HTML: '<meta property="og:url" content="https://…">'}),
     references=(OPEN_GRAPH,),
 )
-def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Finding:
+def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Verdict:
     if not social.url:
         return NotApplicable("The page has no og:url, so networks take the URL that is shared.")
     url = http_address(Url.parse(social.url, page.target.url))
@@ -113,11 +113,11 @@ def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Findin
     ),
     references=("X developer platform: cards (archived)",),
 )
-def twitter_card(social: SocialMetadata) -> Finding:
+def twitter_card(social: SocialMetadata) -> Verdict:
     if not social.card:
         return _missing(social, "The page has no twitter:card.")
     return Pass("twitter:card is “{card}”.", card=Excerpt(social.card, 40))
 
 
-def _missing(social: SocialMetadata, summary: str) -> Finding:
+def _missing(social: SocialMetadata, summary: str) -> Verdict:
     return NotApplicable(social.needless) if social.needless else Warn("missing", summary)

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, MEDIUM, NotApplicable
 from website_scan.messages import excerpt
-from website_scan.outcomes import Fail, Finding, Pass, Warn
+from website_scan.outcomes import Fail, Pass, Verdict, Warn
 from website_scan.places import Column, Identity, Place, as_prose, as_written
 from website_scan.seo.rich_results import has_rich_type, missing_properties
 from website_scan.seo.structured_data import JsonLd, unknown_properties, unknown_types
@@ -55,7 +55,7 @@ class MissingProperty(Place):
     fix="Use strict JSON: double quotes, no comments, no trailing commas, and `\\n` for line breaks in strings.",
     references=("RFC 8259", "JSON-LD 1.1, section 7"),
 )
-def jsonld_syntax(json_ld: JsonLd) -> Finding:
+def jsonld_syntax(json_ld: JsonLd) -> Verdict:
     found = json_ld.blocks
     if not found:
         return NotApplicable("The page has no JSON-LD.")
@@ -79,7 +79,7 @@ def jsonld_syntax(json_ld: JsonLd) -> Finding:
     fix='Spell names as schema.org does; they are case-sensitive: `{"@type": "Product", "name": "…"}`.',
     references=("schema.org",),
 )
-def jsonld_vocabulary(json_ld: JsonLd) -> Finding:
+def jsonld_vocabulary(json_ld: JsonLd) -> Verdict:
     found = json_ld.graph
     if not found.nodes:
         return NotApplicable("The page has no JSON-LD of schema.org that can be parsed.")
@@ -108,7 +108,7 @@ def jsonld_vocabulary(json_ld: JsonLd) -> Finding:
     '"price": "9.90", "priceCurrency": "EUR"}`, or leave the type out.',
     references=("Google Search Central: structured data",),
 )
-def rich_result_required(json_ld: JsonLd) -> Finding:
+def rich_result_required(json_ld: JsonLd) -> Verdict:
     if not has_rich_type(json_ld.graph):
         return NotApplicable("The page has no structured data of a type that becomes a rich result.")
     gaps = [MissingProperty(f"{excerpt(kind, 40)} lacks {name}") for kind, name in missing_properties(json_ld.graph)]

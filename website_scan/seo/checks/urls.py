@@ -8,7 +8,7 @@ import urllib.parse
 from website_scan.catalogue import Category, check
 from website_scan.findings import LOW
 from website_scan.messages import MASK
-from website_scan.outcomes import Finding, Pass, Warn
+from website_scan.outcomes import Pass, Verdict, Warn
 from website_scan.page.evidence import Page
 from website_scan.values import Address, Values, Word
 
@@ -38,7 +38,7 @@ PLUS = re.compile(r"\w\+\w")
     "the old URL with a 301.",
     references=("Google Search Central: URL structure",),
 )
-def url_hygiene(page: Page) -> Finding:
+def url_hygiene(page: Page) -> Verdict:
     url = page.target.url
     path = page.target.address.path
     plain = LOCALE.sub("", ENCODED.sub("", path))

@@ -12,11 +12,11 @@ from django.utils import timezone
 from infrastructure.web.cards.drawing import Card, CardGrade, draw
 from scans.models import Scan
 from sites.models import Audit, AuditFinding
-from tests.furnished_audits import make_audit
+from tests.factories import Member
+from tests.populated_audits import make_audit
 from tests.reports.people import person
 from tests.reports.test_previews import BASE, card_of, preview_of
 from tests.sites.audits.pages.test_views import page_audit, site_audit
-from tests.world import Member
 
 FOUR = tuple(CardGrade(label, "C", 71) for label in Scan.Type.labels)
 HOST = "bakery.example.com"

@@ -16,11 +16,11 @@ from reports.page.since import when_before
 from scans.models import Scan
 from sites.audits.pages import page as audit_page
 from sites.models import Audit, AuditFinding, AuditPage
-from tests.furnished_audits import FAILED, SITE, look_at, make_audit, make_pages, release
+from tests.factories import Member, finished_scan, make_result, member_of
 from tests.page_reading import browser_of, page_of, rows_of, text_of, used
+from tests.populated_audits import FAILED, SITE, look_at, make_audit, make_pages, release
 from tests.queries import counted
 from tests.responses import ClientResponse
-from tests.world import Member, finished_scan, make_result, member_of
 from website_scan.result import ScanError
 
 NOW = timezone.now

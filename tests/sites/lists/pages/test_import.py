@@ -11,11 +11,11 @@ from django.test import Client
 from accounts.models import Tier
 from sites.lists.pages import import_preview
 from sites.models import ListEntry, SiteList
+from tests.factories import Member
 from tests.page_reading import browser_of, page_of, text_of
 from tests.responses import ClientResponse
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.pages.test_views import filled
-from tests.world import Member
 
 A, B, C = (f"https://{each}.example.com/" for each in "abc")
 PASTED = "a.example.com\tnorth;clinics\tFirst\nhttps://b.example.com/\t\t\n\nC.EXAMPLE.COM\n"

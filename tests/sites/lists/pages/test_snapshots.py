@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from accounts.models import ActivityEvent, Tier
 from sites.models import ListRun, ListShare, SiteList
-from tests.furnished_lists import furnish_lists
+from tests.factories import Member, person_of
 from tests.page_reading import browser_of, page_of, text_of
+from tests.populated_lists import furnish_lists
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
-from tests.world import Member, person_of
 
 A, B, C = (f"https://{each}.example/" for each in "abc")
 NOW = timezone.now()

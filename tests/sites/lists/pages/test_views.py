@@ -12,13 +12,13 @@ from django.utils import timezone
 from accounts.models import ActivityEvent, MonthlyUsage, Tier
 from accounts.usage import month_of
 from sites.models import ListEntry, ListResult, ListRun, SiteList
-from tests.furnished_lists import CHECKS, furnish_lists
+from tests.factories import Member, person_of
 from tests.page_reading import browser_of, page_of, strings, text_of
+from tests.populated_lists import CHECKS, furnish_lists
 from tests.queries import counted
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import Looked, snapshot
 from tests.sites.monitors.pages.test_views import problems
-from tests.world import Member, person_of
 
 NEW = "/o/home/lists/new"
 USUAL = {"name": "Schools", "type": ["seo", "security"], "pages_per_entry": "1", "every": "month"}

@@ -17,11 +17,11 @@ from scans.models import Scan
 from sites.models import Audit, Monitor, MonitorRun
 from sites.models.documents import News
 from sites.recipients import topic_of, warning_of
-from tests.furnished_audits import SITE, look_at, make_audit, make_pages
-from tests.furnished_monitors import add_runs, finding, make_monitor, news, score
+from tests.factories import Member, person_of
 from tests.page_reading import browser_of, page_of, rows_of, strings, text_of
+from tests.populated_audits import SITE, look_at, make_audit, make_pages
+from tests.populated_monitors import add_runs, finding, make_monitor, news, score
 from tests.queries import counted
-from tests.world import Member, person_of
 
 NEW = "/o/home/monitors/new"
 USUAL = {"scope": "page", "type": ["seo", "security"], "every": "day", "timezone": "Europe/Berlin", "at": "06:00"}

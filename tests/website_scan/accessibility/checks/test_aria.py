@@ -17,7 +17,7 @@ from website_scan.accessibility.checks import aria as checks
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.wai_aria import ATTRIBUTES, ROLES
 from website_scan.findings import CRITICAL, HIGH, MEDIUM, Severity
-from website_scan.outcomes import Fail, Finding, Review
+from website_scan.outcomes import Fail, Review, Verdict
 from website_scan.places import Element
 
 # By rule: markup, and the verdict; "review" is a warning without weight.
@@ -512,9 +512,9 @@ CASES: dict[str, list[tuple[str, str]]] = {
 }
 
 
-def judged(rule: str, markup: str) -> Finding:
+def judged(rule: str, markup: str) -> Verdict:
     seen = page(f"<!doctype html><title>A page</title>{markup}" if markup.startswith("<body") else body(markup))
-    finding: Finding = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(seen)))
+    finding: Verdict = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(seen)))
     return finding
 
 

@@ -7,15 +7,15 @@ import pytest
 from tests.website_scan.cast import body, document, head, message, outcome, page, rows, verdict
 from website_scan.accessibility.checks import document as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.outcomes import Fail, Finding
+from website_scan.outcomes import Fail, Verdict
 from website_scan.page.evidence import Document
 
 
-def by_document(check: Callable[[Document], Finding], html: str) -> str:
+def by_document(check: Callable[[Document], Verdict], html: str) -> str:
     return verdict(check(document(page(html))))
 
 
-def by_tree(check: Callable[[AccessibleDocument], Finding], markup: str) -> str:
+def by_tree(check: Callable[[AccessibleDocument], Verdict], markup: str) -> str:
     return verdict(check(AccessibleDocument(document(page(body(markup))))))
 
 

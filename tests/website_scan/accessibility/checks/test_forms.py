@@ -6,7 +6,7 @@ from tests.website_scan.accessibility.static import labels
 from tests.website_scan.cast import body, document, message, outcome, page, rows, title_of, verdict
 from website_scan.accessibility.checks import forms as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.outcomes import Fail, Finding, Warn
+from website_scan.outcomes import Fail, Verdict, Warn
 from website_scan.places import Element
 
 NAME = "<p id=n>Name</p><p id=h hidden>Name</p><p id=e></p>"
@@ -279,8 +279,8 @@ for _rule, _field in NATIVE + BY_ROLE:
     CASES[_rule] += [(NAME + _field.format(named), expected) for named, expected in BY_AUTHOR]
 
 
-def judged(rule: str, markup: str) -> Finding:
-    finding: Finding = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(page(body(markup)))))
+def judged(rule: str, markup: str) -> Verdict:
+    finding: Verdict = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(page(body(markup)))))
     return finding
 
 

@@ -7,7 +7,7 @@ from tests.website_scan.cast import VERDICTS, body, document, message, page, row
 from website_scan.accessibility.checks import keyboard as checks
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.findings import LOW
-from website_scan.outcomes import Fail, Finding, Review, Warn
+from website_scan.outcomes import Fail, Review, Verdict, Warn
 
 TABINDEX = [
     ("<p>None", "n/a"),
@@ -151,8 +151,8 @@ FUNCTIONS = {
 }
 
 
-def judged(rule: str, markup: str) -> Finding:
-    finding: Finding = FUNCTIONS[rule](AccessibleDocument(document(page(body(markup)))))
+def judged(rule: str, markup: str) -> Verdict:
+    finding: Verdict = FUNCTIONS[rule](AccessibleDocument(document(page(body(markup)))))
     return finding
 
 

@@ -6,7 +6,7 @@ from tests.website_scan.accessibility.static import labels
 from tests.website_scan.cast import VERDICTS, body, document, message, page, rows, verdict
 from website_scan.accessibility.checks import names as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.outcomes import Fail, Finding, Warn
+from website_scan.outcomes import Fail, Verdict, Warn
 
 # Content that names its element: {} in the templates below.
 BY_CONTENT = [
@@ -253,8 +253,8 @@ for _rule, _element in NAMED_BY_AUTHOR:
     CASES[_rule] += [(NAME + _element.format(attributes=named), to) for named, to in BY_AUTHOR]
 
 
-def judged(rule: str, markup: str) -> Finding:
-    finding: Finding = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(page(body(markup)))))
+def judged(rule: str, markup: str) -> Verdict:
+    finding: Verdict = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(page(body(markup)))))
     return finding
 
 

@@ -6,7 +6,7 @@ from tests.website_scan.accessibility.static import labels
 from tests.website_scan.cast import VERDICTS, body, document, message, outcome, page, rows, verdict
 from website_scan.accessibility.checks import structure as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.outcomes import Fail, Finding, Fix, Review, Warn
+from website_scan.outcomes import Fail, Fix, Review, Verdict, Warn
 
 LISTS = [
     ("<p>None", "n/a"),
@@ -464,9 +464,9 @@ CASES = {
 FUNCTIONS = {function.__check__.id: function for function in vars(checks).values() if hasattr(function, "__check__")}
 
 
-def judged(rule: str, markup: str) -> Finding:
+def judged(rule: str, markup: str) -> Verdict:
     seen = page(markup if markup.lower().startswith("<!doctype") else body(markup))
-    finding: Finding = FUNCTIONS[rule](AccessibleDocument(document(seen)))
+    finding: Verdict = FUNCTIONS[rule](AccessibleDocument(document(seen)))
     return finding
 
 

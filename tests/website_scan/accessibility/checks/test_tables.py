@@ -7,7 +7,7 @@ import pytest
 from tests.website_scan.cast import VERDICTS, body, document, message, page, verdict
 from website_scan.accessibility.checks import structure as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.outcomes import Finding, Review, Warn
+from website_scan.outcomes import Review, Verdict, Warn
 
 HEAD = "<thead><tr><th>Name<th>Age<th>City</thead>"
 ROWS = "<tr><td>Ann<td>31<td>Rome" * 3
@@ -74,8 +74,8 @@ CASES = {"th-has-data-cells": FOOTERS, "table-fake-caption": FAKES, "td-has-head
 FUNCTIONS = {function.__check__.id: function for function in vars(checks).values() if hasattr(function, "__check__")}
 
 
-def judged(rule: str, markup: str) -> Finding:
-    finding: Finding = FUNCTIONS[rule](AccessibleDocument(document(page(body(markup)))))
+def judged(rule: str, markup: str) -> Verdict:
+    finding: Verdict = FUNCTIONS[rule](AccessibleDocument(document(page(body(markup)))))
     return finding
 
 

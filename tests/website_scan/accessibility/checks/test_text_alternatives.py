@@ -8,11 +8,11 @@ from tests.website_scan.accessibility.static import labels
 from tests.website_scan.cast import body, document, message, page, rows, verdict
 from website_scan.accessibility.checks import text_alternatives as checks
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.outcomes import Fail, Finding
+from website_scan.outcomes import Fail, Verdict
 from website_scan.places import Element
 
 
-def judged(check: Callable[[AccessibleDocument], Finding], markup: str) -> Finding:
+def judged(check: Callable[[AccessibleDocument], Verdict], markup: str) -> Verdict:
     return check(AccessibleDocument(document(page(body(markup)))))
 
 

@@ -8,7 +8,7 @@ from tests.website_scan.cast import body, document, message, page, rows, severit
 from website_scan.accessibility.checks.names import identical_links_same_purpose
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.findings import LOW
-from website_scan.outcomes import Finding, Review
+from website_scan.outcomes import Review, Verdict
 
 # The page is /shop/shoes of its host, see `URL` in the cast.
 CASES = [
@@ -46,7 +46,7 @@ CASES = [
 ]
 
 
-def judged(markup: str) -> Finding:
+def judged(markup: str) -> Verdict:
     return identical_links_same_purpose(AccessibleDocument(document(page(body(markup)))))
 
 

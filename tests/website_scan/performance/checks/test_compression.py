@@ -9,7 +9,7 @@ from tests.website_scan.browser.loads import load, request, visit
 from tests.website_scan.cast import message, outcome, page, rows, title_of, verdict
 from tests.website_scan.performance.cast import HERE, OTHER, found, labels, resource
 from website_scan.browser.evidence import Coverage, UsedFile
-from website_scan.outcomes import Finding
+from website_scan.outcomes import Verdict
 from website_scan.page.evidence import Page
 from website_scan.page.image_headers import ImageFormat, ImageHeader
 from website_scan.page.references import ResourceKind
@@ -241,7 +241,7 @@ def test_the_waste_is_counted_as_it_was_sent() -> None:
 UNUSED = {Kind.STYLESHEET: checks.unused_css, Kind.SCRIPT: checks.unused_js}
 
 
-def covered(kind: Kind, *files: tuple[str, int, int], wire: int = 100 * KIB) -> Finding:
+def covered(kind: Kind, *files: tuple[str, int, int], wire: int = 100 * KIB) -> Verdict:
     """Return the verdict on files (name, length, unused). Each took `wire` bytes on the wire."""
     coverage = Coverage(tuple(UsedFile(f"{HERE}/{name}", kind, length, unused) for name, length, unused in files))
     names = dict.fromkeys(name for name, _, _ in files)

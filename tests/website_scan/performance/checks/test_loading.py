@@ -11,7 +11,7 @@ from tests.website_scan.cast import body, document, head, message, outcome, page
 from website_scan.browser.evidence import BrowserLoad, LayoutShift, MainThread, Task
 from website_scan.browser.visit import BrowserFailed
 from website_scan.findings import NotApplicable, Severity
-from website_scan.outcomes import Fail, Finding, Pass, Warn
+from website_scan.outcomes import Fail, Pass, Verdict, Warn
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.performance.checks import loading as checks
@@ -20,7 +20,7 @@ from website_scan.performance.evidence import Resource, Resources, Timing
 from website_scan.performance.vitals import Measured
 
 HERO = f"{HERE}/img/hero.jpg"
-METRICS: dict[str, Callable[..., Finding]] = {
+METRICS: dict[str, Callable[..., Verdict]] = {
     "fcp": checks.fcp,
     "lcp": checks.lcp,
     "tbt": checks.tbt,
@@ -115,11 +115,11 @@ def test_the_estimate_names_the_limit_in_whole_seconds() -> None:
     assert message(finding).endswith("would take 5.8 s: 1.0 MB in 2 requests; up to 5 s is good.")
 
 
-def judged(metric: str, value: float | None, **others: Any) -> Finding:
+def judged(metric: str, value: float | None, **others: Any) -> Verdict:
     return METRICS[metric](figures(**({metric.replace("-", "_"): value} | others)), visit())
 
 
-def share(finding: Finding) -> float | None:
+def share(finding: Verdict) -> float | None:
     assert isinstance(finding, Pass | Warn | Fail)
     return finding.credit
 

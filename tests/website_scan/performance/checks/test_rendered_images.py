@@ -12,7 +12,7 @@ from tests.website_scan.cast import message, outcome, rows, verdict
 from tests.website_scan.performance.cast import labels, resource
 from website_scan.browser.evidence import Layout, LoadedRequest, RenderedImage, Viewport
 from website_scan.findings import NotApplicable
-from website_scan.outcomes import Finding
+from website_scan.outcomes import Verdict
 from website_scan.page.image_headers import ImageFormat, ImageHeader
 from website_scan.page.references import ResourceKind
 from website_scan.performance.checks import images as checks
@@ -46,11 +46,11 @@ def read(name: str, width: int, height: int, format: ImageFormat = ImageFormat.P
 
 def oversized(
     *images: RenderedImage, requests: tuple[LoadedRequest, ...] = (wire(),), files: tuple[Resource, ...] = ()
-) -> Finding:
+) -> Verdict:
     return checks.image_oversized(layout(*images), visit(load(*requests)), Resources(files))
 
 
-def wasted(finding: Finding) -> list[object]:
+def wasted(finding: Verdict) -> list[object]:
     return [each["wasted_bytes"] for each in rows(finding)] if not isinstance(finding, NotApplicable) else []
 
 
@@ -157,11 +157,11 @@ def test_the_worst_is_named_first_with_its_sizes() -> None:
     }
 
 
-def seen(finding: Finding) -> int:
+def seen(finding: Verdict) -> int:
     return 0 if isinstance(finding, NotApplicable) else len(rows(finding))
 
 
-def offscreen(*images: RenderedImage, requests: tuple[LoadedRequest, ...] = (wire(),), **others: Any) -> Finding:
+def offscreen(*images: RenderedImage, requests: tuple[LoadedRequest, ...] = (wire(),), **others: Any) -> Verdict:
     return checks.lazy_offscreen(layout(*images), visit(load(*requests, **others)))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.website_scan.cast import message, outcome, page, rows, severity_of, title_of, verdict
 from website_scan.findings import Severity
-from website_scan.outcomes import Finding
+from website_scan.outcomes import Verdict
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.performance.checks import weight as checks
@@ -16,7 +16,7 @@ from website_scan.performance.evidence import Resource, Resources
 
 HERE = "https://site.example.com"
 Kind = ResourceKind
-Check = Callable[[Resources], Finding]
+Check = Callable[[Resources], Verdict]
 
 
 def resource(

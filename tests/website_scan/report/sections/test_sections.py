@@ -17,7 +17,6 @@ from tests.website_scan.cast import page
 from tests.website_scan.security.cast import policies
 from website_scan.catalogue import Declaration, checks
 from website_scan.check_results import check_result
-from website_scan.report_json import ExportJson, ExportedCheck
 from website_scan.findings import HIGH, ScanType
 from website_scan.outcomes import Warn
 from website_scan.performance.checks.compression import UncompressedText, UnusedCode
@@ -28,6 +27,7 @@ from website_scan.report.sections.headers import JUDGED
 from website_scan.report.sections.policies import ABOUT
 from website_scan.report.sections.sections import Sections, sections_of
 from website_scan.report.sections.treemap import Area, squarified, weights
+from website_scan.report_json import ExportedCheck, ExportJson
 from website_scan.result import CheckStatus
 from website_scan.security.certificates import CertificateRow
 from website_scan.security.checks.csp import csp_syntax

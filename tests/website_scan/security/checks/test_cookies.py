@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.website_scan.cast import message, outcome, rows, severity_of, target, verdict
 from tests.website_scan.security.cast import NOW, page, response
 from website_scan.findings import Severity
-from website_scan.outcomes import Finding, Warn
+from website_scan.outcomes import Verdict, Warn
 from website_scan.page.evidence import Clock, Page
 from website_scan.security.checks import cookies as checks
 from website_scan.security.cookies import Cookie, Cookies, cookies_of, parse_cookie, parse_date
@@ -22,7 +22,7 @@ def setting(*lines: str, url: str = f"https://{HOST}/") -> Page:
     return page(*(("Set-Cookie", line) for line in lines), url=url)
 
 
-def judge_secure(seen: Page) -> Finding:
+def judge_secure(seen: Page) -> Verdict:
     return checks.cookie_secure(seen, cookies(seen))
 
 

@@ -10,14 +10,14 @@ import pytest
 from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from tests.website_scan.security.cast import document, page, policies
 from website_scan.findings import HIGH, LOW, MEDIUM, Severity
-from website_scan.outcomes import CategoryFail, Finding, Note
+from website_scan.outcomes import CategoryFail, Note, Verdict
 from website_scan.page.evidence import Page
 from website_scan.security.checks import csp as checks
 from website_scan.security.csp import MAX_CHARACTERS, MAX_POLICIES, Policies, bypass_host, bypass_hosts, meta_policies
 from website_scan.security.evidence import SecondFetch
 
 CSP = "Content-Security-Policy"
-Judge = Callable[[Policies], Finding]
+Judge = Callable[[Policies], Verdict]
 REPORT_ONLY = f"{CSP}-Report-Only"
 NONCE = "'nonce-dGhpcyBpcyBub3QgcmFuZG9t'"
 HASH = "'sha256-B2yPHKaXnvFWtRChIbabYmUBFZdVfKKXHbWtWidDVF8='"

@@ -8,7 +8,7 @@ import pytest
 from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from website_scan.catalogue import checks as catalogue
 from website_scan.findings import HIGH, LOW, ScanType, Severity
-from website_scan.outcomes import Fail, Fault, Finding
+from website_scan.outcomes import Fail, Fault, Verdict
 from website_scan.security.checks import exposure as checks
 from website_scan.security.evidence import Exposure, PathAnswer, SourceMaps
 from website_scan.security.file_signatures import HEALTH_ONLY
@@ -27,9 +27,9 @@ OPEN = PathAnswer("/b", 200, "text/plain", 1, is_exposed=True, excerpt="DB_PASSW
 SILENT = PathAnswer("/c", None, error="Nothing came.")
 
 
-def judged(id: str, *answers: PathAnswer) -> Finding:
+def judged(id: str, *answers: PathAnswer) -> Verdict:
     check: Callable[..., Any] = BY_ID[id].function
-    finding: Finding = check(SourceMaps(answers) if id == "exposed-source-maps" else Exposure({id: answers}))
+    finding: Verdict = check(SourceMaps(answers) if id == "exposed-source-maps" else Exposure({id: answers}))
     return finding
 
 

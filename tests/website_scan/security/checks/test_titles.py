@@ -11,7 +11,7 @@ import pytest
 from tests.website_scan.cast import title_of
 from tests.website_scan.security.cast import LEAF, NOW, document, hops, https_answer, page, peer, policies
 from website_scan.net.tls.ciphers import TlsVersion
-from website_scan.outcomes import Finding
+from website_scan.outcomes import Verdict
 from website_scan.page.evidence import Clock
 from website_scan.security.checks import content, cookies, csp, disclosure, domain, exposure, headers, transport
 from website_scan.security.evidence import (
@@ -168,7 +168,7 @@ def test_clickjacking(sent: tuple[tuple[str, str], ...], expected: str) -> None:
         ),
     ],
 )
-def test_headers(check: Callable[..., Finding], sent: tuple[tuple[str, str], ...], expected: str) -> None:
+def test_headers(check: Callable[..., Verdict], sent: tuple[tuple[str, str], ...], expected: str) -> None:
     assert title_of(check, check(page(*sent, html="<p>Text"))) == expected
 
 
@@ -211,7 +211,7 @@ def test_csp_present(sent: tuple[tuple[str, str], ...], expected: str) -> None:
         (csp.csp_object_base, "script-src 'nonce-abcdefgh1234'", "CSP leaves plug-ins and the base URL unrestricted"),
     ],
 )  # fmt: skip
-def test_csp(check: Callable[..., Finding], policy: str, expected: str) -> None:
+def test_csp(check: Callable[..., Verdict], policy: str, expected: str) -> None:
     assert title_of(check, check(policies(page((CSP, policy))))) == expected
 
 
@@ -225,7 +225,7 @@ def test_csp(check: Callable[..., Finding], policy: str, expected: str) -> None:
         (("lang=en",), cookies.cookie_samesite, "Cookies without a SameSite attribute"),
     ],
 )
-def test_cookies(lines: tuple[str, ...], check: Callable[..., Finding], expected: str) -> None:
+def test_cookies(lines: tuple[str, ...], check: Callable[..., Verdict], expected: str) -> None:
     seen = page(*(("Set-Cookie", line) for line in lines))
     sent = cookies_of(seen, CLOCK)
     finding = cookies.cookie_secure(seen, sent) if check is cookies.cookie_secure else cookies.cookie_samesite(sent)
@@ -233,7 +233,7 @@ def test_cookies(lines: tuple[str, ...], check: Callable[..., Finding], expected
 
 
 def test_domain() -> None:
-    def mail(check: Callable[..., Finding], **records: tuple[str, ...]) -> str:
+    def mail(check: Callable[..., Verdict], **records: tuple[str, ...]) -> str:
         return title_of(check, check(MailRecords("example.com", ("10 mx.example.com",), **records)))
 
     assert mail(domain.spf) == "No SPF record"

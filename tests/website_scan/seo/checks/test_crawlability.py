@@ -20,7 +20,7 @@ from website_scan.crawl.sitemaps import (
     parse_sitemap,
 )
 from website_scan.net.errors import NetError
-from website_scan.outcomes import Finding
+from website_scan.outcomes import Verdict
 from website_scan.page.evidence import Page
 from website_scan.seo.checks import crawlability as checks
 
@@ -125,7 +125,7 @@ def test_only_unavailable_sitemaps_are_named() -> None:
     assert len(rows(finding)) == 3
 
 
-def valid(sitemaps: Sitemaps, of: Page | None = None, rules: RobotsFile | None = None) -> Finding:
+def valid(sitemaps: Sitemaps, of: Page | None = None, rules: RobotsFile | None = None) -> Verdict:
     of = of or page()
     return judge(checks.sitemap_valid, of, sitemaps, *([rules] if rules else []))
 

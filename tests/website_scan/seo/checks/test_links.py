@@ -4,14 +4,14 @@ import pytest
 
 from tests.website_scan.cast import body, head, message, outcome, page, rows, verdict
 from tests.website_scan.seo.cast import judge, told
-from website_scan.outcomes import Finding
+from website_scan.outcomes import Verdict
 from website_scan.seo.checks import links as checks
 from website_scan.seo.evidence import LinkAnswer, LinkAnswers
 
 HOST = "https://site.example.com"
 
 
-def anchors(markup: str) -> Finding:
+def anchors(markup: str) -> Verdict:
     of = page(body(markup))
     return judge(checks.crawlable_anchors, of)
 
@@ -98,7 +98,7 @@ def test_a_link_without_text_is_shown_too() -> None:
     assert len(rows(finding)) == 2
 
 
-def text(markup: str, lang: str = "en") -> Finding:
+def text(markup: str, lang: str = "en") -> Verdict:
     of = page(f"<!doctype html><html lang={lang}><title>A</title><body>{markup}")
     return judge(checks.link_text, of)
 
@@ -199,7 +199,7 @@ def test_broken_links(answers: LinkAnswers, expected: str, said: str) -> None:
     assert said in told(finding)
 
 
-def local(markup: str, url: str = f"{HOST}/shop/shoes", inside: str = "") -> Finding:
+def local(markup: str, url: str = f"{HOST}/shop/shoes", inside: str = "") -> Verdict:
     of = page(head(inside, markup), url=url)
     return judge(checks.localhost_links, of)
 
@@ -282,7 +282,7 @@ def test_a_page_on_a_local_machine_may_link_there(url: str) -> None:
     assert verdict(local("<a href=http://localhost:8000/a>a</a>", url)) == "n/a"
 
 
-def nofollow(markup: str, *headers: tuple[str, str], inside: str = "") -> Finding:
+def nofollow(markup: str, *headers: tuple[str, str], inside: str = "") -> Verdict:
     of = page(head(inside, markup), *headers)
     return judge(checks.internal_nofollow, of)
 

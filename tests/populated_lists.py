@@ -10,10 +10,10 @@ from accounts.models import User
 from scans.check_catalogue import entries
 from sites.models import ListEntry, ListResult, ListRun, SiteList
 from sites.models.site_list import ResultFinding
-from tests.furnished_audits import TYPES, look_at, make_audit, make_pages
+from tests.factories import Member
+from tests.populated_audits import TYPES, look_at, make_audit, make_pages
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
-from tests.world import Member
 from website_scan.scoring import mean_grade
 
 LEAST_SITES = 12

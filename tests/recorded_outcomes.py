@@ -1,7 +1,7 @@
 """pytest plugin: records the outcomes that checks return in tests, and compares them with those that they declare.
 
-Loaded with `-p tests.outcomes`. A run of all fast tests fails if no test makes a check return a declared outcome, or if
-the example of an outcome in `website_scan/examples.json` is none that a test has seen. `make examples` writes the file.
+Loaded with `-p tests.recorded_outcomes`. A run of all fast tests fails if no test makes a check return a declared
+outcome, or if no test has seen the example of an outcome in `website_scan/examples.json`. `make examples` writes it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from website_scan.browser.evidence import AxeReport
 from website_scan.catalogue import Check, Declaration
 from website_scan.check_results import check_result
 from website_scan.findings import ScanType
-from website_scan.outcomes import Fail, Finding, Review, Warn
+from website_scan.outcomes import Fail, Review, Verdict, Warn
 from website_scan.wording import without_reason
 
 EXAMPLES = Path(str(files("website_scan") / "examples.json"))
@@ -55,11 +55,11 @@ def _record(declaration: Declaration, finding: object) -> None:
 Declaration.__call__ = _recording  # type: ignore[method-assign,assignment]  # before any check is declared
 
 
-def _recording_verdict(verdict: Callable[[Check, AxeReport], Finding | None]) -> Callable[..., Finding | None]:
+def _recording_verdict(verdict: Callable[[Check, AxeReport], Verdict | None]) -> Callable[..., Verdict | None]:
     """Stand for `axe_verdict`, which judges instead of the check's function where axe-core has a result."""
 
     @functools.wraps(verdict)
-    def recorded(check: Check, axe: AxeReport) -> Finding | None:
+    def recorded(check: Check, axe: AxeReport) -> Verdict | None:
         finding = verdict(check, axe)
         _record(check, finding)
         return finding

@@ -12,8 +12,8 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.audits.services import add_pages
 from sites.models import Audit, AuditPage
+from tests.factories import Member, make_result
 from tests.results import Named, check_of, elements
-from tests.world import Member, make_result
 from website_scan.findings import CRITICAL, HIGH, ScanType
 from website_scan.result import ScanError, ScanResult
 

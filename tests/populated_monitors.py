@@ -11,8 +11,8 @@ from scans.models import Scan
 from sites.models import Badge, Monitor, MonitorRun
 from sites.models.documents import FindingNews, News, NewsList, PageNews, RunScore
 from sites.monitors.alerts import USUAL as USUAL_ALERT
-from tests.furnished_audits import SITE, TYPES, look_at, make_audit, make_pages
-from tests.world import Member
+from tests.factories import Member
+from tests.populated_audits import SITE, TYPES, look_at, make_audit, make_pages
 from website_scan.findings import ScanType
 from website_scan.result import ScanResult
 

@@ -34,11 +34,11 @@ from reports.models import Mute, Report
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.models import Audit
-from tests.furnished_audits import furnish_audits
-from tests.furnished_lists import furnish_lists
-from tests.furnished_monitors import furnish_monitors
+from tests.factories import Member, make_result, make_scan, member_of
+from tests.populated_audits import furnish_audits
+from tests.populated_lists import furnish_lists
+from tests.populated_monitors import furnish_monitors
 from tests.targets.sample import sample_site
-from tests.world import Member, make_result, make_scan, member_of
 from webhooks.delivery.signing import new_secret
 from webhooks.examples import example
 from webhooks.models import Attempt, Delivery, Event, EventKind, Webhook
