@@ -26,7 +26,7 @@ help: ## List these commands
 run: $(RUNTIME) ## Run the whole service on http://localhost:8000 (PORT=… chooses another port)
 	@exec $(BIN)/python manage.py up $(ARGS)
 
-test: $(DEV) ## Run the fast tests and tell what that leaves out (ARGS="-k words" for some of them)
+test: $(DEV) ## Run the fast tests, and list the kinds of tests that are left out (ARGS="-k words" for some of them)
 	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadgroup -m fast $(ARGS)
 
 # Tracing takes processor time, which some tests limit.
@@ -48,7 +48,7 @@ lint: $(DEV) ## Check style and formatting
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-format: $(DEV) ## Put the code into the house's format
+format: $(DEV) ## Format the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
@@ -58,29 +58,29 @@ types: $(DEV) ## Check types and import contracts
 
 check: lint types test ## Lint, types, import contracts and the fast tests
 
-bench: $(DEV) ## Measure what the documents say of speed, size and precision (ARGS="pages queue --share 1" for parts, with all rows)
+bench: $(DEV) ## Measure speed, size and precision against the goals (ARGS="pages queue --share 1" for single parts, with all rows)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-superuser: $(RUNTIME) ## Make somebody who may use /admin/, while `make run` runs in another terminal
+superuser: $(RUNTIME) ## Create an account for /admin/, while `make run` runs in another terminal
 	@$(BIN)/python manage.py createsuperuser $(ARGS)
 
-browser: $(RUNTIME) requirements/browser.txt ## Install what scans with a browser need, Chromium too
+browser: $(RUNTIME) requirements/browser.txt ## Install Chromium and what else scans with a browser need
 	@$(call environment)
 	@$(call install,requirements/browser.txt)
 	@$(chromium)
 	@$(BIN)/python -c '$(BROWSER)'
 
-soak: $(DEV) ## Scan hostile sites for minutes and watch what the worker holds (ARGS="--share 0.2")
+soak: $(DEV) ## Scan hostile sites for minutes and watch the memory, files and threads of the worker (ARGS="--share 0.2")
 	@$(BIN)/python -m benchmarks soak $(ARGS)
 
-dogfood: $(DEV) ## Start the service, let it scan and gate its own pages, print how they did
+dogfood: $(DEV) ## Start the service, scan its own pages with it, and print their scores
 	@$(BIN)/python -m benchmarks dogfood
 
-screenshots: $(DEV) ## Picture every page at three widths in both themes, in var/screenshots
+screenshots: $(DEV) ## Take screenshots of every page at three widths in both themes, in var/screenshots
 	@$(chromium)
 	@$(BIN)/python -m pytest -n 0 tests/e2e/screenshots.py
 
-pictures: $(DEV) ## Make the sample reports, the pictures on the start page, and the icons
+pictures: $(DEV) ## Generate the sample reports, the images of the start page, and the icons
 	@$(chromium)
 	@$(BIN)/python -m pytest -n 0 tests/e2e/pictures.py
 
@@ -88,7 +88,7 @@ site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
 	@$(BIN)/python -m tests.targets
 
 # Neither the environment nor a service that runs here changes the defaults that are told.
-docs: $(DEV) ## Write openapi.yaml, docs/checks.md, website_scan/checks.json and tables of docs/*.md from the code
+docs: $(DEV) ## Generate openapi.yaml, docs/checks.md, website_scan/checks.json and tables of docs/*.md from the code
 	@SECRET_KEY=only-for-this-command-which-signs-nothing \
 	 $(BIN)/python manage.py spectacular --file openapi.yaml --validate --fail-on-warn
 	@env -i SECRET_KEY=only-for-this-command-which-signs-nothing DATA_DIR=/dev/null $(BIN)/python manage.py tables
@@ -96,14 +96,14 @@ docs: $(DEV) ## Write openapi.yaml, docs/checks.md, website_scan/checks.json and
 	@$(BIN)/python manage.py checks --format json > website_scan/checks.json
 
 # As the target above: the same site on any machine, but for the address of the source code.
-site-docs: $(RUNTIME) ## Write start page, documentation and samples as a static site, in var/site-docs (URL=https://… is its address, SOURCE_URL=… that of the code)
+site-docs: $(RUNTIME) ## Generate start page, documentation and samples as a static site, in var/site-docs (URL=https://… is its address, SOURCE_URL=… that of the code)
 	@env -i SECRET_KEY=only-for-this-command-which-signs-nothing DATA_DIR=/dev/null SOURCE_URL="$(SOURCE_URL)" \
 	 $(BIN)/python manage.py site_docs var/site-docs --url "$(URL)"
 
-changelog: $(DEV) ## Move what stands in changelog.d into CHANGELOG.md (VERSION=… names the release)
+changelog: $(DEV) ## Move the entries of changelog.d to CHANGELOG.md (VERSION=… names the release)
 	@$(BIN)/towncrier build --yes --version "$(VERSION)"
 
-release: $(DEV) ## Test, build and tag a release in var/release (VERSION=1.2.0; ARGS="--without-images" where nothing can build them)
+release: $(DEV) ## Test, build and tag a release in var/release (VERSION=1.2.0; ARGS="--without-images" without Docker or Podman)
 	@$(BIN)/python deploy/release.py "$(VERSION)" $(ARGS)
 
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
@@ -118,13 +118,13 @@ lock: $(DEV) ## Pin the dependencies of pyproject.toml with their hashes (ARGS=-
 
 LOCK := requirements/browser.txt
 
-sbom: $(DEV) ## List what an installation is made of, as CycloneDX, in var/sbom.json (LOCK=requirements/service.txt without a browser, requirements/command.txt or requirements/command-browser.txt for website-scan)
+sbom: $(DEV) ## Write a software bill of materials in CycloneDX to var/sbom.json (LOCK=requirements/service.txt without a browser, requirements/command.txt or requirements/command-browser.txt for website-scan)
 	@mkdir -p var
 	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible --spec-version 1.6 \
 	  --output-format JSON $(LOCK) --output-file var/sbom.json
 	@echo "var/sbom.json"
 
-images: $(DEV) ## Build the images with Docker or Podman, and list what they hold in var/ (ARGS="--base debian" makes the base)
+images: $(DEV) ## Build the images with Docker or Podman, and write their bills of materials to var/ (ARGS="--base debian" makes the base)
 	@$(BIN)/python deploy/images.py $(ARGS)
 
 clean: ## Remove the virtual environment and all caches (data in var/ stays)

@@ -94,7 +94,7 @@ def test_many_sites_are_judged_compared_and_shared(
         ada.go("Clear")
         expect(table.get_by_role("rowheader")).to_have_count(2)
 
-        tab(ada, "What holds us back")
+        tab(ada, "Common problems")
         item = page.get_by_role("listitem").filter(has=page.get_by_role("heading", name="title", exact=False)).first
         expect(item).to_contain_text("1 of 2 sites")
         item.get_by_role("link", name=re.compile("1 of 2 sites")).click()
