@@ -18,7 +18,7 @@ ARGS ?=
 # Each process would compile all of our code again; tests run in several, and the service is some.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run superuser test coverage mutants test-slow browser lint types format check bench soak dogfood screenshots pictures site lock sbom docs changelog release site-docs images clean
+.PHONY: help run superuser test coverage examples mutants test-slow browser hooks lint types format check bench soak dogfood screenshots pictures site lock sbom docs changelog release site-docs images clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -44,9 +44,13 @@ test-slow: $(DEV) ## Run all other tests: browsers, processes, hostile sites, re
 	@$(podman)
 	@$(BIN)/python -m pytest -n $(SLOW_TEST_PROCESSES) --dist loadgroup -m "not fast" $(ARGS)
 
-lint: $(DEV) ## Check style and formatting
+hooks: ## Install the Git hook that checks the subjects of commits
+	@git config core.hooksPath .githooks
+
+lint: $(DEV) ## Check style, formatting and the words of identifiers
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m tests.identifiers
 
 format: $(DEV) ## Format the code
 	@$(BIN)/ruff check --fix .

@@ -1,0 +1,59 @@
+"""`make lint`: fail if the code defines an identifier with a word that docs/glossary.md replaces by another one.
+
+Migrations are left out, because they name columns as they were.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.project import ROOT
+
+GLOSSARY = ROOT / "docs/glossary.md"
+HEADING = "## Words that no identifier has"
+ROW = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.MULTILINE)
+WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+
+
+def replacements() -> dict[str, str]:
+    """Return what to write in place of each word of the glossary's table."""
+    return dict(ROW.findall(GLOSSARY.read_text(encoding="utf-8").partition(HEADING)[2]))
+
+
+def words_of(identifier: str) -> list[str]:
+    """Return the words of an identifier in lower case: `SCAN_places` and `scanPlaces` have scan and places."""
+    return [word.lower() for word in WORDS.findall(identifier)]
+
+
+def definitions(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the name of each function, class, parameter and variable that the source defines."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield node.lineno, name
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield node.lineno, name
+
+
+def complaints(root: Path) -> Iterator[str]:
+    """Yield one line for each identifier in the project's Python files that has a forbidden word."""
+    forbidden = replacements()
+    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=root, capture_output=True, text=True, check=True).stdout
+    for path in listed.split():
+        if "/migrations/" in path or not (root / path).exists():
+            continue
+        for line, name in definitions((root / path).read_text(encoding="utf-8")):
+            for word in words_of(name):
+                if word in forbidden:
+                    yield f"{path}:{line}: {name} has “{word}”: write {forbidden[word]}"
+
+
+if __name__ == "__main__":
+    found = sorted(set(complaints(ROOT)))
+    print("\n".join(found))
+    sys.exit(bool(found))
