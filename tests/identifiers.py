@@ -47,13 +47,11 @@ def complaints(root: Path) -> Iterator[str]:
     for path in listed.split():
         if "/migrations/" in path or not (root / path).exists():
             continue
-        for line, name in definitions((root / path).read_text(encoding="utf-8")):
-            for word in words_of(name):
+        for line, identifier in definitions((root / path).read_text(encoding="utf-8")):
+            for word in words_of(identifier):
                 if word in forbidden:
-                    yield f"{path}:{line}: {name} has “{word}”: write {forbidden[word]}"
+                    yield f"{path}:{line}: {identifier} has “{word}”: write {forbidden[word]}"
 
 
 if __name__ == "__main__":
-    found = sorted(set(complaints(ROOT)))
-    print("\n".join(found))
-    sys.exit(bool(found))
+    sys.exit("\n".join(sorted(set(complaints(ROOT)))))
