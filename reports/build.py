@@ -38,13 +38,12 @@ def build_report(scan: Scan, result: ScanResult) -> Report:
     report_id = new_report_id()
     created_at, completed_at = scan.created_at, scan.completed_at
     assert completed_at is not None
-    body = report_json(result, scan_id=scan.id, created_at=created_at, completed_at=completed_at)
     export = export_json(result, scan_id=scan.id, report_id=report_id, created_at=created_at, completed_at=completed_at)
     return Report(
         id=report_id,
         scan=scan,
         organization_id=scan.organization_id,
-        body=written(body),
+        body=written(report_json(export)),
         export=stored_text(export),
         facts=result.facts,
         scoring=result.scoring,

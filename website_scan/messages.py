@@ -100,9 +100,10 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 def masked(text: str) -> str:
     """Return `text` with dots in place of values that look like secrets; the names stay."""
-    text = NAMED.sub(rf"\g<1>{MASK}", text)
+    if "=" in text or ":" in text:
+        text = NAMED.sub(rf"\g<1>{MASK}", text)
     text = SHAPED.sub(MASK, text)
-    return USERINFO.sub(rf"\g<1>{MASK}@", text)
+    return USERINFO.sub(rf"\g<1>{MASK}@", text) if "@" in text else text
 
 
 def cut(text: str, limit: int) -> str:
@@ -112,14 +113,22 @@ def cut(text: str, limit: int) -> str:
 
 def excerpt(text: str, limit: int = MAX_LENGTH) -> str:
     """Return the masked, printable beginning of a text that a site sent, at most `limit` characters long."""
-    return cut(plain(CONTROL.sub(" ", masked(text[:MAX_READ]))).strip(), limit)
+    shown = masked(text[:MAX_READ])
+    return cut((shown if _is_printable_ascii(shown) else plain(CONTROL.sub(" ", shown))).strip(), limit)
 
 
 def single_line(text: str) -> str:
     """Return `text` as `plain` does, with spaces in place of control characters, which begin lines or obey commands."""
-    return CONTROL.sub(" ", plain(text))
+    return text if _is_printable_ascii(text) else CONTROL.sub(" ", plain(text))
 
 
 def plain(text: str) -> str:
     """Return `text` without characters that can't be written. Direction-changing ones are named: `[U+202E]`."""
+    if _is_printable_ascii(text):
+        return text
     return DIRECTIONS.sub(lambda found: f"[U+{ord(found[0]):04X}]", UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+def _is_printable_ascii(text: str) -> bool:
+    """Return True for most texts, which then need no replacements, because they take ten times as long."""
+    return text.isascii() and text.isprintable()

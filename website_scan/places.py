@@ -109,12 +109,12 @@ class Place:
 
     def mapped(self, change: Callable[[str], str]) -> Self:
         """Return the place with all its texts changed."""
-        changed = {
-            each.name: change(value)
-            for each in fields(self)  # type: ignore[arg-type]  # subclasses are dataclasses
-            if isinstance(value := getattr(self, each.name), str)
-        }
-        return replace(self, **changed)  # type: ignore[type-var]  # subclasses are dataclasses
+        changed = {}
+        for column in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            value = getattr(self, column.name)
+            if isinstance(value, str) and (text := change(value)) != value:
+                changed[column.name] = text
+        return replace(self, **changed) if changed else self  # type: ignore[type-var]  # subclasses are dataclasses
 
     def row(self) -> dict[str, Cell]:
         """Return the values by the names of the columns, without those that are None."""

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from website_scan.findings import Severity
 from website_scan.need import is_emergency
-from website_scan.result import CategoryResult, CheckStatus
+from website_scan.result import CategoryResult, CheckResult, CheckStatus
 
 # Increase it with every change of the arithmetic here: reports made by different rules can't be compared point by
 # point.
@@ -119,10 +119,7 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
         replace(
             category,
             score=_reported_score(category),
-            checks=tuple(
-                replace(result, points=worth.points, later=worth.later, holds=worth.holds)
-                for result, worth in zip(category.checks, worths, strict=True)
-            ),
+            checks=tuple(_valued(result, worth) for result, worth in zip(category.checks, worths, strict=True)),
         )
         for category, worths in zip(categories, evaluation.worths, strict=True)
     )
@@ -137,6 +134,13 @@ class Worth:
     points: float
     later: float
     holds: bool
+
+
+def _valued(result: CheckResult, worth: Worth) -> CheckResult:
+    """Return the result with its worth. Most checks pass, and copies of all results would take a millisecond."""
+    if (result.points, result.later, result.holds) == (worth.points, worth.later, worth.holds):
+        return result
+    return replace(result, points=worth.points, later=worth.later, holds=worth.holds)
 
 
 @dataclass(frozen=True, slots=True)

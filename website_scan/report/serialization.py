@@ -6,10 +6,10 @@ They are plain dictionaries in the order of the JSON, so that the command line n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from website_scan import wording
 from website_scan.findings import Severity
@@ -22,7 +22,6 @@ from website_scan.report_json import (
     ExportedCheck,
     ExportJson,
     ReportedCheck,
-    ReportHead,
     ReportJson,
     StoredColumn,
     StoredFix,
@@ -37,24 +36,28 @@ from website_scan.timestamps import timestamp
 from website_scan.written_urls import WrittenUrl, split_url
 
 
-def report_json(result: ScanResult, *, scan_id: str, created_at: datetime, completed_at: datetime) -> ReportJson:
-    """Return the report, as docs/api.md describes it. Score and grade are None if the scan failed. Times are aware."""
-    return {
-        **_head(result, scan_id, created_at, completed_at),
-        "categories": [
-            {"name": each.name, "score": each.score, "checks": list(map(_check, each.checks))}
-            for each in _by_need(result.categories)
-        ],
-        "summary": _summary(result),
-    }
+def report_json(export: ExportJson) -> ReportJson:
+    """Return the report, as docs/api.md describes it: the part of its export that the contract has."""
+    report = _part(export, ReportJson)
+    report["categories"] = [
+        {**category, "checks": [_part(check, ReportedCheck) for check in category["checks"]]}
+        for category in export["categories"]
+    ]
+    return cast("ReportJson", report)
 
 
 def export_json(
     result: ScanResult, *, scan_id: str, report_id: str, created_at: datetime, completed_at: datetime
 ) -> ExportJson:
-    """Return the JSON export: the report with all that is stored beside it."""
+    """Return the JSON export. Score and grade are None if the scan failed. Times are aware."""
     return {
-        **_head(result, scan_id, created_at, completed_at),  # type: ignore[typeddict-item]  # it has no `error`
+        "id": scan_id,
+        "type": str(result.type),
+        "url": result.url,
+        "score": result.score,
+        "grade": result.grade,
+        "created_at": timestamp(created_at),
+        "completed_at": timestamp(completed_at),
         "categories": [
             {
                 "name": each.name,
@@ -117,33 +120,15 @@ def stored_waterfall(waterfall: Waterfall) -> StoredWaterfall:
     }
 
 
-def _head(result: ScanResult, scan_id: str, created_at: datetime, completed_at: datetime) -> ReportHead:
-    return {
-        "id": scan_id,
-        "type": str(result.type),
-        "url": result.url,
-        "score": result.score,
-        "grade": result.grade,
-        "created_at": timestamp(created_at),
-        "completed_at": timestamp(completed_at),
-    }
+def _part(document: Mapping[str, object], kind: type) -> dict[str, object]:
+    """Return the keys of a document that a TypedDict has."""
+    return {name: document[name] for name in kind.__annotations__ if name in document}
 
 
 def _by_need(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
     """Return the categories by the need of their neediest checks, each with its neediest check first."""
     found = [replace(each, checks=tuple(sorted(each.checks, key=need_of_result))) for each in categories]
     return sorted(found, key=lambda each: need_of_result(each.checks[0]))
-
-
-def _check(check: CheckResult) -> ReportedCheck:
-    """Return a check of the report."""
-    return {
-        "name": check.name,
-        "status": check.status,
-        "severity": str(check.severity) if check.severity else None,
-        "message": wording.message(check),
-        **_fix(check),
-    }
 
 
 def exported_check(check: CheckResult, url: str) -> ExportedCheck:

@@ -10,7 +10,7 @@ from website_scan.findings import HIGH, ScanType
 from website_scan.performance.places import LoadedFile
 from website_scan.places import Element, Rows
 from website_scan.report.exports import exported
-from website_scan.report.serialization import report_json
+from website_scan.report.serialization import export_json, report_json
 from website_scan.report_json import ExportedFinding, ExportedPass
 from website_scan.result import (
     AppliedCap,
@@ -67,5 +67,7 @@ def test_a_report_is_as_it_is_described() -> None:
         omitted_checks=(OmittedCheck("lcp", "LCP"),),
         caps=(AppliedCap(49, "It is open."),),
     )
-    document = report_json(result, scan_id="scan_" + "0" * 22, created_at=NOW, completed_at=NOW)
+    document = report_json(
+        export_json(result, scan_id="scan_" + "0" * 22, report_id="rpt_" + "0" * 22, created_at=NOW, completed_at=NOW)
+    )
     assert_described(document, "Report")

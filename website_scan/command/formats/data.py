@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from website_scan.command.judged import Judged, Outcome
 from website_scan.command.terminal import printable
 from website_scan.report.exports import CSV_COLUMNS, csv_rows, exported
+from website_scan.report.serialization import report_json
 from website_scan.report.spreadsheets import cell
 
-REPORT = ("id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary")
-CHECK = ("name", "status", "severity", "message", "fix")
 COLUMNS = ("url", "type", "score", "grade", *CSV_COLUMNS, "accepted")
 
 
@@ -61,19 +60,13 @@ def _json(documents: Sequence[Mapping[str, object]], outcome: Outcome) -> str:
 
 
 def _report(judged: Judged) -> dict[str, object]:
-    document = judged.document
-    shown = _part(document, REPORT) | {
-        "categories": [
-            {**each, "checks": [_part(check, CHECK) for check in each["checks"]]} for each in document["categories"]
-        ],
-        "browser": document["browser"],
-        "checks_left_out": len(document["omitted_checks"]),
+    export = judged.document
+    shown: dict[str, object] = {
+        **report_json(export),
+        "browser": export["browser"],
+        "checks_left_out": len(export["omitted_checks"]),
     }
     return shown | ({"status": "failed", "error": judged.error} if judged.error else {}) | _accepted(judged)
-
-
-def _part(whole: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
-    return {name: whole[name] for name in names if name in whole}
 
 
 def _accepted(judged: Judged) -> dict[str, object]:
