@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import re
+import secrets
 import signal
 import socket
 import subprocess
@@ -20,6 +22,7 @@ from tests.operations.stack.processes import running_with, wait_until
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 STOP_S = 10
+PORTS = range(12_000, 32_000)
 SET_BY_US = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "BASE_URL", "PORT", "DATA_DIR")
 
 
@@ -114,9 +117,14 @@ def get_status(port: int, path: str) -> int | None:
         connection.close()
 
 
-def free_port(host: str = "127.0.0.1") -> int:
-    """Return a free port of a loopback address."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        number: int = probe.getsockname()[1]
-        return number
+def free_port() -> int:
+    """Return a free port of 127.0.0.1, below the ports that the kernel gives to sockets without a number.
+
+    No other socket gets the port before the caller uses it. A port that a killed container has published is redirected
+    until the next boot, and the server of another test on this port would be refused.
+    """
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            number = secrets.choice(PORTS)
+            probe.bind(("127.0.0.1", number))
+            return number
