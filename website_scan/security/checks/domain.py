@@ -22,7 +22,7 @@ CATEGORY = Category("DNS and mail", weight=5)
 NOT_OWN = NotApplicable("The host is an IP address, or its DNS belongs to a hosting service.")
 ALL = re.compile(r"(?:^| )([-~?+]?)all(?: |$)", re.IGNORECASE)
 REDIRECT = re.compile(r"(?:^| )redirect=\S", re.IGNORECASE)
-# Only issue records restrict ordinary certificates, not those for wildcards, mail or logos (RFC 8659, section 4).
+# Only issue properties restrict ordinary certificates; others are for wildcards, mail or logos (RFC 8659, section 4).
 ISSUE = re.compile(r"\d{1,3} issue ", re.IGNORECASE)
 FIELD = re.compile(r"([A-Za-z][A-Za-z-]{0,40}):[ \t]*(.*)")
 FIELDS = frozenset(
@@ -35,7 +35,7 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+
 
 @dataclass(frozen=True, slots=True)
 class DnsRecord(Place):
-    """DNS record of the domain. The fault is what all records of the type say together."""
+    """DNS record of the domain. The finding concerns all records of the type together."""
 
     kind: ClassVar[str] = "dns-record"
 
@@ -49,7 +49,7 @@ class DnsRecord(Place):
 
 @dataclass(frozen=True, slots=True)
 class SecurityTxtFile(Place):
-    """The file security.txt."""
+    """Published security.txt file."""
 
     kind: ClassVar[str] = "security-txt"
 
@@ -69,14 +69,14 @@ class SecurityTxtFile(Place):
     ),
     references=("RFC 8659",),
 )
-def caa(found: CaaRecords) -> Verdict:
-    if found.domain is None:
+def caa(caa_records: CaaRecords) -> Verdict:
+    if caa_records.domain is None:
         return NOT_OWN
-    if not found.records:
-        return Warn("missing", "{domain} has no CAA record.", domain=Excerpt(found.domain))
-    records = DnsRecord.of("CAA", found.records)
-    name = Excerpt(found.name)
-    if not any(ISSUE.match(record) for record in found.records):
+    if not caa_records.records:
+        return Warn("missing", "{domain} has no CAA record.", domain=Excerpt(caa_records.domain))
+    records = DnsRecord.of("CAA", caa_records.records)
+    name = Excerpt(caa_records.name)
+    if not any(ISSUE.match(record) for record in caa_records.records):
         return Warn("no-issue", "The CAA records of {name} have no issue property.", name=name, details=records)
     return Pass("{name} has {records}.", name=name, records=Count(len(records), "CAA record"), details=records)
 
@@ -94,19 +94,19 @@ def caa(found: CaaRecords) -> Verdict:
     fix="Enable DNSSEC at your DNS provider, and give its DS record to your registrar.",
     references=("RFC 4033", "RFC 9364"),
 )
-def dnssec(found: DnssecRecords) -> Verdict:
-    if found.domain is None:
+def dnssec(dnssec_records: DnssecRecords) -> Verdict:
+    if dnssec_records.domain is None:
         return NOT_OWN
-    domain = Excerpt(found.domain)
-    if found.is_authenticated or (found.ds and found.dnskey):
+    domain = Excerpt(dnssec_records.domain)
+    if dnssec_records.is_authenticated or (dnssec_records.ds and dnssec_records.dnskey):
         return Pass("{domain} is signed.", domain=domain)
-    if found.ds:
+    if dnssec_records.ds:
         return Warn(
             "no-keys",
             "{domain} has a DS record at its parent, but no DNSKEY, so validating resolvers reject its answers.",
             domain=domain,
         )
-    if found.dnskey:
+    if dnssec_records.dnskey:
         return Warn(
             "no-ds",
             "{domain} has keys, but no DS record at its parent, so resolvers do not validate its signatures.",
@@ -137,7 +137,7 @@ def spf(mail: MailRecords) -> Verdict:
         return NOT_OWN
     domain, records = Excerpt(mail.domain), DnsRecord.of("TXT", mail.spf)
     if not mail.spf:
-        # An MX record of a lone dot says that the domain receives no mail (RFC 7505).
+        # The MX record "." declares that the domain receives no mail (RFC 7505).
         receives = any(record.split()[-1:] != ["."] for record in mail.mx)
         if receives:
             return Fail("missing", "{domain} has no SPF record.", domain=domain)
@@ -199,7 +199,7 @@ def dmarc(mail: MailRecords) -> Verdict:
         )
     tags = dict(_tags(mail.dmarc[0]))
     policy = tags.get("p", "")
-    # Without a valid p, a record that asks for reports counts as p=none (RFC 7489, section 6.6.3).
+    # Without a valid p, a record with an address for reports counts as p=none (RFC 7489, section 6.6.3).
     if policy not in ("none", "quarantine", "reject") and "mailto:" in tags.get("rua", ""):
         return Warn("invalid", "The DMARC record has no valid p, which receivers treat as p=none.", details=records)
     if policy == "none":
@@ -250,10 +250,10 @@ def security_txt(file: SecurityTxt, clock: Clock) -> Verdict:
     if file.response is None:
         return Warn("missing", "There is no /.well-known/security.txt.")
     text = file.response.body.decode("utf-8", "replace")
-    fields = [(found[1].lower(), found[2].strip()) for line in text.splitlines()[:500] if (found := FIELD.match(line))]
+    fields = [(match[1].lower(), match[2].strip()) for line in text.splitlines()[:500] if (match := FIELD.match(line))]
     names = {name for name, _ in fields}
     if not names & FIELDS:
-        # Hosts that answer every request with the same content, such as APIs, have no such file.
+        # Some hosts, such as APIs, answer every path with the same content.
         return Warn("no-fields", "/.well-known/security.txt has none of the fields of such a file.")
     media_type = (file.response.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
     faults = list(_faults(media_type, fields, clock.now))
@@ -271,7 +271,7 @@ def security_txt(file: SecurityTxt, clock: Clock) -> Verdict:
 
 
 def _faults(media_type: str, fields: Sequence[tuple[str, str]], now: datetime) -> Iterator[tuple[str, Clause]]:
-    """Yield the faults of security.txt, each with the outcome of a file that has no other."""
+    """Yield (outcome, clause) for each fault of security.txt. The outcome applies if the file has no other fault."""
     if not media_type:
         yield "media-type", Clause.of("it is sent without a media type, not as text/plain")
     elif media_type != "text/plain":

@@ -1,4 +1,4 @@
-"""Sensitive file checks: public files that should not be, proved by their content."""
+"""Sensitive file checks: files that are public by mistake, proved by their content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from website_scan.values import Count, Excerpt, Values
 
 CATEGORY = Category("Sensitive file exposure", weight=10)
 
-# /.well-known must stay public, for certificate renewal and security.txt.
+# /.well-known must stay public, because certificate renewal and security.txt use it.
 NO_DOT_FILES = {
     Server.NGINX: r"location ~ /\.(?!well-known) { return 404; }",
     Server.APACHE: r'RedirectMatch 404 "/\.(?!well-known)"',
@@ -28,7 +28,7 @@ NO_DOT_FILES = {
 
 @dataclass(frozen=True, slots=True)
 class RequestedPath(Place):
-    """Path where a sensitive file may be, with the answer for it. The content of the file is not stored."""
+    """Path where a sensitive file may be, with the status and type of the response, but without its content."""
 
     kind: ClassVar[str] = "path"
 
@@ -56,7 +56,7 @@ class RequestedPath(Place):
 
 
 class Unanswered(NetError):
-    """Raised if some of a family's paths got no response and none is exposed, so that the family can't be judged."""
+    """Raised if no path of a check is exposed but some got no response, so that the check can't be judged."""
 
     code = "URL_NOT_REACHABLE"
 
@@ -103,7 +103,7 @@ def exposed_git(exposure: Exposure) -> Verdict:
 )
 def exposed_svn_hg(exposure: Exposure) -> Verdict:
     answers = exposure.families["exposed-svn-hg"]
-    systems = {"subversion" if "/.svn" in each.path else "mercurial" for each in answers if each.is_exposed}
+    systems = {"subversion" if "/.svn" in answer.path else "mercurial" for answer in answers if answer.is_exposed}
     return _judge(answers, outcome=systems.pop() if len(systems) == 1 else "public")
 
 
@@ -330,7 +330,10 @@ def exposed_source_maps(maps: SourceMaps) -> Verdict:
 def _judge(
     answers: Sequence[PathAnswer], fault: type[Fail | Warn] = Fail, *, outcome: str = "public", noun: str = "file"
 ) -> Verdict:
-    """Judge the exposed files. If there are none, raise `Unanswered` unless every path got a response."""
+    """Return a finding if files are exposed, otherwise a pass.
+
+    Raises `Unanswered` if no file is exposed but some paths got no response.
+    """
     public = [RequestedPath.of(answer) for answer in answers if answer.is_exposed]
     if public:
         return fault(outcome, "{files} {files:is|are} public.", files=Count(len(public), noun), places=public)
@@ -343,10 +346,10 @@ def _judge(
         )
     return Pass(
         "No such file is public: {answers}.",
-        answers=Values([Excerpt(f"{excerpt(answer.path, 100)} ({_in_words(answer)})") for answer in answers]),
+        answers=Values([Excerpt(f"{excerpt(answer.path, 100)} ({_status_text(answer)})") for answer in answers]),
         details=[RequestedPath.of(answer) for answer in answers],
     )
 
 
-def _in_words(answer: PathAnswer) -> str:
+def _status_text(answer: PathAnswer) -> str:
     return "200, but other content" if answer.status == 200 else str(answer.status)

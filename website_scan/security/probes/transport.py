@@ -1,4 +1,4 @@
-"""Transport probes: the same host over the other scheme, plain HTTP for an https page, HTTPS for an http page."""
+"""Transport probes: the page over the other scheme, plain HTTP for an https page, HTTPS for an http page."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from website_scan.page.fetch import ACCEPT, authority, plain_twin
 from website_scan.security.evidence import HttpsAnswer, PlainHttp, TlsPeer
 from website_scan.urls import Url
 
-# Bodies do not matter here.
+# Only headers matter here, so long bodies need not be read.
 MAX_BYTES = 64 * 1024
 CONNECT_TIMEOUT_S = 5.0
 
 
 @probe(of_origin=True)
 def plain_http(page: Page, network: Network) -> PlainHttp:
-    """Follow the redirects from the requested host's plain HTTP address, with the page's own path.
+    """Follow the redirects from the plain HTTP URL of the requested page.
 
-    An https page on another port than 443 has no known twin, so nothing is requested: port 80 of the host may serve
-    another site altogether.
+    An https page on another port than 443 has no known plain HTTP URL, because port 80 may serve another site.
     """
     if not page.requested.is_https:
         return PlainHttp(page.requested.url, page.hops)
@@ -54,7 +53,7 @@ def _absolute(location: str, twin: Target) -> str:
 
 @probe()
 def https_answer(page: Page, peer: TlsPeer, network: Network) -> HttpsAnswer:
-    """Return the page's own response if it came over https, otherwise fetch its twin from the same host."""
+    """Return the page's own response if it came over https. Otherwise fetch the same path over https."""
     if page.target.is_https:
         return HttpsAnswer(page.response)
     if peer.handshake is None:

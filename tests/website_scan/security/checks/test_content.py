@@ -7,7 +7,7 @@ from tests.website_scan.security.cast import document, page, policies
 from website_scan.outcomes import Fail
 from website_scan.security.checks import content as checks
 from website_scan.security.evidence import LoadedScripts, Script
-from website_scan.security.javascript_libraries import by_address, by_banner, version_key
+from website_scan.security.javascript_libraries import library_of_url, libraries_of_banners, version_key
 
 DIGEST = "sha384-" + "A" * 64
 
@@ -178,7 +178,7 @@ def test_a_single_vulnerable_library_is_in_the_title() -> None:
     ],
 )
 def test_libraries_by_address(url: str, expected: tuple[str, str] | None) -> None:
-    found = by_address(url)
+    found = library_of_url(url)
     assert (found and (found.library.package, found.version)) == expected
 
 
@@ -208,7 +208,7 @@ def test_libraries_by_address(url: str, expected: tuple[str, str] | None) -> Non
     ],
 )
 def test_libraries_by_banner(text: str, expected: list[tuple[str, str]]) -> None:
-    assert sorted((each.library.package, each.version) for each in by_banner(text)) == sorted(expected)
+    assert sorted((each.library.package, each.version) for each in libraries_of_banners(text)) == sorted(expected)
 
 
 def test_versions_are_compared_as_numbers() -> None:

@@ -427,6 +427,6 @@ def test_a_port_that_is_silent_to_tls_is_asked_once(monkeypatch: pytest.MonkeyPa
         address = target(f"{site.url}/")
         page = Page(address, address, (Response(url=address.url, status=200, headers=Headers()),))
         peer = tls_peer(page, network)
-        assert (peer.handshake, peer.is_silent) == (None, True)
+        assert (peer.handshake, peer.has_timed_out) == (None, True)
         assert tls_support(peer, network).versions == {}
         assert site.connections == 1
