@@ -21,17 +21,17 @@ from website_scan.seo.metadata import descriptions, title_px, titles, width
 from website_scan.seo.visible_text import read_visible_text
 from website_scan.values import Count, Excerpt, Number, Value
 
-# The content of an error page is not indexed.
+# Error pages are not judged, because search engines do not index their content.
 CATEGORY = Category("Content and metadata", weight=22, html=True, error_pages=False)
 
 TITLE_PX = (160, 600)
-# In letters of Latin width.
+# Minimum and maximum width, in Latin letters.
 DESCRIPTION_WIDTH = (80, 160)
 ENOUGH_WORDS = 50
 
 
 class MeasuredDescription(TypedDict):
-    """Values of a meta description. `width` is there if it is not the number of characters."""
+    """Values in the summary of a meta description. `width` is present if it differs from the number of characters."""
 
     characters: Value
     width: NotRequired[Value]
@@ -56,22 +56,22 @@ class MeasuredDescription(TypedDict):
     references=("HTML, the title element", "Google Search Central: title links"),
 )
 def title(document: Document, rendered: Rendered | None) -> Verdict:
-    # A difference between the two is what rendered-metadata reports.
-    found = (list(titles(rendered.document)) if rendered is not None else []) or list(titles(document))
-    if not found:
+    # The check rendered-metadata reports differences between the HTML and the rendered page.
+    texts = (list(titles(rendered.document)) if rendered is not None else []) or list(titles(document))
+    if not texts:
         return Fail("missing", "The page has no title.")
-    if not found[0]:
+    if not texts[0]:
         return Fail("empty", "The page's title is empty.")
-    title = Excerpt(found[0], 80)
-    if len(found) > 1:
+    title = Excerpt(texts[0], 80)
+    if len(texts) > 1:
         return Warn(
             "several",
             "The page has {titles}, of which browsers show the first: “{title}”.",
-            titles=Count(len(found), "title"),
+            titles=Count(len(texts), "title"),
             title=title,
         )
     measured = "The title has {characters}, about {pixels}"
-    characters, pixels = Count(len(found[0]), "character"), Count(title_px(found[0]), "pixel")
+    characters, pixels = Count(len(texts[0]), "character"), Count(title_px(texts[0]), "pixel")
     least, most = TITLE_PX
     if pixels.value < least:
         return Warn("short", f"{measured}: “{{title}}”.", characters=characters, pixels=pixels, title=title)
@@ -104,25 +104,25 @@ def title(document: Document, rendered: Rendered | None) -> Verdict:
     references=("Google Search Central: snippets and meta descriptions",),
 )
 def meta_description(document: Document, rendered: Rendered | None) -> Verdict:
-    found = descriptions(document) or (descriptions(rendered.document) if rendered is not None else [])
-    if not found:
+    texts = descriptions(document) or (descriptions(rendered.document) if rendered is not None else [])
+    if not texts:
         return Fail("missing", "The page has no meta description.")
-    description = next((each for each in found if each), "")
+    description = next(filter(None, texts), "")
     if not description:
         return Fail("empty", "The page's meta description is empty.")
     least, most = DESCRIPTION_WIDTH
-    room = width(description)
+    latin_width = width(description)
     measured = "The meta description has {characters}"
     values: MeasuredDescription = {
         "characters": Count(len(description), "character"),
         "description": Excerpt(description, 80),
     }
-    if room != len(description):
+    if latin_width != len(description):
         measured += ", as wide as {width} Latin ones"
-        values["width"] = Number(room)
-    if room < least:
+        values["width"] = Number(latin_width)
+    if latin_width < least:
         return Warn("short", f"{measured}, fewer than {{least}}: “{{description}}”.", least=Number(least), **values)
-    if room > most:
+    if latin_width > most:
         return Warn(
             "long",
             f"{measured}, of which search results show about {{most}}: “{{description}}”.",
@@ -148,7 +148,7 @@ def h1(document: AccessibleDocument, rendered: Rendered | None) -> Verdict:
     headings = _main_headings(document)
     if not any(headings) and rendered is not None:
         headings = _main_headings(AccessibleDocument(rendered.document)) or headings
-    texts = [each for each in headings if each]
+    texts = [text for text in headings if text]
     if len(texts) > 1:
         return Pass(
             "The main heading is “{text}”, the first of {headings}.", text=Excerpt(texts[0], 80), headings=len(texts)
@@ -161,7 +161,7 @@ def h1(document: AccessibleDocument, rendered: Rendered | None) -> Verdict:
 
 
 def _main_headings(document: AccessibleDocument) -> list[str]:
-    """Return the texts of the main headings that are not hidden; "" for an empty one."""
+    """Return the texts of the visible main headings; an empty heading is ""."""
     return [
         accessible_name(document, node) or shown_text(document, node)
         for node in live(document.document, "h1, [role=heading i][aria-level='1']")
@@ -207,7 +207,9 @@ def thin_content(
 ) -> Verdict:
     text = read_visible_text(document)
     if text.words < ENOUGH_WORDS and rendered is not None:
-        text = max(text, read_visible_text(AccessibleDocument(rendered.document)), key=lambda each: each.words)
+        text = max(
+            text, read_visible_text(AccessibleDocument(rendered.document)), key=lambda candidate: candidate.words
+        )
     if text.words >= ENOUGH_WORDS:
         if text.is_long:
             return Pass("The page has more than {words} of visible text.", words=Count(text.words // 100 * 100, "word"))

@@ -1,4 +1,4 @@
-"""Rendering checks: content and metadata that only scripts add. Search engines see them later, if at all."""
+"""Rendering checks: content and metadata that only scripts add, which search engines index late or not at all."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CATEGORY = Category("Rendering", weight=5, html=True)
 JAVASCRIPT_SEO = "Google Search Central: JavaScript SEO basics"
 FEW_WORDS = 50
 # Minimum share of the rendered text that must be in the HTML itself.
-LEAST_SHARE = 0.5
+MIN_SHARE = 0.5
 LABELS = {"title": "title", "canonical": "canonical URL", "robots": "robots rules"}
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedMetadata(Place):
-    """Metadata that differs before and after scripts have run; empty where there is none."""
+    """Metadata that scripts change: value in the HTML as sent, and after scripts have run. Missing values are empty."""
 
     kind: ClassVar[str] = "changed-metadata"
 
@@ -59,7 +59,7 @@ def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, re
     pairs = {
         "title": (next(titles(document), ""), next(titles(rendered.document), "")),
         "canonical": (canonicals.url or "", read_canonicals(page, rendered.document).url or ""),
-        "robots": (_robots(document), _robots(rendered.document)),
+        "robots": (_robots_rules(document), _robots_rules(rendered.document)),
     }
     changed = [
         ChangedMetadata(name, excerpt(before), excerpt(after))
@@ -103,15 +103,15 @@ def rendered_content(document: AccessibleDocument, rendered: Rendered) -> Verdic
     if after < FEW_WORDS:
         return NotApplicable(f"The rendered page has {after} words, too few to compare.")
     words = Share(before, after, "word")
-    if before < after * LEAST_SHARE:
+    if before < after * MIN_SHARE:
         return Warn(
             "added-by-scripts", "Only {words} {words:is|are} in the HTML itself; scripts add the rest.", words=words
         )
     return Pass("{words} {words:is|are} in the HTML itself.", words=words)
 
 
-def _robots(document: Document) -> str:
-    """Return the robots rules that have an effect, in a normal form."""
+def _robots_rules(document: Document) -> str:
+    """Return the robots rules for Google that restrict indexing, lower-case and sorted."""
     rules = {
         " ".join(rule.split())
         for node in live(document, "meta[name]")

@@ -16,7 +16,7 @@ from website_scan.seo.metadata import SocialMetadata
 from website_scan.urls import Url
 from website_scan.values import Address, Excerpt, Reason
 
-# Nobody shares an error page.
+# Error pages are not judged, because nobody shares them.
 CATEGORY = Category("Social cards", weight=3, html=True, error_pages=False)
 
 OPEN_GRAPH = "The Open Graph protocol"

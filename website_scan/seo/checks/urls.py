@@ -1,4 +1,4 @@
-"""URL checks: URLs that people can read, type and share."""
+"""URL checks: readability of the page's URL."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ CATEGORY = Category("URL hygiene", weight=2)
 
 MAX_CHARACTERS = 115
 ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
-# The last four: osCommerce, xt:Commerce, Zen Cart, ColdFusion; then ASP.NET's (S(…)) in the path.
+# Session IDs in URLs. The last four parameters are osCommerce's, xt:Commerce's, Zen Cart's and ColdFusion's; then
+# ASP.NET's (S(…)) in the path.
 SESSION = re.compile(
     r"([?&;](?:phpsessid|jsessionid|aspsessionid[a-z]*|session_?id|sessid|sid|oscsid|xtcsid|zenid|cftoken)=)[^&;/?#]{6,}"
     r"|(/\(S\()[0-9a-z]{20,}(?=\)\)/)",
     re.IGNORECASE,
 )
-# A language with its script or country, as in /en-GB/ and /zh_Hant_TW/; BCP 47 writes them with capitals.
+# Language tags in the path, such as /en-GB/ and /zh_Hant_TW/, which BCP 47 writes with capitals.
 LOCALE = re.compile(r"(?<=/)[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?(?:[-_][A-Z]{2})?(?=/|$)")
-# A plus between letters stands for a space; in “c++” it is a plus.
+# A plus between letters means a space, unlike those of “c++”.
 PLUS = re.compile(r"\w\+\w")
 
 
@@ -54,7 +55,7 @@ def url_hygiene(page: Page) -> Verdict:
     without_session = SESSION.sub(rf"\g<1>\g<2>{MASK}", url)
     if without_session != url:
         faults.append("a session ID")
-    # Browsers show the decoded URL: a Japanese letter takes nine characters when encoded.
+    # Browsers display the decoded URL. Encoded, a Japanese letter takes nine characters.
     length = len(urllib.parse.unquote(url))
     if length > MAX_CHARACTERS:
         faults.append(f"{length} characters (more than {MAX_CHARACTERS})")

@@ -130,7 +130,7 @@ def test_a_site_that_has_everything_and_answers_everything_costs_a_bounded_numbe
         }
     answers = answers_of(exposure_of(site))
     # Source maps belong to another probe.
-    assert sum(not path.endswith(".map") for path in compared) <= probe.MAX_COMPARED
+    assert sum(not path.endswith(".map") for path in compared) <= probe.MAX_COMPARISONS
     assert any(each.is_exposed for each in answers)
     assert any("without end" in each.error for each in answers)
 

@@ -179,8 +179,8 @@ ELSEWHERE_GONE = answer(None, True, is_internal=False, error="other.example does
         (LinkAnswers((UNCLEAR,), 1), "n/a", "shows whether"),
         (LinkAnswers((FINE,), 130, 2), "pass", "1 of 132 links checked"),
         (LinkAnswers((FINE, UNCLEAR), 2), "pass", "1 without a clear answer"),
-        (LinkAnswers((FINE, UNCLEAR), 1, 1, knows_outside_names=False), "pass", "external links could not be checked"),
-        (LinkAnswers((UNCLEAR,), 0, 1, knows_outside_names=False), "n/a", "external links could not be checked"),
+        (LinkAnswers((FINE, UNCLEAR), 1, 1, resolves_other_sites=False), "pass", "external links could not be checked"),
+        (LinkAnswers((UNCLEAR,), 0, 1, resolves_other_sites=False), "n/a", "external links could not be checked"),
         (
             LinkAnswers((FINE, GONE), 2),
             "internal",

@@ -278,7 +278,7 @@ def test_names_without_an_address_prove_nothing_if_no_outside_name_has_one(
         "www.shop.com/404": True,
         "www.shop.com/200": False,
     }
-    assert found.knows_outside_names is (expected is not None)
+    assert found.resolves_other_sites is (expected is not None)
 
 
 def test_an_outside_address_or_this_machine_is_no_name_that_the_name_servers_know() -> None:
