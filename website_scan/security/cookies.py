@@ -26,7 +26,7 @@ _MONTH = re.compile("(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNO
 _YEAR = re.compile(r"([0-9]{2,4})(?![0-9])")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MIN_YEAR = 1601
-# Word in a name such as camelCase or ALLCAPSWord.
+# One word of a name such as camelCase or ALLCAPSWord.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SESSION_WORDS = frozenset(
     {

@@ -58,7 +58,7 @@ def _host_and_port(page: Page) -> tuple[str, int]:
 
 @probe(of_origin=True)
 def tls_support(peer: TlsPeer, network: Network) -> TlsSupport:
-    """Send one TLS hello per protocol version, and one with weak suites only; more only if the latter was accepted.
+    """Send one TLS hello per protocol version, and one with weak suites only. If accepted, send more weak hellos.
 
     Raises `TlsFailed` if a server that completes a handshake accepts none of these hellos.
     """

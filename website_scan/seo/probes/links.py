@@ -26,7 +26,7 @@ MAX_CANDIDATES = 60  # matched against robots.txt, which may have many rules
 # Other probes send requests to the same host at the same time.
 AT_ONCE = 6
 MAX_BYTES = 16 * 1024
-CACHED_BYTES = 512 * 1024  # per page of the same site, because an audit visits the page next
+CACHED_BYTES = 512 * 1024  # of each page on the same site, because an audit scans the page next
 TIMEOUT_S = 8.0
 TIME_LIMIT_S = 15.0
 GONE = frozenset({404, 410})

@@ -18,7 +18,7 @@ from website_scan.written_urls import split_url
 HOST = "www.example.com"
 
 
-def page_setting(*lines: str, url: str = f"https://{HOST}/") -> Page:
+def page_with_cookies(*lines: str, url: str = f"https://{HOST}/") -> Page:
     return page(*(("Set-Cookie", line) for line in lines), url=url)
 
 
@@ -76,7 +76,7 @@ def cookies(html_page: Page) -> Cookies:
     ],
 )
 def test_cookie_secure(lines: list[str], expected: str) -> None:
-    finding = judge_secure(page_setting(*lines))
+    finding = judge_secure(page_with_cookies(*lines))
     assert outcome(finding) == expected
     verdicts = {"missing": "fail", "missing-on-session": "fail", "missing-on-load-balancer": "warn"}
     assert verdict(finding) == verdicts.get(expected, expected)
@@ -96,18 +96,18 @@ def test_cookie_secure(lines: list[str], expected: str) -> None:
     ],
 )
 def test_missing_secure_is_most_severe_on_session_cookies(lines: list[str], severity: Severity, expected: str) -> None:
-    finding = judge_secure(page_setting(*lines))
+    finding = judge_secure(page_with_cookies(*lines))
     assert severity_of(checks.cookie_secure, finding) == severity
     assert message(finding) == expected
 
 
 def test_finding_lists_session_cookies_first() -> None:
-    finding = judge_secure(page_setting("lang=en", "sid=1"))
+    finding = judge_secure(page_with_cookies("lang=en", "sid=1"))
     assert [row["cookie"] for row in rows(finding)] == ["sid", "lang"]
 
 
 def test_nameless_cookie_has_fingerprint_of_its_host() -> None:
-    finding = checks.cookie_samesite(cookies(page_setting("value-alone")))
+    finding = checks.cookie_samesite(cookies(page_with_cookies("value-alone")))
     assert isinstance(finding, Warn)
     (place,) = finding.places
     assert place.label == "(without a name)"
@@ -115,13 +115,13 @@ def test_nameless_cookie_has_fingerprint_of_its_host() -> None:
 
 
 def test_load_balancer_cookie_is_not_listed_if_application_cookie_lacks_secure() -> None:
-    finding = judge_secure(page_setting("AWSALB=0YtqEBGWiz", "lang=en"))
+    finding = judge_secure(page_with_cookies("AWSALB=0YtqEBGWiz", "lang=en"))
     assert outcome(finding) == "missing"
     assert [row["cookie"] for row in rows(finding)] == ["lang"]
 
 
 def test_cookie_secure_does_not_apply_over_plain_http() -> None:
-    assert verdict(judge_secure(page_setting("sessionid=1", url=f"http://{HOST}/"))) == "n/a"
+    assert verdict(judge_secure(page_with_cookies("sessionid=1", url=f"http://{HOST}/"))) == "n/a"
 
 
 def test_cookies_of_redirects_count_only_on_same_site() -> None:
@@ -156,7 +156,7 @@ def test_cookies_of_redirects_count_only_on_same_site() -> None:
     ],
 )
 def test_cookie_httponly(lines: list[str], expected: str) -> None:
-    finding = checks.cookie_httponly(cookies(page_setting(*lines)))
+    finding = checks.cookie_httponly(cookies(page_with_cookies(*lines)))
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "missing" else expected)
 
@@ -175,7 +175,7 @@ def test_cookie_httponly(lines: list[str], expected: str) -> None:
     ],
 )
 def test_cookie_samesite(lines: list[str], expected: str) -> None:
-    finding = checks.cookie_samesite(cookies(page_setting(*lines)))
+    finding = checks.cookie_samesite(cookies(page_with_cookies(*lines)))
     assert outcome(finding) == expected
     verdicts = {"missing": "warn", "none-without-secure": "fail", "invalid": "fail"}
     assert verdict(finding) == verdicts.get(expected, expected)
@@ -192,7 +192,7 @@ def test_cookie_samesite(lines: list[str], expected: str) -> None:
 def test_missing_samesite_is_less_severe_on_load_balancer_cookies(
     lines: list[str], expected: str, severity: Severity
 ) -> None:
-    finding = checks.cookie_samesite(cookies(page_setting(*lines)))
+    finding = checks.cookie_samesite(cookies(page_with_cookies(*lines)))
     assert verdict(finding) == "warn"
     assert outcome(finding) == expected
     assert severity_of(checks.cookie_samesite, finding) == severity
@@ -298,13 +298,13 @@ def test_parse_date_accepts_any_text(text: str) -> None:
     ],
 )
 def test_cookie_prefix(lines: list[str], expected: str) -> None:
-    finding = checks.cookie_prefix(cookies(page_setting(*lines)))
+    finding = checks.cookie_prefix(cookies(page_with_cookies(*lines)))
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "broken" else expected)
 
 
 def test_prefix_finding_lists_broken_rule_of_each_cookie() -> None:
-    finding = checks.cookie_prefix(cookies(page_setting("__Host-sid=1; Secure", "__Secure-id=1")))
+    finding = checks.cookie_prefix(cookies(page_with_cookies("__Host-sid=1; Secure", "__Secure-id=1")))
     assert message(finding) == "2 cookies break the rules of their prefix."
     assert [(row["cookie"], row["fault"]) for row in rows(finding)] == [
         ("__Host-sid", "__Host- requires Path=/"),
@@ -313,7 +313,10 @@ def test_prefix_finding_lists_broken_rule_of_each_cookie() -> None:
 
 
 def test_secure_prefix_over_plain_http_fails() -> None:
-    assert verdict(checks.cookie_prefix(cookies(page_setting("__Secure-a=1; Secure", url=f"http://{HOST}/")))) == "fail"
+    assert (
+        verdict(checks.cookie_prefix(cookies(page_with_cookies("__Secure-a=1; Secure", url=f"http://{HOST}/"))))
+        == "fail"
+    )
 
 
 @pytest.mark.parametrize(
@@ -394,10 +397,10 @@ def test_parse_cookie_accepts_any_text(line: str) -> None:
 
 
 def test_cookie_value_is_not_in_finding() -> None:
-    finding = judge_secure(page_setting("sessionid=VERYSECRET"))
+    finding = judge_secure(page_with_cookies("sessionid=VERYSECRET"))
     assert "VERYSECRET" not in repr((message(finding), rows(finding)))
 
 
 def test_cookies_of_returns_at_most_300_cookies() -> None:
-    html_page = page_setting(*(f"a{number}=1" for number in range(5000)))
+    html_page = page_with_cookies(*(f"a{number}=1" for number in range(5000)))
     assert len(cookies_of(html_page.hops, HOST, NOW)) == 300

@@ -206,7 +206,7 @@ def test_message_does_not_blame_unsafe_inline_if_directive_is_missing(
     assert "'unsafe-inline'" not in message(finding)
 
 
-def test_number_and_length_of_policies_are_limited() -> None:
+def test_policies_made_to_be_slow_are_cut() -> None:
     html_page = page(html=f'<meta http-equiv=Content-Security-Policy content="{"a;" * 100_000}">' * 60)
     parsed = meta_policies(document(html_page))
     assert len(parsed) == MAX_POLICIES

@@ -266,12 +266,12 @@ def test_soft_404_is_not_exposed_file(kind: str) -> None:
 
 
 def test_varying_dumps_for_every_path_are_soft_404s(site: Site) -> None:
-    def another_dump(request: Request) -> Answer:
+    def random_dump(request: Request) -> Answer:
         noise = random.Random(request.path)
         rows = "".join(f"({noise.random()}, {noise.randbytes(9).hex()!r}),\n" for _ in range(noise.randrange(3, 90)))
         return Answer(f"INSERT INTO {noise.randbytes(3).hex()} VALUES\n{rows}", headers={"Content-Type": "text/plain"})
 
-    site.routes["*"] = another_dump
+    site.routes["*"] = random_dump
     assert exposed_paths(exposure_of(site)) == {}
 
 
