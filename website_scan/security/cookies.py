@@ -51,7 +51,7 @@ _TRACKERS = re.compile(
     re.IGNORECASE,
 )
 # Words in names of cookies that concern a session or log-in but do not identify the session.
-_OTHER_WORDS = frozenset(
+_NON_SESSION_WORDS = frozenset(
     {
         *("affinity", "sticky", "route", "routing", "balancer", "analytics", "tracking", "stats", "visit", "visits"),
         *("hint", "redirect", "return", "referrer", "referer", "url", "type", "provider", "method", "mode", "state"),
@@ -88,8 +88,8 @@ class Cookie:
     @property
     def is_session_like(self) -> bool:
         """True if the cookie probably authenticates the user, by its name and the length of its value."""
-        words = _words(self.name)
-        is_other = self.is_csrf_token or _TRACKERS.match(self.name) or not _OTHER_WORDS.isdisjoint(words)
+        words = _split_words(self.name)
+        is_other = self.is_csrf_token or _TRACKERS.match(self.name) or not _NON_SESSION_WORDS.isdisjoint(words)
         if is_other or self.is_for_load_balancing or self.value_length == 0:
             return False
         if _SESSION_NAMES.fullmatch(self.name):
@@ -102,7 +102,7 @@ class Cookie:
         return is_load_balancer_cookie(self.name)
 
     @property
-    def broken_prefix(self) -> str | None:
+    def broken_prefix_rule(self) -> str | None:
         """Rule of `__Host-` or `__Secure-` that the cookie breaks, as a clause. None if none (section 4.1.3)."""
         name = self.name.lower()
         if name.startswith("__host-"):
@@ -124,7 +124,7 @@ class Cookies:
     @property
     def accepted(self) -> list[Cookie]:
         """Return the cookies that browsers accept."""
-        return [cookie for cookie in self.sent if cookie.broken_prefix is None]
+        return [cookie for cookie in self.sent if cookie.broken_prefix_rule is None]
 
 
 def cookies_of(hops: Iterable[Response], site_host: str, now: datetime) -> list[Cookie]:
@@ -140,7 +140,7 @@ def cookies_of(hops: Iterable[Response], site_host: str, now: datetime) -> list[
             continue
         for line in hop.headers.all("Set-Cookie")[:MAX_COOKIES]:
             cookie = parse_cookie(line, host, now, over_https=address.scheme == "https")
-            if cookie is None or (cookie.secure and not cookie.over_https and cookie.broken_prefix is None):
+            if cookie is None or (cookie.secure and not cookie.over_https and cookie.broken_prefix_rule is None):
                 continue  # browsers reject a Secure cookie over plain HTTP
             key = (cookie.name, cookie.domain or host, cookie.path or address.path.rpartition("/")[0] or "/")
             if cookie.expires is not None and cookie.expires <= now:
@@ -177,7 +177,7 @@ def parse_cookie(line: str, host: str, now: datetime, *, over_https: bool) -> Co
         secure="secure" in attributes,
         http_only="httponly" in attributes,
         same_site=same_site,
-        expires=_expiry(attributes, now),
+        expires=_expiry_date(attributes, now),
     )
 
 
@@ -204,7 +204,7 @@ def _is_allowed_domain(domain: str, host: str) -> bool:
     return host.endswith(f".{domain}") and domain.endswith(site_of(host))
 
 
-def _expiry(attributes: dict[str, str], now: datetime) -> datetime | None:
+def _expiry_date(attributes: dict[str, str], now: datetime) -> datetime | None:
     if "max-age" in attributes:
         seconds = int(attributes["max-age"])
         return now if seconds <= 0 else now + timedelta(seconds=min(seconds, 10**9))
@@ -234,7 +234,7 @@ def parse_date(text: str) -> datetime | None:
     return date if year >= _MIN_YEAR else None
 
 
-def _words(name: str) -> set[str]:
+def _split_words(name: str) -> set[str]:
     """Return the words of a cookie name in lower case, split by punctuation and by capitals."""
     parts = re.split(r"[^0-9A-Za-z]+", name)
     return {part.lower() for part in parts} | {word.lower() for part in parts for word in _WORD.findall(part)}

@@ -89,7 +89,7 @@ class Csp:
     def get(self, directive: str) -> Sources | None:
         return self.directives.get(directive)
 
-    def effective(self, directive: str) -> Sources | None:
+    def effective_values(self, directive: str) -> Sources | None:
         """Return the values in effect for a directive, with the fallbacks of section 6.8.3. None if unrestricted."""
         for name in (directive, *FALLBACKS.get(directive, ("default-src",))):
             if name in self.directives:
@@ -135,12 +135,12 @@ class Policies:
 
     def source_lists(self, *directives: str) -> list[Sources]:
         """Return the source lists in effect for the directives, from the policies that restrict them."""
-        lists = [policy.effective(directive) for policy in self.enforced for directive in directives]
+        lists = [policy.effective_values(directive) for policy in self.enforced for directive in directives]
         return [values for values in lists if values is not None]
 
     def all_match(self, directive: str, condition: Callable[[Sources | None], bool]) -> bool:
         """Return True if the values of the directive satisfy `condition` in every enforced policy."""
-        return all(condition(policy.effective(directive)) for policy in self.enforced)
+        return all(condition(policy.effective_values(directive)) for policy in self.enforced)
 
     def insecure_sources(self, directive: str) -> list[str]:
         """Return the http: sources in effect for a directive. Empty if at least one policy allows no http: source.
@@ -169,7 +169,7 @@ def parse_policy(text: str) -> Csp:
     dropped = []
     text = text[:MAX_CHARACTERS]
     for part in text.split(";"):
-        words = [word for word in _words(part) if word]
+        words = [word for word in _split_words(part) if word]
         if words and not part.isascii():
             dropped.append(words[0].lower())
         elif words and words[0].lower() in directives:
@@ -202,7 +202,7 @@ def meta_policies(document: Document) -> tuple[Csp, ...]:
     return tuple(policies)
 
 
-def _words(part: str) -> list[str]:
+def _split_words(part: str) -> list[str]:
     for character in ASCII_WHITESPACE[:-1]:
         part = part.replace(character, " ")
     return part.split(" ")
@@ -279,19 +279,19 @@ MAX_FAULTS = 8
 def syntax_faults(policy: Csp) -> list[Clause]:
     """Return at most eight faults, each a clause such as “unsafe-inline has no quotes in script-src”."""
     faults = [
-        Clause.of("{directive} is repeated, and only the first counts", directive=_code(name))
+        Clause.of("{directive} is repeated, and only the first counts", directive=_short_code(name))
         for name in policy.repeated[:MAX_FAULTS]
     ]
     faults += [
         Clause.of(
             "browsers ignore all of {directive} because of a non-ASCII character, such as a curly quote",
-            directive=_code(name),
+            directive=_short_code(name),
         )
         for name in policy.dropped[:MAX_FAULTS]
     ]
     for name, values in policy.directives.items():
         if name not in DIRECTIVES:
-            faults.append(Clause.of("{directive} is not a directive", directive=_code(name)))
+            faults.append(Clause.of("{directive} is not a directive", directive=_short_code(name)))
         elif name in SOURCE_LISTS:
             faults.extend(itertools.islice(_source_faults(name, values), MAX_FAULTS))
         else:
@@ -301,7 +301,7 @@ def syntax_faults(policy: Csp) -> list[Clause]:
     governing = next((name for name in ("script-src-elem", *SCRIPT_FALLBACKS) if name in policy), None)
     if governing is not None and _blocks_every_script(policy.directives[governing]):
         clause = "'strict-dynamic' is in {directive} without a nonce or hash, so no script runs"
-        faults.insert(0, Clause.of(clause, directive=_code(governing)))
+        faults.insert(0, Clause.of(clause, directive=_short_code(governing)))
     return faults[:MAX_FAULTS]
 
 
@@ -311,13 +311,15 @@ def _blocks_every_script(sources: Sources) -> bool:
     return has_keyword(sources, "strict-dynamic") and not is_trusting
 
 
-def _code(text: str) -> Code:
+def _short_code(text: str) -> Code:
     return Code(text, 60)
 
 
 def _missing_semicolon(directive: str, value: str) -> Clause:
     return Clause.of(
-        "the semicolon before {source} is missing in {directive}", source=_code(value), directive=_code(directive)
+        "the semicolon before {source} is missing in {directive}",
+        source=_short_code(value),
+        directive=_short_code(directive),
     )
 
 
@@ -325,15 +327,15 @@ def _source_faults(directive: str, values: Sources) -> Iterator[Clause]:
     for value in values:
         if value.lower() in DIRECTIVES:
             yield _missing_semicolon(directive, value)
-        elif fault := _source_fault(value):
-            yield Clause.of(fault, source=_code(value), directive=_code(directive))
+        elif fault := _fault_template(value):
+            yield Clause.of(fault, source=_short_code(value), directive=_short_code(directive))
     if len(values) > 1 and "'none'" in map(str.lower, values):
         yield Clause.of(
-            "'none' counts only by itself, so browsers ignore it in {directive}", directive=_code(directive)
+            "'none' counts only by itself, so browsers ignore it in {directive}", directive=_short_code(directive)
         )
 
 
-def _source_fault(value: str) -> str:
+def _fault_template(value: str) -> str:
     """Return a sentence template for the fault of a source expression. Empty if it has no fault."""
     if value.lower() in KEYWORDS or is_nonce(f"'{value}'") or is_hash(f"'{value}'"):
         return "{source} has no quotes in {directive}"

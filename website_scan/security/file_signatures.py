@@ -93,16 +93,16 @@ LOG_LINE = re.compile("|".join(LOG_STARTS))
 # Lines that continue a log entry: stack frames, dumped values.
 LOG_CONTINUATION = re.compile(r"\s|#\d+ |\[|[\]})\"']|Stack trace:|Caused by:|--")
 
-SPEC_START = re.compile(rb'\s*\{\s*"(?:swagger|openapi)"\s*:\s*"[23]\.\d')
-MAP_START = re.compile(rb'\s*\{(?:[^{}]{0,400},)?\s*"version"\s*:\s*3\b')
-MAP_BODY = re.compile(rb'"sources"\s*:\s*\[\s*"|"mappings"\s*:\s*"[A-Za-z0-9+/,;]{20}')
+API_SPEC_START = re.compile(rb'\s*\{\s*"(?:swagger|openapi)"\s*:\s*"[23]\.\d')
+SOURCE_MAP_START = re.compile(rb'\s*\{(?:[^{}]{0,400},)?\s*"version"\s*:\s*3\b')
+SOURCE_MAP_BODY = re.compile(rb'"sources"\s*:\s*\[\s*"|"mappings"\s*:\s*"[A-Za-z0-9+/,;]{20}')
 # Actuator endpoints that Spring Boot exposes by default.
 HARMLESS_ENDPOINTS = re.compile(r"health(?:-.*)?|info")
 HEALTH_ONLY = "an index of nothing but health and info"
 
 
 def git_config(body: bytes) -> str | None:
-    lines = _lines(body)
+    lines = _first_lines(body)
     sections = [match[1] for line in lines if (match := GIT_SECTION.fullmatch(line.strip()))]
     if "core" not in sections or not _is_ini(lines):
         return None
@@ -124,14 +124,14 @@ def svn_entries(body: bytes) -> str | None:
 
 
 def hg_requires(body: bytes) -> str | None:
-    lines = _lines(body)
+    lines = _first_lines(body)
     is_list = 0 < len(lines) <= 30 and all(re.fullmatch(r"[a-z0-9.=-]{3,60}", line) for line in lines)
     return f"Mercurial's requirements {_summary(lines)}" if is_list and HG_REQUIREMENTS & set(lines) else None
 
 
 def env_file(body: bytes) -> str | None:
     """Match a .env file: at least two assignments, one of a secret, on four fifths of the lines."""
-    lines = [line for line in _lines(body) if not line.lstrip().startswith("#")]
+    lines = [line for line in _first_lines(body) if not line.lstrip().startswith("#")]
     pairs = [match.groups() for line in lines if (match := ASSIGNMENT.fullmatch(line.strip()))]
     secret = [name for name, value in pairs if SECRET_NAME.search(name) and not _is_placeholder(value)]
     if len(pairs) < 2 or not secret or len(pairs) < 0.8 * len(lines) or not ASSIGNMENT.fullmatch(lines[0].strip()):
@@ -140,12 +140,12 @@ def env_file(body: bytes) -> str | None:
 
 
 def aws_credentials(body: bytes) -> str | None:
-    lines = _lines(body)
+    lines = _first_lines(body)
     return "aws_secret_access_key" if _is_ini(lines) and any(AWS_SECRET.match(line) for line in lines) else None
 
 
 def npmrc(body: bytes) -> str | None:
-    lines = [line.strip() for line in _lines(body) if not line.lstrip().startswith(("#", ";"))]
+    lines = [line.strip() for line in _first_lines(body) if not line.lstrip().startswith(("#", ";"))]
     if not lines or not all(NPM_LINE.fullmatch(line) for line in lines):
         return None
     secrets = [
@@ -155,19 +155,19 @@ def npmrc(body: bytes) -> str | None:
 
 
 def htpasswd(body: bytes) -> str | None:
-    lines = [line.strip() for line in _lines(body) if not line.lstrip().startswith("#")]
+    lines = [line.strip() for line in _first_lines(body) if not line.lstrip().startswith("#")]
     if not lines or not all(HTPASSWD_LINE.fullmatch(line) for line in lines):
         return None
     return f"{counted(len(lines), 'user')} with password hashes"
 
 
 def private_key(body: bytes) -> str | None:
-    match = PRIVATE_KEY.match(_text(body)[:MAX_LINE])
+    match = PRIVATE_KEY.match(_decode(body)[:MAX_LINE])
     return f"the beginning of a file with {match[1].lower()}" if match else None
 
 
 def git_credentials(body: bytes) -> str | None:
-    lines = _lines(body)
+    lines = _first_lines(body)
     is_list = bool(lines) and all(GIT_CREDENTIALS.fullmatch(line.strip()) for line in lines)
     return "addresses with user names and passwords" if is_list else None
 
@@ -188,7 +188,7 @@ def archive(body: bytes) -> str | None:
 
 
 def sql_dump(body: bytes) -> str | None:
-    text = _text(body)
+    text = _decode(body)
     if not SQL_START.match(text[:MAX_LINE]):
         return None
     tables = SQL_STATEMENT.findall(text)
@@ -202,7 +202,7 @@ def sqlite(body: bytes) -> str | None:
 def php_source(body: bytes) -> str | None:
     """Match PHP source that sets a password or constant, or a Vim swap file with such source."""
     is_swap = body.startswith(SWAP_MAGIC)
-    if not is_swap and not _text(body[:200]).lstrip().startswith("<?php"):
+    if not is_swap and not _decode(body[:200]).lstrip().startswith("<?php"):
         return None
     names = [first or second for first, second in PHP_SECRET.findall(body.decode("utf-8", "replace"))]
     if not names:
@@ -211,20 +211,20 @@ def php_source(body: bytes) -> str | None:
 
 
 def phpinfo(body: bytes) -> str | None:
-    text = _text(body)
+    text = _decode(body)
     version = PHP_VERSION.search(text)
     is_table = PHPINFO_MARK.search(text) and "PHP Extension" in text
     return f"phpinfo() of PHP {version[1]}" if version and is_table else None
 
 
 def server_status(body: bytes) -> str | None:
-    text = _text(body)
+    text = _decode(body)
     title = STATUS_TITLE.search(text)
     return f"a page titled “{title[1]}”" if title and "Server Version" in text and STATUS_BODY.search(text) else None
 
 
 def actuator(body: bytes) -> str | None:
-    content = _json(body)
+    content = _parse_json(body)
     if not isinstance(content, dict):
         return None
     if isinstance(content.get("activeProfiles"), list):
@@ -242,7 +242,7 @@ def actuator(body: bytes) -> str | None:
 
 
 def compose_file(body: bytes) -> str | None:
-    text = _text(body)
+    text = _decode(body)
     top_level = [line for line in text.splitlines()[:MAX_LINES] if line.strip() and line[0] not in " \t#"]
     match = COMPOSE_SERVICE.search(text.replace("\r\n", "\n"))
     if match is None or not all(COMPOSE_TOP.fullmatch(line.rstrip()) for line in top_level):
@@ -255,7 +255,7 @@ def ds_store(body: bytes) -> str | None:
 
 
 def log_file(body: bytes) -> str | None:
-    lines = _lines(body)
+    lines = _first_lines(body)
     if not lines or not LOG_LINE.match(lines[0]):
         return None
     entries = sum(1 for line in lines if LOG_LINE.match(line))
@@ -265,9 +265,9 @@ def log_file(body: bytes) -> str | None:
 
 
 def api_description(body: bytes) -> str | None:
-    content = _json(body)
+    content = _parse_json(body)
     if content is None:
-        return "the beginning of an API description" if SPEC_START.match(body) and b'"paths"' in body else None
+        return "the beginning of an API description" if API_SPEC_START.match(body) and b'"paths"' in body else None
     if not isinstance(content, dict) or not isinstance(content.get("paths"), dict):
         return None
     for kind in ("openapi", "swagger"):
@@ -278,7 +278,7 @@ def api_description(body: bytes) -> str | None:
 
 
 def graphql_schema(body: bytes) -> str | None:
-    content = _json(body)
+    content = _parse_json(body)
     data = content.get("data") if isinstance(content, dict) else None
     return "data.__schema" if isinstance(data, dict) and isinstance(data.get("__schema"), dict) else None
 
@@ -286,9 +286,9 @@ def graphql_schema(body: bytes) -> str | None:
 def source_map(body: bytes) -> str | None:
     """Match a source map (ECMA-426), even if the body is truncated."""
     body = body[body.find(b"\n") + 1 :] if body.startswith(b")]}'") else body
-    content = _json(body)
+    content = _parse_json(body)
     if content is None:
-        is_start = MAP_START.match(body[:4096]) and MAP_BODY.search(body)
+        is_start = SOURCE_MAP_START.match(body[:4096]) and SOURCE_MAP_BODY.search(body)
         return "the beginning of a source map" if is_start else None
     if not isinstance(content, dict) or "version" not in content:
         return None
@@ -312,22 +312,22 @@ def has_markup(body: bytes) -> bool:
     return re.search(rb"</?[a-z][a-z0-9-]*[\s/>]|<!doctype", body, re.IGNORECASE) is not None
 
 
-def _text(body: bytes) -> str:
+def _decode(body: bytes) -> str:
     """Decode the body as UTF-8, or as UTF-16 with a byte order mark, which SQL Server and Windows editors write."""
     if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return body.decode("utf-16", "replace")
     return body.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
 
 
-def _lines(body: bytes) -> list[str]:
+def _first_lines(body: bytes) -> list[str]:
     """Return the first 400 lines without blank ones, each cut to 2,000 characters. Empty if the body is binary."""
-    text = _text(body)
+    text = _decode(body)
     if "\0" in text:
         return []
     return [line[:MAX_LINE] for line in text.splitlines()[:MAX_LINES] if line.strip()]
 
 
-def _json(body: bytes) -> object:
+def _parse_json(body: bytes) -> object:
     """Return the parsed JSON. None if the body is not JSON, or truncated."""
     try:
         return json.loads(body)

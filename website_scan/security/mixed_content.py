@@ -85,7 +85,7 @@ def insecure_forms(document: Document, address: str) -> list[InsecureForm]:
     insecure = []
     for form in live(document, "form"):
         form_fields = fields.get(form.mem_id, []) + fields.get(attribute(form, "id") or "", [])
-        for action in _actions(form, form_fields, address):
+        for action in _submit_urls(form, form_fields, address):
             url = resolve(document, action)
             if url is not None and _is_insecure(url, address):
                 insecure.append(InsecureForm(url.href, any(_is_password(field) for field in form_fields)))
@@ -107,7 +107,7 @@ def _references(document: Document) -> Iterator[tuple[str, str, bool]]:
     for selector, name, passive in SOURCES:
         for node in live(document, selector):
             value = attribute(node, name)
-            if value is not None and value.strip() and _is_loaded(node):
+            if value is not None and value.strip() and _is_fetched(node):
                 # Browsers block insecure requests with CORS (`crossorigin`) instead of upgrading them.
                 yield node.tag or "", value, passive and attribute(node, "crossorigin") is None
     for selector, name in SOURCE_SETS:
@@ -115,7 +115,7 @@ def _references(document: Document) -> Iterator[tuple[str, str, bool]]:
             for candidate, _ in candidates((attribute(node, name) or "")[:MAX_SOURCE_SET]):
                 yield node.tag or "", candidate, False
     for node in live(document, "link[rel][href]"):
-        is_passive = _link_category(node)
+        is_passive = _is_passive_link(node)
         if is_passive is not None:
             yield "link", attribute(node, "href") or "", is_passive
     yield from _style_references(document)
@@ -133,7 +133,7 @@ def _style_references(document: Document) -> Iterator[tuple[str, str, bool]]:
             yield node.tag or "", address, True
 
 
-def _is_loaded(node: LexborNode) -> bool:
+def _is_fetched(node: LexborNode) -> bool:
     """Return False for a data block: a script of another type is not fetched (HTML, "prepare the script element")."""
     if node.tag != "script":
         return True
@@ -141,7 +141,7 @@ def _is_loaded(node: LexborNode) -> bool:
     return kind in ("", "module") or any(name in kind for name in JAVASCRIPT_TYPES)
 
 
-def _link_category(node: LexborNode) -> bool | None:
+def _is_passive_link(node: LexborNode) -> bool | None:
     """Return True if the link loads passive content, False if active, None if it loads nothing."""
     relations = frozenset((attribute(node, "rel") or "").lower().split())
     if "stylesheet" in relations and attribute(node, "disabled") is None:
@@ -156,7 +156,7 @@ def _link_category(node: LexborNode) -> bool | None:
     return True if relations & PASSIVE_RELATIONS else None
 
 
-def _actions(form: LexborNode, fields: Sequence[LexborNode], address: str) -> Iterator[str]:
+def _submit_urls(form: LexborNode, fields: Sequence[LexborNode], address: str) -> Iterator[str]:
     """Yield the URLs that a form may submit to. A form with method=dialog submits only by buttons with formaction."""
     if (attribute(form, "method") or "").strip().lower() != "dialog":
         yield (attribute(form, "action") or "").strip() or address

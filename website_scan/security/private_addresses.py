@@ -12,7 +12,7 @@ NETWORKS = tuple(
     for network in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
 )
 # Default addresses of routers, virtual machines, containers and clouds. They disclose nothing about this network.
-WELL_KNOWN = frozenset(
+DEFAULT_ADDRESSES = frozenset(
     {"192.168.0.1", "192.168.1.1", "192.168.1.254", "192.168.0.254", "192.168.2.1", "192.168.100.1", "192.168.178.1"}
     | {"192.168.8.1", "192.168.10.1", "192.168.50.1", "10.0.0.1", "10.0.0.138", "10.1.1.1", "169.254.169.254"}
     | {"192.168.3.1", "192.168.4.1", "192.168.11.1", "192.168.31.1", "192.168.43.1", "192.168.68.1", "192.168.86.1"}
@@ -24,8 +24,8 @@ OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 V4 = rf"1(?<![\w.-]1)(?:0|72|92|69)(?:\.{OCTET}){{3}}(?![\w-]|\.\d|/\d{{1,2}}(?!\w))"
 V6 = r"[fF](?<![\w:.][fF])(?:[cCdD][0-9a-fA-F]{2}|[eE][89abAB][0-9a-fA-F]):[0-9a-fA-F:]{2,40}(?![\w:]|/\d)"
 ADDRESS = re.compile(rf"{V4}|{V6}")
-IN_URL = re.compile(rf"//(?:[^/@\s\"'<>]{{1,100}}@)?\[?(?P<address>{V4}|{V6})")
-QUOTED = re.compile(rf"[\"'](?P<address>{V4}|{V6})[\"':/]")
+ADDRESS_IN_URL = re.compile(rf"//(?:[^/@\s\"'<>]{{1,100}}@)?\[?(?P<address>{V4}|{V6})")
+QUOTED_ADDRESS = re.compile(rf"[\"'](?P<address>{V4}|{V6})[\"':/]")
 MAX_CONTEXT = 40
 MAX_MATCHES = 10_000  # per text
 VERSION_BEFORE = re.compile(
@@ -46,10 +46,10 @@ def addresses_in_source(text: str) -> Iterator[str]:
 
     Default addresses of routers and the like are left out, because manuals link to them.
     """
-    for match in islice(IN_URL.finditer(text), MAX_MATCHES):
+    for match in islice(ADDRESS_IN_URL.finditer(text), MAX_MATCHES):
         if _is_internal(match["address"]):
             yield match["address"]
-    for match in islice(QUOTED.finditer(text), MAX_MATCHES):
+    for match in islice(QUOTED_ADDRESS.finditer(text), MAX_MATCHES):
         if _is_internal(match["address"]) and not VERSION_BEFORE.search(
             text, max(0, match.start() - MAX_CONTEXT), match.start()
         ):
@@ -76,7 +76,7 @@ def addresses_in_prose(text: str) -> Iterator[str]:
 
 
 def _is_internal(address: str) -> bool:
-    return address not in WELL_KNOWN and is_private(address)
+    return address not in DEFAULT_ADDRESSES and is_private(address)
 
 
 def is_private(address: str) -> bool:

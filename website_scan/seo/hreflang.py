@@ -12,12 +12,14 @@ from website_scan.page.evidence import Document, Page
 
 X_DEFAULT = "x-default"
 MAX_ALTERNATES = 500
-TAG = re.compile(r"(?P<language>[a-z]{2,3})(?:-(?P<script>[a-z]{4}))?(?:-(?P<region>[a-z]{2}))?", re.IGNORECASE)
+LANGUAGE_TAG = re.compile(
+    r"(?P<language>[a-z]{2,3})(?:-(?P<script>[a-z]{4}))?(?:-(?P<region>[a-z]{2}))?", re.IGNORECASE
+)
 UN_REGION = re.compile(r"[a-z]{2,3}-(\d{3})", re.IGNORECASE)
 # Codes that ISO 3166-1 reserves for private use.
-PRIVATE = re.compile(r"AA|Q[M-Z]|X[A-Z]|ZZ")
+PRIVATE_REGION = re.compile(r"AA|Q[M-Z]|X[A-Z]|ZZ")
 # Codes that the IANA registry of language subtags has, but that ISO 3166-1 only reserves or has withdrawn.
-NO_COUNTRIES = frozenset(
+INVALID_REGIONS = frozenset(
     "AC AN BU CP CS DD DG EA EU EZ FX IC NT SU TA TP UK UN XK YD YU ZR".split()  # noqa: SIM905
 )
 
@@ -64,7 +66,7 @@ def code_fault(code: str) -> str | None:
         return None
     import langcodes  # deferred, because it takes 30 ms and few pages have hreflang
 
-    match = TAG.fullmatch(code)
+    match = LANGUAGE_TAG.fullmatch(code)
     if match is None and (un_region := UN_REGION.fullmatch(code)):
         return f"ends with {un_region[1]}, which is a UN region, not a country"
     if match is None:
@@ -76,6 +78,8 @@ def code_fault(code: str) -> str | None:
     if match["script"] and not langcodes.tag_is_valid(f"und-{match['script']}"):
         return f"contains {match['script']}, which is not a script"
     region = (match["region"] or "").upper()
-    if region and (region in NO_COUNTRIES or PRIVATE.fullmatch(region) or not langcodes.tag_is_valid(f"und-{region}")):
+    if region and (
+        region in INVALID_REGIONS or PRIVATE_REGION.fullmatch(region) or not langcodes.tag_is_valid(f"und-{region}")
+    ):
         return f"ends with {region}, which is not a country{'; the United Kingdom is GB' if region == 'UK' else ''}"
     return None

@@ -16,7 +16,7 @@ def _phrases(text: str) -> frozenset[str]:
     return frozenset(" ".join(text.split()).split(" | "))
 
 
-# Generic phrases by primary language subtag (BCP 47), as `_normal` returns them.
+# Generic phrases by primary language subtag (BCP 47), as `_normalize` returns them.
 PHRASES: dict[str, frozenset[str]] = {
     "en": _phrases("""
         click here | click this | click this link | click | here | right here | this | this link | this page |
@@ -102,7 +102,7 @@ PHRASES: dict[str, frozenset[str]] = {
     """),
 }
 ALIASES = {"nb": "no", "nn": "no"}
-EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+EDGE_PUNCTUATION = re.compile(r"^[\W_]+|[\W_]+$")
 
 
 def _is_unambiguous(phrase: str) -> bool:
@@ -126,7 +126,7 @@ def is_generic(name: str, node: LexborNode) -> bool:
     """
     if len(name) > 2 * MAX_LENGTH:
         return False
-    text = _normal(name)
+    text = _normalize(name)
     if text in UNAMBIGUOUS:
         return True
     return text in ANY_AMBIGUOUS and text in AMBIGUOUS.get(language_of(node), ())
@@ -146,5 +146,5 @@ def language_of(node: LexborNode) -> str:
     return ENGLISH
 
 
-def _normal(name: str) -> str:
-    return EDGES.sub("", " ".join(name.casefold().replace("\u2019", "'").split()))
+def _normalize(name: str) -> str:
+    return EDGE_PUNCTUATION.sub("", " ".join(name.casefold().replace("\u2019", "'").split()))

@@ -13,7 +13,7 @@ from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, enclosing, live
 
 METADATA = "title, link[rel][href], meta[name][content]"
-# Advance widths of Arial in thousandths of the font size, by character. Others count as wide as a digit (FIGURE).
+# Advance widths of Arial in thousandths of the font size, by character. Others count as wide as a digit.
 ARIAL = {
     character: width
     for width, characters in {
@@ -41,7 +41,7 @@ ARIAL = {
     }.items()
     for character in characters
 }
-FIGURE = 556
+DIGIT_WIDTH = 556
 # Font size of titles in Google's desktop results, which are one line of Arial.
 TITLE_SIZE_PX = 20
 
@@ -92,13 +92,13 @@ class MetadataOutsideHead:
 
 def titles(document: Document) -> Iterator[str]:
     """Return the texts of the title elements, without titles of SVG drawings."""
-    return (_text(node.text()) for node in live(document, "title") if enclosing(node, "svg") is None)
+    return (_collapse_spaces(node.text()) for node in live(document, "title") if enclosing(node, "svg") is None)
 
 
 def descriptions(document: Document) -> list[str]:
     """Return the contents of the `<meta name="description">` elements."""
     return [
-        _text(attribute(node, "content"))
+        _collapse_spaces(attribute(node, "content"))
         for node in live(document, "meta[name]")
         if (attribute(node, "name") or "").strip().lower() == "description"
     ]
@@ -111,17 +111,17 @@ def width(text: str) -> int:
 
 def title_px(text: str) -> int:
     """Return the approximate width of a title in search results, in pixels of Arial at 20 px."""
-    return round(sum(map(advance, text)) * TITLE_SIZE_PX / 1000)
+    return round(sum(map(advance_width, text)) * TITLE_SIZE_PX / 1000)
 
 
-def advance(character: str) -> int:
+def advance_width(character: str) -> int:
     """Return the advance width of a character in thousandths of the font size."""
     if unicodedata.category(character) in ("Mn", "Me", "Cf", "Cc"):
         return 0
     if unicodedata.east_asian_width(character) in "WF":
         return 1000
     # An accented letter is as wide as the letter without its accent.
-    return ARIAL.get(character) or ARIAL.get(unicodedata.normalize("NFD", character)[0], FIGURE)
+    return ARIAL.get(character) or ARIAL.get(unicodedata.normalize("NFD", character)[0], DIGIT_WIDTH)
 
 
 def read_social_metadata(document: Document) -> SocialMetadata:
@@ -143,7 +143,7 @@ def read_social_metadata(document: Document) -> SocialMetadata:
 
 def metadata_kinds(document: Document) -> list[str]:
     """Return the kinds of metadata that occur in the head or body, in the order of their first elements."""
-    kinds = (_kind(node) for node in live(document, METADATA))
+    kinds = (_metadata_kind(node) for node in live(document, METADATA))
     return list(dict.fromkeys(kind for kind in kinds if kind is not None))
 
 
@@ -152,7 +152,7 @@ def read_metadata_outside_head(document: Document) -> MetadataOutsideHead:
     elements = tuple(
         ElementOutsideHead(kind, (node.html or "")[:1000])
         for node in live(document, METADATA)
-        if (kind := _kind(node)) is not None and enclosing(node, "head") is None
+        if (kind := _metadata_kind(node)) is not None and enclosing(node, "head") is None
     )
     return MetadataOutsideHead(elements, _head_end(document)) if elements else MetadataOutsideHead()
 
@@ -162,12 +162,12 @@ def _head_end(document: Document) -> str:
     first = body.first_child if body is not None else None
     while first is not None and _is_blank(first):
         first = first.next
-    if first is None or (not first.is_text_node and _kind(first) is not None):
+    if first is None or (not first.is_text_node and _metadata_kind(first) is not None):
         return ""
     return f"“{(first.text() or '').strip()}”" if first.is_text_node else f"<{first.tag}>"
 
 
-def _kind(node: LexborNode) -> str | None:
+def _metadata_kind(node: LexborNode) -> str | None:
     if node.tag == "title":
         return TITLE if enclosing(node, "svg") is None else None
     if node.tag == "meta":
@@ -184,5 +184,5 @@ def _is_blank(node: LexborNode) -> bool:
     return node.is_comment_node or (node.is_text_node and not (node.text() or "").strip())
 
 
-def _text(value: str | None) -> str:
+def _collapse_spaces(value: str | None) -> str:
     return " ".join((value or "").split())

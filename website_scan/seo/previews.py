@@ -6,7 +6,7 @@ from website_scan.crawl.link_relations import is_absolute
 from website_scan.messages import excerpt
 from website_scan.page.evidence import Document
 from website_scan.page.markup import http_address
-from website_scan.seo.metadata import TITLE_SIZE_PX, advance, descriptions, read_social_metadata, titles
+from website_scan.seo.metadata import TITLE_SIZE_PX, advance_width, descriptions, read_social_metadata, titles
 from website_scan.stored_data import StoredSearchResult, StoredSharedLink
 from website_scan.urls import Url
 
@@ -26,8 +26,8 @@ def search_result(document: Document, url: str) -> StoredSearchResult:
     title = next(titles(document), "")
     description = next(filter(None, descriptions(document)), "")
     return {
-        "title": cut(excerpt(title, TEXT_LENGTH), TITLE_SIZE_PX, TITLE_PX),
-        "description": cut(excerpt(description, TEXT_LENGTH), DESCRIPTION_SIZE_PX, DESCRIPTION_PX),
+        "title": cut_to_width(excerpt(title, TEXT_LENGTH), TITLE_SIZE_PX, TITLE_PX),
+        "description": cut_to_width(excerpt(description, TEXT_LENGTH), DESCRIPTION_SIZE_PX, DESCRIPTION_PX),
         "url": excerpt(url, URL_LENGTH),
         "site": excerpt(social.site_name, 60),
     }
@@ -47,7 +47,7 @@ def shared_link(document: Document, url: str) -> StoredSharedLink:
     }
 
 
-def cut(text: str, size_px: int, max_px: int) -> str:
+def cut_to_width(text: str, size_px: int, max_px: int) -> str:
     """Cut a text to a width between two words, and append an ellipsis. A very long word is cut within."""
     if _width_px(text, size_px) <= max_px:
         return text
@@ -63,4 +63,4 @@ def cut(text: str, size_px: int, max_px: int) -> str:
 
 
 def _width_px(text: str, size_px: int) -> float:
-    return sum(map(advance, text)) * size_px / 1000
+    return sum(map(advance_width, text)) * size_px / 1000

@@ -55,7 +55,7 @@ def missing_properties(graph: Graph) -> list[tuple[str, str]]:
         for name in types(node):
             kind = ALIASES.get(name, name)
             if kind in REQUIRED:
-                missing += [(name, path) for path in _missing(node, kind, graph)]
+                missing += [(name, path) for path in _missing_in(node, kind, graph)]
     return list(dict.fromkeys(missing))
 
 
@@ -64,7 +64,7 @@ def has_rich_type(graph: Graph) -> bool:
     return any(ALIASES.get(name, name) in REQUIRED for top in graph.top_nodes for name in types(top))
 
 
-def _missing(node: Node, kind: str, graph: Graph) -> Iterator[str]:
+def _missing_in(node: Node, kind: str, graph: Graph) -> Iterator[str]:
     for entry in REQUIRED[kind]:
         names = (entry,) if isinstance(entry, str) else entry
         if not any(_has_value(node.get(name)) for name in names):
@@ -73,16 +73,16 @@ def _missing(node: Node, kind: str, graph: Graph) -> Iterator[str]:
         yield from missing_inside(node, graph)
     # An AggregateRating is not searched again, because circular references would recurse without end.
     if kind != "AggregateRating":
-        for rating in _nodes(node.get("aggregateRating"), graph):
-            yield from (f"aggregateRating.{path}" for path in _missing(rating, "AggregateRating", graph))
+        for rating in _resolved_nodes(node.get("aggregateRating"), graph):
+            yield from (f"aggregateRating.{path}" for path in _missing_in(rating, "AggregateRating", graph))
 
 
-def _breadcrumbs(node: Node, graph: Graph) -> Iterator[str]:
-    items = _nodes(node.get("itemListElement"), graph)
+def _missing_in_breadcrumbs(node: Node, graph: Graph) -> Iterator[str]:
+    items = _resolved_nodes(node.get("itemListElement"), graph)
     # Only `position` defines the order in JSON-LD. The last breadcrumb is the page itself and needs no `item`.
     last = max(items, key=lambda item: _number(item.get("position")), default=None)
     for item in items:
-        inner = next(iter(_nodes(item.get("item"), graph)), {})
+        inner = next(iter(_resolved_nodes(item.get("item"), graph)), {})
         if not _has_value(item.get("position")):
             yield "itemListElement.position"
         if not _has_value(item.get("name")) and not _has_value(inner.get("name")):
@@ -98,19 +98,21 @@ def _number(value: Any) -> float:
         return math.inf
 
 
-def _questions(node: Node, graph: Graph) -> Iterator[str]:
-    for question in _nodes(node.get("mainEntity"), graph):
+def _missing_in_questions(node: Node, graph: Graph) -> Iterator[str]:
+    for question in _resolved_nodes(node.get("mainEntity"), graph):
         if not _has_value(question.get("name")):
             yield "mainEntity.name"
-        answers = _nodes(question.get("acceptedAnswer"), graph) + _nodes(question.get("suggestedAnswer"), graph)
+        answers = _resolved_nodes(question.get("acceptedAnswer"), graph) + _resolved_nodes(
+            question.get("suggestedAnswer"), graph
+        )
         if not answers:
             yield "mainEntity.acceptedAnswer"
         elif not all(_has_value(answer.get("text")) for answer in answers):
             yield "mainEntity.acceptedAnswer.text"
 
 
-def _offers(node: Node, graph: Graph) -> Iterator[str]:
-    for offer in _nodes(node.get("offers"), graph):
+def _missing_in_offers(node: Node, graph: Graph) -> Iterator[str]:
+    for offer in _resolved_nodes(node.get("offers"), graph):
         is_range = "AggregateOffer" in types(offer)
         prices = ("lowPrice", "price") if is_range else ("price", "priceSpecification")
         if types(offer) and not any(_has_value(offer.get(name)) for name in prices):
@@ -123,22 +125,22 @@ def _offers(node: Node, graph: Graph) -> Iterator[str]:
             yield "offers.priceCurrency"
 
 
-def _rating(node: Node, graph: Graph) -> Iterator[str]:
-    for rating in _nodes(node.get("reviewRating"), graph):
+def _missing_in_rating(node: Node, graph: Graph) -> Iterator[str]:
+    for rating in _resolved_nodes(node.get("reviewRating"), graph):
         if not _has_value(rating.get("ratingValue")):
             yield "reviewRating.ratingValue"
 
 
 MISSING_INSIDE: Mapping[str, Callable[[Node, Graph], Iterator[str]]] = {
-    "BreadcrumbList": _breadcrumbs,
-    "FAQPage": _questions,
-    "Product": _offers,
-    "QAPage": _questions,
-    "Review": _rating,
+    "BreadcrumbList": _missing_in_breadcrumbs,
+    "FAQPage": _missing_in_questions,
+    "Product": _missing_in_offers,
+    "QAPage": _missing_in_questions,
+    "Review": _missing_in_rating,
 }
 
 
-def _nodes(value: Any, graph: Graph) -> list[Node]:
+def _resolved_nodes(value: Any, graph: Graph) -> list[Node]:
     if isinstance(value, Mapping) and isinstance(value.get("@list"), list):
         value = value["@list"]
     values = value if isinstance(value, list) else [value]

@@ -67,11 +67,11 @@ class JsonLd:
 
 def read_json_ld(document: Document) -> JsonLd:
     """Read the JSON-LD of a page. A block that can't be parsed has a `fault`."""
-    blocks = tuple(_blocks(document))
-    return JsonLd(blocks, _graph(blocks))
+    blocks = tuple(_read_blocks(document))
+    return JsonLd(blocks, _build_graph(blocks))
 
 
-def _blocks(document: Document) -> list[Block]:
+def _read_blocks(document: Document) -> list[Block]:
     blocks: list[Block] = []
     for node in live(document, "script[type]"):
         if (attribute(node, "type") or "").partition(";")[0].strip().lower() == "application/ld+json":
@@ -104,7 +104,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not valid JSON")
 
 
-def _graph(blocks: tuple[Block, ...]) -> Graph:
+def _build_graph(blocks: tuple[Block, ...]) -> Graph:
     graph = Graph()
     contexts = _Contexts(graph)
     for block in blocks:

@@ -21,13 +21,13 @@ SEPARATOR = re.compile(r" [|\u2013\u2014·•»/-]{1,3} | ?[|»:] ?|\. ")
 ERROR_WORDS = re.compile(
     r"\b(?:404|410|error|http|status|code|fehler|erreur|errore|erro|fout|błąd|ошибка|o+ps|whoops|sorry|uh oh)\b"
 )
-CODE = re.compile(r"\b(?:404|410)\b")
+STATUS_CODE = re.compile(r"\b(?:404|410)\b")
 NOT_FOUND = re.compile(
     r"(?:not found|nicht gefunden|non trouvée?|non trovat[ao]|n[oã]o? encontrad[ao]|niet gevonden|hittades inte)"
 )
 NOUNS = "page|file|content|product|article|post|resource|url|document|item|listing|site"
-# “Page not found” as servers, frameworks and shops phrase it, in text normalized by `_plain`.
-NO_PAGE = re.compile(
+# “Page not found” as servers, frameworks and shops phrase it, in text normalized by `_normalize`.
+NO_PAGE_MESSAGE = re.compile(
     rf"(?:the |this |that )?(?:requested )?(?:{NOUNS})(?: you (?:requested|(?:are |were |re )?look(?:ing|ed) for))?"
     r" (?:(?:was |is |could |can )?(?:not|cannot|cant|couldnt|wasnt|isnt)(?: be)? found"
     r"|(?:does not|doesnt|no longer) exists?|(?:is )?(?:no longer|not) available|is gone|is missing)"
@@ -106,19 +106,19 @@ def read_missing_page_words(document: AccessibleDocument) -> MissingPageWords:
     body = document.document.tree.body
     text = shown_text(document, body, MAX_CHARACTERS) if body is not None else ""
     return MissingPageWords(
-        in_title, in_heading, _count_words(text) < FEW_WORDS and NO_PAGE.search(_plain(text)) is not None
+        in_title, in_heading, _count_words(text) < FEW_WORDS and NO_PAGE_MESSAGE.search(_normalize(text)) is not None
     )
 
 
 def _is_missing_message(text: str) -> bool:
     """Return True if a part of a title or heading is only a message such as "404" or "Page not found"."""
-    plain = _plain(text)
+    plain = _normalize(text)
     rest = " ".join(ERROR_WORDS.sub(" ", plain).split())
     if not rest:
-        return CODE.search(plain) is not None
-    return NO_PAGE.fullmatch(rest) is not None or NOT_FOUND.fullmatch(rest) is not None
+        return STATUS_CODE.search(plain) is not None
+    return NO_PAGE_MESSAGE.fullmatch(rest) is not None or NOT_FOUND.fullmatch(rest) is not None
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     """Return the text in lower case, with spaces for punctuation and without apostrophes."""
     return " ".join(re.sub(r"[^\w\s]", " ", re.sub(r"['\u2019]", "", text.casefold())).split())

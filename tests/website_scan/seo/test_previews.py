@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.website_scan.cast import document, head, page
 from website_scan.seo.metadata import title_px
-from website_scan.seo.previews import TITLE_PX, cut, search_result, shared_link
+from website_scan.seo.previews import TITLE_PX, cut_to_width, search_result, shared_link
 
 
 @pytest.mark.parametrize(
@@ -22,12 +22,12 @@ from website_scan.seo.previews import TITLE_PX, cut, search_result, shared_link
     ],
 )
 def test_title_is_cut_to_width_between_words(text: str, expected: str) -> None:
-    assert cut(text, 20, 600) == expected
+    assert cut_to_width(text, 20, 600) == expected
 
 
 @given(st.text())
 def test_cut_text_is_never_wider_than_limit(text: str) -> None:
-    shortened = cut(text, 20, TITLE_PX)
+    shortened = cut_to_width(text, 20, TITLE_PX)
     assert title_px(shortened) <= TITLE_PX
     assert shortened == text or shortened.endswith("…")
 

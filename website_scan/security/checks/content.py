@@ -34,7 +34,7 @@ CATEGORY = Category("Page content", weight=5, html=True)
 INTEGRITY = re.compile(r"(?:^|\s)sha(?:256|384|512)-[A-Za-z0-9+/_-]{43,88}={0,2}(?=\s|\?|$)", re.IGNORECASE)
 
 # Hosts whose files change by design, according to their vendors, so that no integrity hash can be pinned.
-SELF_UPDATING = (
+SELF_UPDATING_HOSTS = (
     *("www.googletagmanager.com", "www.google-analytics.com", "www.google.com", "www.gstatic.com", "apis.google.com"),
     *("accounts.google.com", "maps.googleapis.com", "maps.google.com", "fonts.googleapis.com", "www.recaptcha.net"),
     *("pagead2.googlesyndication.com", "securepubads.g.doubleclick.net", "www.googleadservices.com"),
@@ -49,7 +49,7 @@ SELF_UPDATING = (
     *("www.youtube.com", "code.tidio.co", "plausible.io", "cdn.usefathom.com", "cdn.matomo.cloud", "js.sentry-cdn.com"),
 )
 # Domains that served malicious scripts in 2023 and 2024 (Sansec, "Polyfill supply chain attack").
-COMPROMISED = (
+COMPROMISED_DOMAINS = (
     *("polyfill.io", "polyfill.com", "polyfillcache.com", "bootcss.com", "bootcdn.net"),
     *("staticfile.net", "staticfile.org"),
     *("unionadjs.com", "xhsbpza.com", "macoms.la", "newcrbpc.com"),
@@ -177,7 +177,7 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Verdi
             places=_places(plain),
             fix="Load the files over HTTPS, or serve them yourself.",
         )
-    unpinned = [file for file in others if not file.has_integrity and not _is_under(file.host, SELF_UPDATING)]
+    unpinned = [file for file in others if not file.has_integrity and not _is_under(file.host, SELF_UPDATING_HOSTS)]
     if unpinned:
         return Warn(
             "missing",
@@ -204,7 +204,7 @@ def compromised_cdn(document: Document) -> Verdict:
     compromised = [
         file
         for file in _embedded_resources(document, "script[src], link[href], iframe[src]")
-        if _is_under(file.host, COMPROMISED)
+        if _is_under(file.host, COMPROMISED_DOMAINS)
     ]
     if compromised:
         return Fail(

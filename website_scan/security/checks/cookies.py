@@ -46,7 +46,7 @@ class SentCookie(Place):
             secure=cookie.secure,
             http_only=cookie.http_only,
             same_site="(unknown value)" if cookie.same_site == "" else cookie.same_site,
-            fault=cookie.broken_prefix and excerpt(cookie.broken_prefix),
+            fault=cookie.broken_prefix_rule and excerpt(cookie.broken_prefix_rule),
         )
 
     @property
@@ -219,7 +219,7 @@ def cookie_prefix(cookies: Cookies) -> Verdict:
     prefixed = [cookie for cookie in cookies.sent if cookie.name.lower().startswith(("__host-", "__secure-"))]
     if not prefixed:
         return NotApplicable("No cookie has a prefix.")
-    broken = [cookie for cookie in prefixed if cookie.broken_prefix is not None]
+    broken = [cookie for cookie in prefixed if cookie.broken_prefix_rule is not None]
     if broken:
         return Fail(
             "broken",

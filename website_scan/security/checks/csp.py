@@ -49,12 +49,12 @@ NONCE_OR_HASH = (
 )
 NO_POLICY = NotApplicable("The page has no Content Security Policy.")
 SCRIPTS_UNRESTRICTED = NotApplicable("No policy restricts scripts; csp-present reports it.")
-SCRIPTS = ("script-src-elem", "script-src-attr")
-STYLES = ("style-src-elem", "style-src-attr")
+INLINE_SCRIPT_DIRECTIVES = ("script-src-elem", "script-src-attr")
+INLINE_STYLE_DIRECTIVES = ("style-src-elem", "style-src-attr")
 # Content that browsers upgrade on a page over https (W3C Mixed Content, section 4.1).
-UPGRADED = frozenset({"img-src", "media-src"})
+UPGRADED_DIRECTIVES = frozenset({"img-src", "media-src"})
 # Elements that embed other pages or accept input of visitors.
-ACTIVE = frozenset({"iframe", "frame", "object", "embed", "form", "input", "textarea", "select", "button"})
+ACTIVE_ELEMENTS = frozenset({"iframe", "frame", "object", "embed", "form", "input", "textarea", "select", "button"})
 # Types of <script> elements with data that browsers do not run (HTML, the script element).
 DATA_BLOCKS = frozenset({"application/json", "application/ld+json"})
 CACHE_HIT = re.compile(r"\bhit\b", re.IGNORECASE)
@@ -71,7 +71,7 @@ def _is_active(node: LexborNode) -> bool:
     """Return True for elements that run scripts, embed other pages or accept input; False for data blocks."""
     if node.tag == "script":
         return (attribute(node, "type") or "").strip().lower() not in DATA_BLOCKS
-    return node.tag in ACTIVE
+    return node.tag in ACTIVE_ELEMENTS
 
 
 def _has_script_attribute(node: LexborNode) -> bool:
@@ -176,7 +176,9 @@ def csp_script_inline(policies: Policies) -> Verdict:
     if not policies.restricts_scripts:
         return SCRIPTS_UNRESTRICTED
     unrestricted = [
-        name for name in SCRIPTS if policies.all_match(name, lambda values: allows_inline(values, script=True))
+        name
+        for name in INLINE_SCRIPT_DIRECTIVES
+        if policies.all_match(name, lambda values: allows_inline(values, script=True))
     ]
     if not unrestricted:
         return Pass("Inline scripts run only with a nonce or hash, or not at all.")
@@ -327,7 +329,7 @@ def csp_insecure_source(page: Page, policies: Policies) -> Verdict:
         ]
     )
     details = PolicyRow.of(policies.enforced)
-    if {directive for directive, _ in insecure} <= UPGRADED:
+    if {directive for directive, _ in insecure} <= UPGRADED_DIRECTIVES:
         return Warn(
             "passive",
             "The policy allows images or media over plain HTTP, which browsers try over HTTPS first: {sources}.",
@@ -349,10 +351,12 @@ def csp_insecure_source(page: Page, policies: Policies) -> Verdict:
 def csp_style_inline(policies: Policies) -> Verdict:
     if not policies.enforced:
         return NO_POLICY
-    if not policies.source_lists(*STYLES):
+    if not policies.source_lists(*INLINE_STYLE_DIRECTIVES):
         return NotApplicable("No policy restricts styles.")
     unrestricted = [
-        name for name in STYLES if policies.all_match(name, lambda values: allows_inline(values, script=False))
+        name
+        for name in INLINE_STYLE_DIRECTIVES
+        if policies.all_match(name, lambda values: allows_inline(values, script=False))
     ]
     if not unrestricted:
         return Pass("Inline styles need a nonce or hash, or are not allowed.")

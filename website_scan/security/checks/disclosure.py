@@ -43,7 +43,7 @@ POWERED_BY = (
     "Liferay-Portal",
 )
 # ID of a request or node, which does not name a product.
-IDENTIFIER = re.compile(r"[0-9a-f-]{8,}|\d+", re.IGNORECASE)
+OPAQUE_ID = re.compile(r"[0-9a-f-]{8,}|\d+", re.IGNORECASE)
 VERSIONED_HEADERS = ("X-AspNet-Version", "X-AspNetMvc-Version", "X-OWA-Version", "MicrosoftSharePointTeamServices")
 MAX_TEXT = 1024 * 1024
 
@@ -186,7 +186,7 @@ def powered_by(page: Page) -> Verdict:
         Header(name, excerpt(value))
         for name in POWERED_BY
         if (value := (page.headers.get(name) or "").strip())
-        and (name in VERSIONED_HEADERS or not IDENTIFIER.fullmatch(value))
+        and (name in VERSIONED_HEADERS or not OPAQUE_ID.fullmatch(value))
     ]
     summary = "The response sends {headers} that {headers:names|name} the software in use."
     headers = Count(len(naming), "header")

@@ -78,7 +78,7 @@ class Unanswered(NetError):
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
 def exposed_git(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-git"])
+    return _judge_answers(exposure.families["exposed-git"])
 
 
 @check(
@@ -104,7 +104,7 @@ def exposed_git(exposure: Exposure) -> Verdict:
 def exposed_svn_hg(exposure: Exposure) -> Verdict:
     answers = exposure.families["exposed-svn-hg"]
     systems = {"subversion" if "/.svn" in answer.path else "mercurial" for answer in answers if answer.is_exposed}
-    return _judge(answers, outcome=systems.pop() if len(systems) == 1 else "public")
+    return _judge_answers(answers, outcome=systems.pop() if len(systems) == 1 else "public")
 
 
 @check(
@@ -120,7 +120,7 @@ def exposed_svn_hg(exposure: Exposure) -> Verdict:
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_env(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-env"])
+    return _judge_answers(exposure.families["exposed-env"])
 
 
 @check(
@@ -133,7 +133,7 @@ def exposed_env(exposure: Exposure) -> Verdict:
     references=("CWE-538", "CWE-522", "OWASP WSTG-CONF-04"),
 )
 def exposed_credentials(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-credentials"])
+    return _judge_answers(exposure.families["exposed-credentials"])
 
 
 @check(
@@ -146,7 +146,7 @@ def exposed_credentials(exposure: Exposure) -> Verdict:
     references=("CWE-530", "OWASP WSTG-CONF-04"),
 )
 def exposed_backup(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-backup"])
+    return _judge_answers(exposure.families["exposed-backup"])
 
 
 @check(
@@ -159,7 +159,7 @@ def exposed_backup(exposure: Exposure) -> Verdict:
     references=("CWE-530", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_sql_dump(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-sql-dump"])
+    return _judge_answers(exposure.families["exposed-sql-dump"])
 
 
 @check(
@@ -172,7 +172,7 @@ def exposed_sql_dump(exposure: Exposure) -> Verdict:
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_sqlite(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-sqlite"])
+    return _judge_answers(exposure.families["exposed-sqlite"])
 
 
 @check(
@@ -192,7 +192,7 @@ def exposed_sqlite(exposure: Exposure) -> Verdict:
     references=("CWE-530", "CWE-540", "OWASP WSTG-CONF-04"),
 )
 def exposed_source_backup(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-source-backup"])
+    return _judge_answers(exposure.families["exposed-source-backup"])
 
 
 @check(
@@ -205,7 +205,7 @@ def exposed_source_backup(exposure: Exposure) -> Verdict:
     references=("CWE-497", "OWASP WSTG-CONF-02"),
 )
 def exposed_phpinfo(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-phpinfo"], noun="page")
+    return _judge_answers(exposure.families["exposed-phpinfo"], noun="page")
 
 
 @check(
@@ -221,7 +221,7 @@ def exposed_phpinfo(exposure: Exposure) -> Verdict:
     references=("CWE-497", "Apache HTTP Server, mod_status"),
 )
 def exposed_server_status(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-server-status"], noun="page")
+    return _judge_answers(exposure.families["exposed-server-status"], noun="page")
 
 
 @check(
@@ -246,7 +246,7 @@ def exposed_actuator(exposure: Exposure) -> Verdict:
             endpoints=Count(len(public), "endpoint"),
             places=[RequestedPath.of(answer) for answer in public],
         )
-    return _judge(answers, noun="endpoint")
+    return _judge_answers(answers, noun="endpoint")
 
 
 @check(
@@ -259,7 +259,7 @@ def exposed_actuator(exposure: Exposure) -> Verdict:
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
 def exposed_compose(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-compose"])
+    return _judge_answers(exposure.families["exposed-compose"])
 
 
 @check(
@@ -275,7 +275,7 @@ def exposed_compose(exposure: Exposure) -> Verdict:
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
 def exposed_ds_store(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-ds-store"])
+    return _judge_answers(exposure.families["exposed-ds-store"])
 
 
 @check(
@@ -295,7 +295,7 @@ def exposed_ds_store(exposure: Exposure) -> Verdict:
     references=("CWE-532", "OWASP WSTG-CONF-04"),
 )
 def exposed_logs(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-logs"])
+    return _judge_answers(exposure.families["exposed-logs"])
 
 
 @check(
@@ -309,7 +309,7 @@ def exposed_logs(exposure: Exposure) -> Verdict:
     references=("CWE-200", "OWASP API Security Top 10 2023, API9"),
 )
 def exposed_api_docs(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-api-docs"], Warn, noun="API description")
+    return _judge_answers(exposure.families["exposed-api-docs"], Warn, noun="API description")
 
 
 @check(
@@ -324,10 +324,10 @@ def exposed_api_docs(exposure: Exposure) -> Verdict:
 def exposed_source_maps(maps: SourceMaps) -> Verdict:
     if not maps.answers:
         return NotApplicable("The page loads no script of its own that could have a source map.")
-    return _judge(maps.answers, Warn, noun="source map")
+    return _judge_answers(maps.answers, Warn, noun="source map")
 
 
-def _judge(
+def _judge_answers(
     answers: Sequence[PathAnswer], fault: type[Fail | Warn] = Fail, *, outcome: str = "public", noun: str = "file"
 ) -> Verdict:
     """Return a finding if files are exposed, otherwise a pass.

@@ -39,7 +39,7 @@ LEGACY_REFERRER_POLICIES = {
 OPENER_POLICIES = frozenset({"unsafe-none", "same-origin-allow-popups", "same-origin", "noopener-allow-popups"})
 EMBEDDER_POLICIES = frozenset({"unsafe-none", "require-corp", "credentialless"})
 RESOURCE_POLICIES = frozenset({"same-origin", "same-site", "cross-origin"})
-DEPRECATED = {
+DEPRECATED_HEADERS = {
     "Public-Key-Pins": "browsers no longer read it, and a wrong pin locked visitors out",
     "Public-Key-Pins-Report-Only": "browsers no longer read it",
     "Expect-CT": "browsers require certificate transparency anyway",
@@ -328,7 +328,9 @@ def content_type(page: Page) -> Verdict:
     references=("RFC 9110, section 16.3", "CWE-477", "MDN: X-XSS-Protection"),
 )
 def deprecated_headers(page: Page) -> Verdict:
-    sent: dict[str, Value] = {name: Word(f"{name} ({why})") for name, why in DEPRECATED.items() if name in page.headers}
+    sent: dict[str, Value] = {
+        name: Word(f"{name} ({why})") for name, why in DEPRECATED_HEADERS.items() if name in page.headers
+    }
     auditor = page.headers.get("X-XSS-Protection")
     if auditor is not None and auditor.split(";")[0].strip() != "0":
         sent["X-XSS-Protection"] = Clause.of(

@@ -14,7 +14,7 @@ from website_scan.page.references import References
 from website_scan.security.evidence import AssetDirectories
 
 MAX_DIRECTORIES = 5
-AT_ONCE = 2  # other probes request the same host at the same time
+AT_ONCE = 2  # low, because other probes send requests to the same host at the same time
 MAX_BYTES = 64 * 1024
 TIMEOUT_S = 5.0
 

@@ -18,7 +18,7 @@ from website_scan.security.sensitive_files import HTML_TYPES
 
 MAX_LABELS = 10
 MAX_BYTES = 64 * 1024
-FILE = "/.well-known/security.txt"
+SECURITY_TXT_PATH = "/.well-known/security.txt"
 
 
 @probe(of_origin=True)
@@ -78,14 +78,16 @@ def security_txt(page: Page, network: Network) -> SecurityTxt:
         origins.append(f"https://{domain}")
     for origin in origins:
         response = _fetch(network, target, origin)
-        if response is not None and response.status == 200 and not _is_page(response):
+        if response is not None and response.status == 200 and not _is_catch_all_page(response):
             return SecurityTxt(response)
     return SecurityTxt(None)
 
 
 def _fetch(network: Network, target: Target, origin: str) -> Response | None:
     try:
-        response = network.follow(Request(target.join(f"{origin}{FILE}"), max_bytes=MAX_BYTES, verify=False))[-1]
+        response = network.follow(
+            Request(target.join(f"{origin}{SECURITY_TXT_PATH}"), max_bytes=MAX_BYTES, verify=False)
+        )[-1]
     except (TimedOut, BudgetExceeded):
         raise
     except (NetError, InvalidUrl):
@@ -94,7 +96,7 @@ def _fetch(network: Network, target: Target, origin: str) -> Response | None:
     return response
 
 
-def _is_page(response: Response) -> bool:
+def _is_catch_all_page(response: Response) -> bool:
     """Return True if the body is HTML, XML or JSON, which some sites send for any path instead of text."""
     body = response.body
     is_markup = is_html(body) or (media_type(response) in HTML_TYPES and has_markup(body))

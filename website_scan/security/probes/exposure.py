@@ -23,7 +23,7 @@ from website_scan.security.evidence import Exposure, NotFoundBaseline, PathAnswe
 from website_scan.security.file_signatures import source_map
 from website_scan.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, identify
 
-# Other probes send requests to the same host at the same time.
+# Low, because other probes send requests to the same host at the same time.
 AT_ONCE = 5
 TIMEOUT_S = 5.0
 TIME_LIMIT_S = 20.0
@@ -71,7 +71,7 @@ def _own_scripts(page: Page, references: References) -> list[Target]:
     return [page.target.join(url) for url in urls if url.startswith(f"{page.target.origin}/")][:MAX_SCRIPTS]
 
 
-class _Stopped(Exception):
+class _RequestsStopped(Exception):
     """Raised when no more requests may be sent, with the reason as its text."""
 
 
@@ -91,7 +91,7 @@ class _FileRequester:
     def request(self, file: SensitiveFile, reuse: Reuse = Reuse.NEVER) -> PathAnswer:
         try:
             return self._fetch_and_identify(file, reuse)
-        except (_Stopped, NetError) as error:
+        except (_RequestsStopped, NetError) as error:
             return PathAnswer(file.path, None, error=str(error))
 
     def source_map(self, script: Target) -> PathAnswer | None:
@@ -99,14 +99,14 @@ class _FileRequester:
         try:
             # The headers equal those of the other probes' requests, so that the response can be reused.
             response = self._fetch(script.path, SCRIPT_BYTES, Reuse.ALLOWED, Referer=self._page.target.url)
-            map_path = self._map_path(script, response)
-        except (_Stopped, NetError) as error:
+            map_path = self._source_map_path(script, response)
+        except (_RequestsStopped, NetError) as error:
             return PathAnswer(script.path, None, error=str(error))
         return (
             None if map_path is None else self.request(SensitiveFile(map_path, source_map, JSON_BYTES), Reuse.ALLOWED)
         )
 
-    def _map_path(self, script: Target, response: Response) -> str | None:
+    def _source_map_path(self, script: Target, response: Response) -> str | None:
         """Return the path of a script's source map. None if the map is inline or on another origin."""
         header = response.headers.get("SourceMap") or response.headers.get("X-SourceMap")
         comment = MAP_COMMENT.search(response.body[-COMMENT_BYTES:])
@@ -145,7 +145,7 @@ class _FileRequester:
         with self._lock:
             self._comparisons += 1
             if self._comparisons > MAX_COMPARISONS:
-                raise _Stopped("The site serves such files without end, also where none can be.")
+                raise _RequestsStopped("The site serves such files without end, also where none can be.")
         return resembles(response, path, other, other_path)
 
     def _baseline(self, file: SensitiveFile) -> Iterator[tuple[str, Response]]:
@@ -160,7 +160,7 @@ class _FileRequester:
         if remaining_s <= 0:
             self._stop("The time for this was used up.")
         if self._stopped:
-            raise _Stopped(self._stopped)
+            raise _RequestsStopped(self._stopped)
         target = self._page.target
         try:
             response = self._network.fetch(
@@ -188,7 +188,7 @@ class _FileRequester:
 
     def _stop(self, reason: str) -> None:
         self._stopped = self._stopped or reason
-        raise _Stopped(self._stopped)
+        raise _RequestsStopped(self._stopped)
 
 
 def _size_bytes(response: Response) -> int:

@@ -33,18 +33,18 @@ def loaded_scripts(page: Page, references: References, network: Network) -> Load
     A script that did not answer has no text. Raises `SiteProtected` if the site refuses further requests.
     """
     urls = [reference.url for reference in references.items if reference.kind is ResourceKind.SCRIPT][:MAX_SCRIPTS]
-    unrecognized = [url for url in urls if library_of_url(url) is None and _is_own(url, page)][:MAX_READ]
+    unrecognized = [url for url in urls if library_of_url(url) is None and _is_on_same_site(url, page)][:MAX_READ]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "script") as pool:
-        beginnings = pool.map(lambda url: _beginning(url, page, network), unrecognized)
+        beginnings = pool.map(lambda url: _fetch_beginning(url, page, network), unrecognized)
         texts = dict(zip(unrecognized, beginnings, strict=True))
     return LoadedScripts(tuple(Script(url, texts.get(url, "")) for url in urls))
 
 
-def _is_own(url: str, page: Page) -> bool:
+def _is_on_same_site(url: str, page: Page) -> bool:
     return is_same_site(host_of(url), page.target.host)
 
 
-def _beginning(url: str, page: Page, network: Network) -> str:
+def _fetch_beginning(url: str, page: Page, network: Network) -> str:
     try:
         response = network.fetch(
             Request(

@@ -18,7 +18,7 @@ from website_scan.security.evidence import TlsPeer, TlsSupport
 # Half of the eight connections that a scan may have open to a host at once.
 OFFERS_AT_ONCE = 4
 # Short timeout for the TLS port of a page over plain HTTP: an HTTP server may wait for the rest of a TLS hello forever.
-TWIN_TIMEOUT_S = 4.0
+UNSURE_TIMEOUT_S = 4.0
 
 VERSION_OFFERS: tuple[tuple[TlsVersion, tuple[int, ...]], ...] = (
     (TlsVersion.TLS1_3, tuple(TLS13)),
@@ -40,7 +40,7 @@ def tls_peer(page: Page, network: Network) -> TlsPeer:
 
     host, port = _host_and_port(page)
     try:
-        timeout_s = HANDSHAKE_TIMEOUT_S if page.target.is_https else TWIN_TIMEOUT_S
+        timeout_s = HANDSHAKE_TIMEOUT_S if page.target.is_https else UNSURE_TIMEOUT_S
         return TlsPeer(host, port, handshake(network, host, port, timeout_s=timeout_s))
     except (NotReachable, TimedOut, TlsFailed) as error:
         if page.target.is_https:

@@ -28,26 +28,26 @@ def plain_http(page: Page, network: Network) -> PlainHttp:
         return PlainHttp(page.requested.url, page.hops)
     if page.requested.port != 443:
         return PlainHttp(None)
-    twin = plain_twin(page.requested)
+    plain_target = plain_twin(page.requested)
     try:
-        first = network.fetch(Request(twin, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=CONNECT_TIMEOUT_S))
+        first = network.fetch(Request(plain_target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=CONNECT_TIMEOUT_S))
     except (Blocked, BudgetExceeded):
         raise  # an error of the scanner, not of the site
     except NetError as error:
-        return PlainHttp(twin.url, error=str(error))
+        return PlainHttp(plain_target.url, error=str(error))
     location = first.headers.get("Location")
     if not (300 <= first.status < 400 and location):
-        return PlainHttp(twin.url, (first,))
+        return PlainHttp(plain_target.url, (first,))
     try:
-        following = twin.join(location)
+        following = plain_target.join(location)
         hops = network.follow(Request(following, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False))
     except Refusal as error:
-        return PlainHttp(twin.url, (first,), str(error), next_url=_absolute(location, twin))
-    return PlainHttp(twin.url, (first, *hops))
+        return PlainHttp(plain_target.url, (first,), str(error), next_url=_absolute_url(location, plain_target))
+    return PlainHttp(plain_target.url, (first, *hops))
 
 
-def _absolute(location: str, twin: Target) -> str:
-    url = Url.parse(location, twin.url)
+def _absolute_url(location: str, plain_target: Target) -> str:
+    url = Url.parse(location, plain_target.url)
     return url.href if url is not None else location
 
 
@@ -58,5 +58,5 @@ def https_answer(page: Page, peer: TlsPeer, network: Network) -> HttpsAnswer:
         return HttpsAnswer(page.response)
     if peer.handshake is None:
         return HttpsAnswer(None)
-    twin = f"https://{authority(peer.host, peer.port, 443)}{page.target.path}"
-    return HttpsAnswer(network.fetch(Request(twin, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False)))
+    https_url = f"https://{authority(peer.host, peer.port, 443)}{page.target.path}"
+    return HttpsAnswer(network.fetch(Request(https_url, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False)))

@@ -24,10 +24,10 @@ from website_scan.values import Count, Excerpt, Number, Value
 # Error pages are not judged, because search engines do not index their content.
 CATEGORY = Category("Content and metadata", weight=22, html=True, error_pages=False)
 
-TITLE_PX = (160, 600)
+TITLE_RANGE_PX = (160, 600)
 # Minimum and maximum width, in Latin letters.
-DESCRIPTION_WIDTH = (80, 160)
-ENOUGH_WORDS = 50
+DESCRIPTION_RANGE = (80, 160)
+MIN_WORDS = 50
 
 
 class MeasuredDescription(TypedDict):
@@ -49,8 +49,8 @@ class MeasuredDescription(TypedDict):
         "long": outcome("Page title is too long", LOW),
     },
     why="Search results usually show the title as their headline, and search engines may replace a poor one.",
-    judged=f"Titles from {TITLE_PX[0]} to {TITLE_PX[1]} pixels pass, in the width of Arial as search results show it. "
-    "Where scripts set the title, theirs counts.",
+    judged=f"Titles from {TITLE_RANGE_PX[0]} to {TITLE_RANGE_PX[1]} pixels pass, in the width of Arial as search results "
+    "show it. Where scripts set the title, theirs counts.",
     severity=HIGH,
     fix="Write one `<title>` in the head, of about 20 to 60 characters, that distinguishes this page from all others.",
     references=("HTML, the title element", "Google Search Central: title links"),
@@ -72,7 +72,7 @@ def title(document: Document, rendered: Rendered | None) -> Verdict:
         )
     measured = "The title has {characters}, about {pixels}"
     characters, pixels = Count(len(texts[0]), "character"), Count(title_px(texts[0]), "pixel")
-    least, most = TITLE_PX
+    least, most = TITLE_RANGE_PX
     if pixels.value < least:
         return Warn("short", f"{measured}: “{{title}}”.", characters=characters, pixels=pixels, title=title)
     if pixels.value > most:
@@ -97,7 +97,7 @@ def title(document: Document, rendered: Rendered | None) -> Verdict:
         "long": "Meta description is too long",
     },
     why="Search results often show the meta description, which helps people decide whether to click.",
-    judged=f"Descriptions from {DESCRIPTION_WIDTH[0]} to {DESCRIPTION_WIDTH[1]} characters pass, in the HTML itself or "
+    judged=f"Descriptions from {DESCRIPTION_RANGE[0]} to {DESCRIPTION_RANGE[1]} characters pass, in the HTML itself or "
     "once scripts have added them.",
     severity=LOW,
     fix=Fix("Summarize the page in 80 to 160 characters.", {Language.HTML: '<meta name="description" content="…">'}),
@@ -110,7 +110,7 @@ def meta_description(document: Document, rendered: Rendered | None) -> Verdict:
     description = next(filter(None, texts), "")
     if not description:
         return Fail("empty", "The page's meta description is empty.")
-    least, most = DESCRIPTION_WIDTH
+    least, most = DESCRIPTION_RANGE
     latin_width = width(description)
     measured = "The meta description has {characters}"
     values: MeasuredDescription = {
@@ -194,7 +194,7 @@ def seo_image_alt(document: AccessibleDocument) -> Faults:
     name="Page has enough text",
     outcomes={"little": "Page has little text"},
     why="Search engines find little that tells them what the page is about.",
-    judged=f"Pages with at least {ENOUGH_WORDS} words pass, in the HTML itself or once their scripts have run. Log-in "
+    judged=f"Pages with at least {MIN_WORDS} words pass, in the HTML itself or once their scripts have run. Log-in "
     "pages, and pages that ask not to be indexed, are not judged.",
     severity=LOW,
     fix="Write about the page's subject, as text in the HTML itself.",
@@ -206,11 +206,11 @@ def thin_content(
     page: Page, document: AccessibleDocument, indexing: IndexingRules, rendered: Rendered | None
 ) -> Verdict:
     text = read_visible_text(document)
-    if text.words < ENOUGH_WORDS and rendered is not None:
+    if text.words < MIN_WORDS and rendered is not None:
         text = max(
             text, read_visible_text(AccessibleDocument(rendered.document)), key=lambda candidate: candidate.words
         )
-    if text.words >= ENOUGH_WORDS:
+    if text.words >= MIN_WORDS:
         if text.is_long:
             return Pass("The page has more than {words} of visible text.", words=Count(text.words // 100 * 100, "word"))
         return Pass("The page has {words} of visible text.", words=Count(text.words, "word"))

@@ -216,9 +216,9 @@ def sitemap_valid(
         return NO_SITEMAP
     # The check sitemap-index reports children that can't be read.
     readable = top + [file for file in sitemaps.children if file.sitemap is not None and not file.sitemap.fault]
-    if (share := _share_with_fault(rows := _rows(readable, _fault))).value:
+    if (share := _share_with_fault(rows := _sitemap_rows(readable, _sitemap_fault))).value:
         return Fail("invalid", "{sitemaps} {sitemaps:is|are} invalid.", sitemaps=share, places=rows)
-    if (share := _share_with_fault(rows := _rows(readable, _minor_fault))).value:
+    if (share := _share_with_fault(rows := _sitemap_rows(readable, _protocol_fault))).value:
         is_foreign = any(file.sitemap is not None and file.sitemap.foreign_count for file in readable)
         return Warn(
             "other-host" if is_foreign else "no-namespace",
@@ -277,7 +277,7 @@ def sitemap_index(sitemaps: Sitemaps) -> Verdict:
     conclusive = [file for file in sitemaps.children if file.is_conclusive]
     if not conclusive:
         raise SitemapsUnread(f"None of the index's sitemaps could be checked. {sitemaps.children[0].error}")
-    rows = [ReadSitemap.of(file, _child_fault(file)) for file in conclusive]
+    rows = [ReadSitemap.of(file, _index_entry_fault(file)) for file in conclusive]
     checked, sitemaps_named = Count(len(conclusive)), Count(total, "sitemap")
     if any(row.fault for row in rows):
         return Fail(
@@ -299,11 +299,11 @@ def _share_with_fault(rows: Sequence[ReadSitemap]) -> Share:
     return Share(sum(bool(row.fault) for row in rows), len(rows), "sitemap")
 
 
-def _rows(files: Sequence[SitemapFile], judge: Callable[[Sitemap], str]) -> list[ReadSitemap]:
+def _sitemap_rows(files: Sequence[SitemapFile], judge: Callable[[Sitemap], str]) -> list[ReadSitemap]:
     return [ReadSitemap.of(file, judge(file.sitemap) if file.sitemap else "") for file in files]
 
 
-def _fault(sitemap: Sitemap) -> str:
+def _sitemap_fault(sitemap: Sitemap) -> str:
     """Return the reason, as a clause, why crawlers reject a sitemap. Empty if valid."""
     if sitemap.fault:
         return sitemap.fault
@@ -313,25 +313,25 @@ def _fault(sitemap: Sitemap) -> str:
         return f"has more than the limit of {MAX_URLS:,} URLs"
     if sitemap.relative_count:
         urls = counted(sitemap.relative_count, "URL")
-        return f"has {urls} without a valid scheme and host ({_first(sitemap.relative)})"
+        return f"has {urls} without a valid scheme and host ({_quote_first(sitemap.relative)})"
     return ""
 
 
-def _minor_fault(sitemap: Sitemap) -> str:
+def _protocol_fault(sitemap: Sitemap) -> str:
     if sitemap.foreign_count:
-        return f"has {counted(sitemap.foreign_count, 'URL')} on another host ({_first(sitemap.foreign)})"
+        return f"has {counted(sitemap.foreign_count, 'URL')} on another host ({_quote_first(sitemap.foreign)})"
     if not sitemap.has_known_namespace:
         named = f"names {excerpt(sitemap.namespace, 60)} as" if sitemap.namespace else "does not name"
         return f"{named} its namespace, which must be {NAMESPACE}"
     return ""
 
 
-def _first(addresses: Sequence[str]) -> str:
+def _quote_first(addresses: Sequence[str]) -> str:
     more = ", …" if len(addresses) > 1 else ""
     return f"“{excerpt(addresses[0], 60)}”{more}"
 
 
-def _child_fault(file: SitemapFile) -> str:
+def _index_entry_fault(file: SitemapFile) -> str:
     if file.sitemap is None:
         return _load_fault(file)
     if file.sitemap.kind is SitemapKind.INDEX:

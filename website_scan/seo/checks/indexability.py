@@ -35,9 +35,9 @@ from website_scan.written_urls import WrittenUrl
 
 CATEGORY = Category("Indexability", weight=30, error_pages=False)
 
-PERMANENT = frozenset({301, 308})
-MANY_REDIRECTS = 5
-BING_NAMES = frozenset({"bingbot", "msnbot"})
+PERMANENT_REDIRECTS = frozenset({301, 308})
+MAX_REDIRECTS = 5
+BING_CRAWLERS = frozenset({"bingbot", "msnbot"})
 
 NO_CANONICAL = NotApplicable("The page names no canonical URL.")
 CANONICAL = {Language.HTML: '<link rel="canonical" href="https://HOST/PATH">'}
@@ -266,7 +266,7 @@ def is_indexable(indexing: IndexingRules) -> Verdict:
         return Warn(
             "excluded-from-some",
             "The page asks some search engines not to index it: {rules}.",
-            severity=MEDIUM if any(rule.agent in BING_NAMES for rule in excluding) else LOW,
+            severity=MEDIUM if any(rule.agent in BING_CRAWLERS for rule in excluding) else LOW,
             rules=_quoted_rules(excluding),
             places=rows,
         )
@@ -503,7 +503,7 @@ def redirect_chain(page: Page, document: Document) -> Verdict:
     redirects = page.hops[:-1]
     chain = [RedirectHop(number, excerpt(hop.url), hop.status) for number, hop in enumerate(page.hops, 1)]
     count, final = Count(len(redirects), "redirect"), Address(page.target.url)
-    if len(redirects) > MANY_REDIRECTS:
+    if len(redirects) > MAX_REDIRECTS:
         return Fail("chain", "{redirects} in a row lead to {url}.", redirects=count, url=final, details=chain)
     next_page = refresh(page, document)
     if next_page is not None and next_page.url is not None:
@@ -514,7 +514,7 @@ def redirect_chain(page: Page, document: Document) -> Verdict:
             details=chain,
             fix="Answer with a 301 or 308 redirect instead of the refresh: `Location: {url}`.",
         )
-    temporary = [hop for hop in redirects if hop.status not in PERMANENT]
+    temporary = [hop for hop in redirects if hop.status not in PERMANENT_REDIRECTS]
     # An upgrade to https may add a redirect, because browsers store HSTS for the requested host only if it comes first.
     is_upgraded = bool(redirects) and _is_upgrade(redirects[0].url, page.hops[1].url)
     if len(redirects) - is_upgraded > 1:

@@ -18,7 +18,7 @@ from website_scan.values import Count, Share
 CATEGORY = Category("International", weight=5)
 
 NO_ALTERNATES = NotApplicable("The page names no other language versions.")
-GOOGLE = "Google Search Central: localized versions of your pages"
+GOOGLE_DOCUMENTATION = "Google Search Central: localized versions of your pages"
 OWN_LINK = {Language.HTML: '<link rel="alternate" hreflang="en" href="https://example.com/this-page">'}
 
 
@@ -72,7 +72,7 @@ class UnconfirmedVersion(Place):
     severity=MEDIUM,
     fix='Use a language code, with a country code if it matters: `hreflang="en"`, `hreflang="en-GB"`, '
     '`hreflang="x-default"`.',
-    references=(GOOGLE, "RFC 5646", "ISO 3166-1"),
+    references=(GOOGLE_DOCUMENTATION, "RFC 5646", "ISO 3166-1"),
 )
 def hreflang_code(alternates: Alternates) -> Verdict:
     if not alternates.links:
@@ -87,7 +87,9 @@ def hreflang_code(alternates: Alternates) -> Verdict:
             places=[code for code in invalid if code.hreflang],
             details=[code for code in invalid if not code.hreflang],
         )
-    return Pass("The {versions:code|codes} of {versions} {versions:is|are} valid.", versions=_versions(alternates))
+    return Pass(
+        "The {versions:code|codes} of {versions} {versions:is|are} valid.", versions=_count_versions(alternates)
+    )
 
 
 @check(
@@ -99,7 +101,7 @@ def hreflang_code(alternates: Alternates) -> Verdict:
     fix=Fix(
         "Write the full URL.", {Language.HTML: '<link rel="alternate" hreflang="de" href="https://example.com/de/">'}
     ),
-    references=(GOOGLE,),
+    references=(GOOGLE_DOCUMENTATION,),
 )
 def hreflang_absolute(alternates: Alternates) -> Verdict:
     if not alternates.links:
@@ -117,7 +119,9 @@ def hreflang_absolute(alternates: Alternates) -> Verdict:
             places=[entry for entry in relative if entry.hreflang],
             details=[entry for entry in relative if not entry.hreflang],
         )
-    return Pass("The {versions:URL|URLs} of {versions} {versions:is|are} absolute.", versions=_versions(alternates))
+    return Pass(
+        "The {versions:URL|URLs} of {versions} {versions:is|are} absolute.", versions=_count_versions(alternates)
+    )
 
 
 @check(
@@ -127,7 +131,7 @@ def hreflang_absolute(alternates: Alternates) -> Verdict:
     why="Search engines may ignore a set that lacks the page itself.",
     severity=MEDIUM,
     fix=Fix("Add the page itself to the set.", OWN_LINK),
-    references=(GOOGLE,),
+    references=(GOOGLE_DOCUMENTATION,),
 )
 def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Verdict:
     if not alternates.links:
@@ -147,7 +151,7 @@ def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Verdict:
         "Add a version for visitors whose language you do not offer.",
         {Language.HTML: '<link rel="alternate" hreflang="x-default" href="https://…">'},
     ),
-    references=(GOOGLE,),
+    references=(GOOGLE_DOCUMENTATION,),
 )
 def hreflang_x_default(alternates: Alternates) -> Verdict:
     if not alternates.links:
@@ -164,7 +168,7 @@ def hreflang_x_default(alternates: Alternates) -> Verdict:
     why="Search engines ignore a link that is not returned, as any page could claim to be a version.",
     severity=HIGH,
     fix=Fix("Put the same set of links on every version, this page among them.", OWN_LINK),
-    references=(GOOGLE,),
+    references=(GOOGLE_DOCUMENTATION,),
 )
 def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: AlternateAnswers) -> Verdict:
     if not alternates.links:
@@ -204,7 +208,7 @@ def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: Alt
     return Pass("{versions} {versions:links|link} back.", versions=Count(judged, "language version"))
 
 
-def _versions(alternates: Alternates) -> Count:
+def _count_versions(alternates: Alternates) -> Count:
     return Count(len(alternates.links), "language version")
 
 

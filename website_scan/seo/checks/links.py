@@ -37,8 +37,8 @@ from website_scan.written_urls import WrittenUrl
 # Error pages are not judged, because crawlers do not follow their links.
 CATEGORY = Category("Links", weight=10, html=True, error_pages=False)
 
-UNCRAWLABLE = "{links} cannot be followed by crawlers"
-NO_OUTSIDE_NAMES = "external links could not be checked, because the scanner's name servers cannot resolve other sites"
+UNCRAWLABLE_SUMMARY = "{links} cannot be followed by crawlers"
+UNCHECKED_LINKS = "external links could not be checked, because the scanner's name servers cannot resolve other sites"
 
 # Attributes that scripts use instead of href to make an element a link.
 HREF_SUBSTITUTES = ("onclick", "routerlink", "data-href", "ng-href", "ng-click")
@@ -63,7 +63,7 @@ NAVIGATION = re.compile(
     r"""location|href|navigat|redirect|\b(?:go|open|load|show)\w{0,20}\s*+\(\s*+["']|https?:|\.html?\b""", re.IGNORECASE
 )
 # Paths of pages that crawlers need not visit: log-in, account, cart, search.
-PRIVATE = re.compile(
+UNCRAWLED_PATH = re.compile(
     r"(?:^|[/_-])(?:log-?in|sign-?(?:in|up)|register|account|cart|basket|checkout|wishlist|compare|search|password|auth"
     r"|oauth|sso|admin|wp-login|wp-admin|konto|warenkorb|panier|compte|carrito|cuenta)(?:[/._-]|$)",
     re.IGNORECASE,
@@ -184,9 +184,9 @@ def crawlable_anchors(document: Document) -> Verdict:
     links = Share(len(uncrawlable), len(anchors), "link")
     details = [link for link in uncrawlable if not link.text]
     if places := [link for link in uncrawlable if link.text]:
-        return Fail("uncrawlable", f"{UNCRAWLABLE}.", links=links, places=places, details=details)
+        return Fail("uncrawlable", f"{UNCRAWLABLE_SUMMARY}.", links=links, places=places, details=details)
     first = Code(details[0].markup)
-    return Fail("uncrawlable", f"{UNCRAWLABLE}, such as {{first}}.", links=links, first=first, details=details)
+    return Fail("uncrawlable", f"{UNCRAWLABLE_SUMMARY}, such as {{first}}.", links=links, first=first, details=details)
 
 
 @check(
@@ -246,7 +246,7 @@ def broken_links(links: LinkAnswers) -> Verdict:
         checked += "; the others were not, because of {stopped}"
         values["stopped"] = Reason(links.stopped)
     if not links.resolves_other_sites:
-        checked += f"; {NO_OUTSIDE_NAMES}"
+        checked += f"; {UNCHECKED_LINKS}"
     internal = Count(sum(answer.is_internal for answer in broken), "internal link")
     external = Count(len(broken) - internal.value, "external link")
     places = [BrokenLink.of(answer) for answer in broken]
@@ -260,7 +260,7 @@ def broken_links(links: LinkAnswers) -> Verdict:
         seen = f"{{external}} {{external:is|are}} broken ({checked})."
         return Warn("external", seen, external=external, places=places, **values)
     if not judged:
-        why = "" if links.resolves_other_sites else f" In addition, {NO_OUTSIDE_NAMES}."
+        why = "" if links.resolves_other_sites else f" In addition, {UNCHECKED_LINKS}."
         return NotApplicable(
             f"No response shows whether a link is broken.{why}" if answers else "The page has no link to check."
         )
@@ -325,7 +325,7 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Verdict:
         and not link.relations & {"ugc", "sponsored"}
         and "?" not in link.url
         and not changes_state(link.url)
-        and not PRIVATE.search(link.url.partition("//")[2].partition("/")[2])
+        and not UNCRAWLED_PATH.search(link.url.partition("//")[2].partition("/")[2])
     ]
     if wrong:
         return Warn(

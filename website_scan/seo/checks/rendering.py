@@ -24,10 +24,10 @@ from website_scan.values import Share
 CATEGORY = Category("Rendering", weight=5, html=True)
 
 JAVASCRIPT_SEO = "Google Search Central: JavaScript SEO basics"
-FEW_WORDS = 50
+MIN_WORDS = 50
 # Minimum share of the rendered text that must be in the HTML itself.
 MIN_SHARE = 0.5
-LABELS = {"title": "title", "canonical": "canonical URL", "robots": "robots rules"}
+METADATA_LABELS = {"title": "title", "canonical": "canonical URL", "robots": "robots rules"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ChangedMetadata(Place):
 
     @property
     def label(self) -> str:
-        return f"the {LABELS.get(self.name, self.name)} from {_quoted(self.raw)} to {_quoted(self.rendered)}"
+        return f"the {METADATA_LABELS.get(self.name, self.name)} from {_quoted(self.raw)} to {_quoted(self.rendered)}"
 
 
 @check(
@@ -100,7 +100,7 @@ def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: 
 def rendered_content(document: AccessibleDocument, rendered: Rendered) -> Verdict:
     before = read_visible_text(document).words
     after = read_visible_text(AccessibleDocument(rendered.document)).words
-    if after < FEW_WORDS:
+    if after < MIN_WORDS:
         return NotApplicable(f"The rendered page has {after} words, too few to compare.")
     words = Share(before, after, "word")
     if before < after * MIN_SHARE:

@@ -18,7 +18,7 @@ MAX_CHARACTERS = 115
 ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 # Session IDs in URLs. The last four parameters are osCommerce's, xt:Commerce's, Zen Cart's and ColdFusion's; then
 # ASP.NET's (S(…)) in the path.
-SESSION = re.compile(
+SESSION_ID = re.compile(
     r"([?&;](?:phpsessid|jsessionid|aspsessionid[a-z]*|session_?id|sessid|sid|oscsid|xtcsid|zenid|cftoken)=)[^&;/?#]{6,}"
     r"|(/\(S\()[0-9a-z]{20,}(?=\)\)/)",
     re.IGNORECASE,
@@ -26,7 +26,7 @@ SESSION = re.compile(
 # Language tags in the path, such as /en-GB/ and /zh_Hant_TW/, which BCP 47 writes with capitals.
 LOCALE = re.compile(r"(?<=/)[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?(?:[-_][A-Z]{2})?(?=/|$)")
 # A plus between letters means a space, unlike those of “c++”.
-PLUS = re.compile(r"\w\+\w")
+PLUS_FOR_SPACE = re.compile(r"\w\+\w")
 
 
 @check(
@@ -48,11 +48,11 @@ def url_hygiene(page: Page) -> Verdict:
         faults.append("underscores")
     if any(letter.isupper() for letter in plain):
         faults.append("capital letters")
-    if "%20" in path or PLUS.search(path):
+    if "%20" in path or PLUS_FOR_SPACE.search(path):
         faults.append("spaces")
     if "//" in path:
         faults.append("double slashes")
-    without_session = SESSION.sub(rf"\g<1>\g<2>{MASK}", url)
+    without_session = SESSION_ID.sub(rf"\g<1>\g<2>{MASK}", url)
     if without_session != url:
         faults.append("a session ID")
     # Browsers display the decoded URL. Encoded, a Japanese letter takes nine characters.

@@ -23,13 +23,13 @@ from website_scan.seo.evidence import LinkAnswer, LinkAnswers
 MAX_INTERNAL = 25
 MAX_EXTERNAL = 5
 MAX_CANDIDATES = 60  # matched against robots.txt, which may have many rules
-# Other probes send requests to the same host at the same time.
+# Low, because other probes send requests to the same host at the same time.
 AT_ONCE = 6
 MAX_BYTES = 16 * 1024
 CACHED_BYTES = 512 * 1024  # of each page on the same site, because an audit scans the page next
 TIMEOUT_S = 8.0
 TIME_LIMIT_S = 15.0
-GONE = frozenset({404, 410})
+GONE_STATUSES = frozenset({404, 410})
 
 
 @probe()
@@ -165,7 +165,7 @@ def _is_broken(response: Response, is_internal: bool) -> bool | None:
     status = response.status
     if challenge_sign(response):
         return None
-    if status in GONE:
+    if status in GONE_STATUSES:
         return True
     if 500 <= status < 600:
         return True if is_internal or status != 503 else None

@@ -40,7 +40,7 @@ def cookies(html_page: Page) -> Cookies:
         (["lang=en"], "missing"),
         (["csrftoken=1"], "missing"),
         (["sidebar=1", "author=x"], "missing"),
-        (["sessionid=; Max-Age=0"], "n/a"),  # a deletion
+        (["sessionid=; Max-Age=0"], "n/a"),  # Max-Age=0 deletes the cookie
         (["sessionid=; Max-Age=-1; Expires=Wed, 21 Nov 2029 07:28:00 GMT"], "n/a"),
         (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], "n/a"),
         (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:01 GMT"], "n/a"),

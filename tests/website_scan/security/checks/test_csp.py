@@ -418,7 +418,7 @@ def test_csp_syntax_does_not_apply_without_policy() -> None:
     assert verdict(checks.csp_syntax(with_policies(""))) == "n/a"
 
 
-def fetched_again(lines: str, *headers: tuple[str, str]) -> SecondFetch:
+def second_fetch_with(lines: str, *headers: tuple[str, str]) -> SecondFetch:
     html_page = page((CSP, lines), *headers)
     return SecondFetch(html_page, policies(html_page))
 
@@ -429,20 +429,20 @@ OTHER = STRICT.replace("dGhpcyBpcyBub3QgcmFuZG9t", "YW5vdGhlciBvbmUgdGhpcyB0aW1l
 @pytest.mark.parametrize(
     ("again", "expected"),
     [
-        (fetched_again(OTHER), "pass"),
-        (fetched_again("default-src 'self'"), "n/a"),  # an error page, or the response of another server
-        (fetched_again(STRICT), "reused"),
-        (fetched_again(STRICT, ("Cache-Control", "hit")), "reused"),
-        (fetched_again(STRICT, ("X-Varnish", "12345")), "reused"),
-        (fetched_again(STRICT, ("Age", "0")), "n/a"),  # only caches send Age
-        (fetched_again(STRICT, ("X-Cache", "MISS")), "reused"),
-        (fetched_again(STRICT, ("Age", "12")), "n/a"),
-        (fetched_again(STRICT, ("X-Cache", "HIT from edge")), "n/a"),
-        (fetched_again(STRICT, ("CF-Cache-Status", "HIT")), "n/a"),
-        (fetched_again(STRICT, ("X-LiteSpeed-Cache", "hit")), "n/a"),
-        (fetched_again(STRICT, ("X-Drupal-Cache", "HIT")), "n/a"),
-        (fetched_again(STRICT, ("Cache-Status", "edge; hit; ttl=30")), "n/a"),
-        (fetched_again(STRICT, ("X-Varnish", "12345 12300")), "n/a"),
+        (second_fetch_with(OTHER), "pass"),
+        (second_fetch_with("default-src 'self'"), "n/a"),  # an error page, or the response of another server
+        (second_fetch_with(STRICT), "reused"),
+        (second_fetch_with(STRICT, ("Cache-Control", "hit")), "reused"),
+        (second_fetch_with(STRICT, ("X-Varnish", "12345")), "reused"),
+        (second_fetch_with(STRICT, ("Age", "0")), "n/a"),  # only caches send Age
+        (second_fetch_with(STRICT, ("X-Cache", "MISS")), "reused"),
+        (second_fetch_with(STRICT, ("Age", "12")), "n/a"),
+        (second_fetch_with(STRICT, ("X-Cache", "HIT from edge")), "n/a"),
+        (second_fetch_with(STRICT, ("CF-Cache-Status", "HIT")), "n/a"),
+        (second_fetch_with(STRICT, ("X-LiteSpeed-Cache", "hit")), "n/a"),
+        (second_fetch_with(STRICT, ("X-Drupal-Cache", "HIT")), "n/a"),
+        (second_fetch_with(STRICT, ("Cache-Status", "edge; hit; ttl=30")), "n/a"),
+        (second_fetch_with(STRICT, ("X-Varnish", "12345 12300")), "n/a"),
         (SecondFetch(), "n/a"),
     ],
 )

@@ -427,7 +427,7 @@ def receive_silently(connection: socket.socket) -> None:
 
 def test_port_without_tls_response_gets_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """An HTTP server may send nothing because a TLS hello looks like the beginning of a request."""
-    monkeypatch.setattr(tls_probe, "TWIN_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(tls_probe, "UNSURE_TIMEOUT_S", 0.3)
     with Site(converse=receive_silently) as site, loopback_network() as network:
         address = target(f"{site.url}/")
         page = Page(address, address, (Response(url=address.url, status=200, headers=Headers()),))
