@@ -73,7 +73,7 @@ class SocialMetadata:
 
 @dataclass(frozen=True, slots=True)
 class ElementOutsideHead:
-    """Metadata element in the body: its kind, such as CANONICAL, and its markup."""
+    """Metadata element in the body: its kind, such as "canonical link", and its markup."""
 
     kind: str
     snippet: str
@@ -104,7 +104,7 @@ def descriptions(document: Document) -> list[str]:
     ]
 
 
-def width(text: str) -> int:
+def latin_width(text: str) -> int:
     """Return the width of a text in Latin letters. Chinese, Japanese and Korean characters count as two."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 

@@ -44,7 +44,7 @@ def exposure(page: Page, baseline: NotFoundBaseline, network: Network) -> Exposu
     """Request every family's paths on the page's origin, at most five at once.
 
     Random sibling paths are requested only if a signature matches, to rule out a soft 404. After status 429, 20 s, six
-    timeouts or the end of the traffic budget, all other paths get an `error` with the reason instead of a request.
+    timeouts or the end of the budget of requests and bytes, all other paths get an `error` instead of a request.
     """
     requester = _FileRequester(page, baseline, network)
     files = [(family, file) for family, group in files_of(page.target.host).items() for file in group]

@@ -17,7 +17,7 @@ from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outc
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live
 from website_scan.seo.log_in import is_log_in
-from website_scan.seo.metadata import descriptions, title_px, titles, width
+from website_scan.seo.metadata import descriptions, latin_width, title_px, titles
 from website_scan.seo.visible_text import read_visible_text
 from website_scan.values import Count, Excerpt, Number, Value
 
@@ -49,8 +49,8 @@ class MeasuredDescription(TypedDict):
         "long": outcome("Page title is too long", LOW),
     },
     why="Search results usually show the title as their headline, and search engines may replace a poor one.",
-    judged=f"Titles from {TITLE_RANGE_PX[0]} to {TITLE_RANGE_PX[1]} pixels pass, in the width of Arial as search results "
-    "show it. Where scripts set the title, theirs counts.",
+    judged=f"Titles from {TITLE_RANGE_PX[0]} to {TITLE_RANGE_PX[1]} pixels pass, in the width of Arial as search "
+    "results show it. Where scripts set the title, theirs counts.",
     severity=HIGH,
     fix="Write one `<title>` in the head, of about 20 to 60 characters, that distinguishes this page from all others.",
     references=("HTML, the title element", "Google Search Central: title links"),
@@ -111,18 +111,18 @@ def meta_description(document: Document, rendered: Rendered | None) -> Verdict:
     if not description:
         return Fail("empty", "The page's meta description is empty.")
     least, most = DESCRIPTION_RANGE
-    latin_width = width(description)
+    measured_width = latin_width(description)
     measured = "The meta description has {characters}"
     values: MeasuredDescription = {
         "characters": Count(len(description), "character"),
         "description": Excerpt(description, 80),
     }
-    if latin_width != len(description):
+    if measured_width != len(description):
         measured += ", as wide as {width} Latin ones"
-        values["width"] = Number(latin_width)
-    if latin_width < least:
+        values["width"] = Number(measured_width)
+    if measured_width < least:
         return Warn("short", f"{measured}, fewer than {{least}}: “{{description}}”.", least=Number(least), **values)
-    if latin_width > most:
+    if measured_width > most:
         return Warn(
             "long",
             f"{measured}, of which search results show about {{most}}: “{{description}}”.",

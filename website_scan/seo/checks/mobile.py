@@ -115,7 +115,7 @@ def font_legible(rendered: Rendered) -> Verdict:
 def tap_targets(rendered: Rendered) -> Verdict:
     if not rendered.targets:
         return NotApplicable("The rendered page has no tap targets.")
-    # Spacing makes up for size: circles of 24 pixels around the centres of two targets must not touch (WCAG 2.5.8).
+    # Spacing makes up for size: a circle of 24 pixels around a target's centre must not touch others (WCAG 2.5.8).
     crowded = [
         target
         for target in rendered.targets

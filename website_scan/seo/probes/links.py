@@ -40,7 +40,7 @@ def link_answers(page: Page, links: PageLinks, robots: RobotsFile | None, networ
     crawlers do not follow them; so are instructions to open a local URL, such as http://localhost:8000. Unresolvable
     host names prove nothing in a closed network whose name servers resolve no other site.
 
-    Requests end when the site refuses them or the traffic budget is used up. Raises `SiteProtected` or
+    Requests end when the site refuses them or the budget of requests and bytes is used up. Raises `SiteProtected` or
     `BudgetExceeded` then, unless a broken link was found before.
     """
     if page.response.status >= 400:

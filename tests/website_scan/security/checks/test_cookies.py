@@ -54,7 +54,7 @@ def cookies(html_page: Page) -> Cookies:
         (["sessionid=1; Domain=..example.com"], "n/a"),  # browsers remove one dot; the rest is not a host name
         (["sessionid=1; Domain=..www.example.com"], "n/a"),
         (["sessionid=1; Expires=nonsense"], "missing-on-session"),
-        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:00"], "n/a"),  # a deletion without a zone
+        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:00"], "n/a"),  # expires in the past, without a time zone
         (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Expires=nonsense"], "n/a"),
         (["sessionid=x; Max-Age=0; Max-Age=nonsense"], "n/a"),
         ([f"sessionid=x; Max-Age={'9' * 1000}"], "missing-on-session"),

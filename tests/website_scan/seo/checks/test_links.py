@@ -202,7 +202,7 @@ def test_broken_links(answers: LinkAnswers, expected: str, expected_text: str) -
     assert expected_text in message_with_places(finding)
 
 
-def judge_local(markup: str, url: str = f"{HOST}/shop/shoes", head_markup: str = "") -> Verdict:
+def judge_localhost_links(markup: str, url: str = f"{HOST}/shop/shoes", head_markup: str = "") -> Verdict:
     html_page = page(head(head_markup, markup), url=url)
     return judge(checks.localhost_links, html_page)
 
@@ -257,7 +257,7 @@ def judge_local(markup: str, url: str = f"{HOST}/shop/shoes", head_markup: str =
     ],
 )
 def test_localhost_links(markup: str, expected: str) -> None:
-    finding = judge_local(markup)
+    finding = judge_localhost_links(markup)
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "private" else expected)
 
@@ -273,18 +273,18 @@ def test_localhost_links(markup: str, expected: str) -> None:
     ],
 )
 def test_local_url_in_head_fails(head_markup: str) -> None:
-    assert verdict(judge_local("<a href=/a>a</a>", head_markup=head_markup)) == "fail"
+    assert verdict(judge_localhost_links("<a href=/a>a</a>", head_markup=head_markup)) == "fail"
 
 
 def test_localhost_links_message_quotes_url() -> None:
     assert '<a href="http://localhost:3000/prices">' in message_with_places(
-        judge_local("<a href=http://localhost:3000/prices>Prices</a>")
+        judge_localhost_links("<a href=http://localhost:3000/prices>Prices</a>")
     )
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8000/", "http://127.0.0.1:8000/", "http://[::1]:8000/"])
 def test_localhost_links_does_not_apply_to_page_on_local_host(url: str) -> None:
-    assert verdict(judge_local("<a href=http://localhost:8000/a>a</a>", url)) == "n/a"
+    assert verdict(judge_localhost_links("<a href=http://localhost:8000/a>a</a>", url)) == "n/a"
 
 
 def judge_nofollow(markup: str, *headers: tuple[str, str], head_markup: str = "") -> Verdict:
