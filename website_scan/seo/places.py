@@ -11,7 +11,7 @@ from website_scan.places import Place, PlaceUrl, Status
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredRobots(Place):
+class RobotsTxtRow(Place):
     """robots.txt of an origin, with its HTTP status."""
 
     kind: ClassVar[str] = "robots-txt"

@@ -125,7 +125,7 @@ class SecretComment(Place):
 
 
 @dataclass(frozen=True, slots=True)
-class UndoneComment(Place):
+class UnfinishedWorkComment(Place):
     """Comment about unfinished security work."""
 
     kind: ClassVar[str] = "comment"
@@ -329,7 +329,9 @@ def security_comments(document: Document) -> Verdict:
             "unfinished-work",
             "{comments} {comments:mentions|mention} unfinished security work.",
             comments=Count(len(unfinished), "comment"),
-            places=[UndoneComment(line, excerpt(comment)) for line, comment in zip(lines, unfinished, strict=True)],
+            places=[
+                UnfinishedWorkComment(line, excerpt(comment)) for line, comment in zip(lines, unfinished, strict=True)
+            ],
         )
     if not texts:
         return Pass("No comments in the markup.")

@@ -19,7 +19,7 @@ from website_scan.net.errors import NetError
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Page
 from website_scan.places import Column, Identity, Place, PlaceUrl, Status, as_prose
-from website_scan.seo.places import AnsweredRobots
+from website_scan.seo.places import RobotsTxtRow
 from website_scan.values import Address, Bytes, Count, Reason, Share, Values
 
 CATEGORY = Category("Crawlability", weight=15)
@@ -28,7 +28,7 @@ NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 NO_SITEMAP = NotApplicable("No sitemap was found.")
 
 
-class SitemapsUnread(NetError):
+class InconclusiveSitemaps(NetError):
     """Raised if all sitemaps requested from an index got inconclusive responses, such as timeouts."""
 
     code = "TIMEOUT"
@@ -118,7 +118,7 @@ def robots_txt(file: RobotsFile) -> Verdict:
             "robots.txt cannot be reached ({error}), so crawlers stay away from the whole site.",
             error=Reason(file.error),
         )
-    places = [AnsweredRobots.of(response)]
+    places = [RobotsTxtRow.of(response)]
     if file.is_unreachable:
         return Fail(
             "error-status",
@@ -276,7 +276,7 @@ def sitemap_index(sitemaps: Sitemaps) -> Verdict:
         )
     conclusive = [file for file in sitemaps.children if file.is_conclusive]
     if not conclusive:
-        raise SitemapsUnread(f"None of the index's sitemaps could be checked. {sitemaps.children[0].error}")
+        raise InconclusiveSitemaps(f"None of the index's sitemaps could be checked. {sitemaps.children[0].error}")
     rows = [ReadSitemap.of(file, _index_entry_fault(file)) for file in conclusive]
     checked, sitemaps_named = Count(len(conclusive)), Count(total, "sitemap")
     if any(row.fault for row in rows):

@@ -27,7 +27,7 @@ from website_scan.seo.canonical import target_fault
 from website_scan.seo.evidence import CanonicalAnswer, MissingPathAnswer
 from website_scan.seo.hreflang import Alternates
 from website_scan.seo.metadata import ROBOTS, MetadataOutsideHead, metadata_kinds
-from website_scan.seo.places import AnsweredRobots
+from website_scan.seo.places import RobotsTxtRow
 from website_scan.seo.visible_text import read_missing_page_words
 from website_scan.urls import Url
 from website_scan.values import Address, Count, Excerpt, Reason, Values, Word
@@ -323,7 +323,7 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Ver
             "be read.",
             status=file.response.status,
             url=Address(file.url),
-            places=[AnsweredRobots.of(file.response)],
+            places=[RobotsTxtRow.of(file.response)],
             fix=fix,
         )
     path = page.target.path

@@ -224,20 +224,20 @@ QUOTES = (
     "Apache Status\nServer Version: Apache/2.4\n12\nrevlogv1\nref: refs/heads/main\n"
 )
 BLOG = head("", f"<article><h1>phpinfo()</h1><pre>{QUOTES}</pre></article>")
-FAKES = {f"a fake for everything, {family}": answer_all_with(fake_file(family)) for family in FAMILIES}
+FAKES = {f"{family} for every path": answer_all_with(fake_file(family)) for family in FAMILIES}
 SOFT_404S: dict[str, dict[str, Route]] = {
     "hard 404": {},
-    "HTML 200 for everything": answer_all_with(Answer(head("", "<h1>Sorry, not found</h1>"))),
+    "HTML with status 200 for every path": answer_all_with(Answer(head("", "<h1>Sorry, not found</h1>"))),
     "single-page app as octets": answer_all_with(Answer(APP, headers={"Content-Type": "application/octet-stream"})),
     "single-page app as text": answer_all_with(Answer(APP, headers={"Content-Type": "text/plain"})),
     "single-page app as JSON": answer_all_with(Answer(APP, headers={"Content-Type": "application/json"})),
     "single-page app as ZIP": answer_all_with(Answer(APP, headers={"Content-Type": "application/zip"})),
     "single-page app without a type": answer_all_with(Answer(APP, headers={"Content-Type": ""})),
-    "path reflected": {"*": reflect_path},
-    "302 to the log-in": answer_all_with(Answer.redirect("/login")),
-    "302 with a file in it": answer_all_with(Answer(ENV, status=302, headers={"Location": "/login"})),
-    "403 wall": answer_all_with(Answer("Forbidden", status=403)),
-    "403 with a file in it": answer_all_with(Answer(ENV, status=403, headers={"Content-Type": "text/plain"})),
+    "text with the requested path": {"*": reflect_path},
+    "redirect to log-in": answer_all_with(Answer.redirect("/login")),
+    "302 with .env content": answer_all_with(Answer(ENV, status=302, headers={"Location": "/login"})),
+    "403 for every path": answer_all_with(Answer("Forbidden", status=403)),
+    "403 with .env content": answer_all_with(Answer(ENV, status=403, headers={"Content-Type": "text/plain"})),
     "401": answer_all_with(Answer("Log in", status=401, headers={"WWW-Authenticate": "Basic"})),
     "206": answer_all_with(Answer(ENV, status=206, headers={"Content-Type": "text/plain"})),
     "500": answer_all_with(Answer("Broken", status=500)),
@@ -246,13 +246,15 @@ SOFT_404S: dict[str, dict[str, Route]] = {
         Answer('{"error": "not found"}', headers={"Content-Type": "application/json"})
     ),
     "JSON with links": answer_all_with(Answer('{"_links": {"self": {"href": "/x"}}, "data": null, "paths": []}')),
-    "one picture": answer_all_with(Answer(b"\x89PNG\r\n\x1a\n" + bytes(500), headers={"Content-Type": "image/png"})),
-    "a ZIP for everything": {"*": serve_archive_everywhere},
-    "packed HTML": answer_all_with(Answer(gzip.compress(APP.encode()), headers={"Content-Encoding": "gzip"})),
-    "HTML packed twice": answer_all_with(Answer(gzip.compress(APP.encode()), headers={"Content-Type": "text/plain"})),
+    "one image for every path": answer_all_with(
+        Answer(b"\x89PNG\r\n\x1a\n" + bytes(500), headers={"Content-Type": "image/png"})
+    ),
+    "ZIP for every path": {"*": serve_archive_everywhere},
+    "gzipped HTML": answer_all_with(Answer(gzip.compress(APP.encode()), headers={"Content-Encoding": "gzip"})),
+    "HTML gzipped twice": answer_all_with(Answer(gzip.compress(APP.encode()), headers={"Content-Type": "text/plain"})),
     "random content": {"*": random_content},
     "honeypot": {"*": honeypot},
-    "prose about all of it": answer_all_with(Answer(QUOTES, headers={"Content-Type": "text/plain"})),
+    "text that quotes all files": answer_all_with(Answer(QUOTES, headers={"Content-Type": "text/plain"})),
     **FAKES,
 }
 

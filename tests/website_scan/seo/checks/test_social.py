@@ -109,7 +109,7 @@ NOINDEX = "<meta name=robots content=noindex>"
         page(head("", "<p>Enter your e-mail address."), url="https://site.example.com/sign-in"),
         page(head("", "<p>Enter your e-mail address."), url="https://site.example.com/wp-login.php?redirect_to=/"),
     ],
-    ids=["noindex", "noindex in a header", "password", "log-in without a password", "WordPress"],
+    ids=["noindex", "noindex in header", "log-in form", "sign-in URL", "WordPress log-in URL"],
 )
 def test_social_checks_do_not_apply_to_noindex_and_log_in_pages(html_page: Page) -> None:
     assert [verdict(judge(check, html_page, SocialImage())) for check in ALL_MISSING] == ["n/a"] * 4
@@ -137,7 +137,13 @@ def test_page_with_social_metadata_is_judged_in_spite_of_noindex_or_log_in(html_
         page(head("<meta name=GPTBot content=noindex>")),
         page(head("<meta name=bingbot content=noindex>")),
     ],
-    ids=["forum", "shop", "article on log-ins", "no search engine", "one search engine"],
+    ids=[
+        "forum with log-in form",
+        "hidden log-in form",
+        "article on log-ins",
+        "noindex for GPTBot",
+        "noindex for Bing",
+    ],
 )
 def test_other_pages_need_social_metadata(html_page: Page) -> None:
     outcomes = [outcome(judge(check, html_page, SocialImage())) for check in ALL_MISSING]

@@ -46,9 +46,9 @@ ERROR_PAGES = {
     "WordPress": ("Page not found - Acme", "<h1>Oops! That page can't be found.</h1><p>Try a search?"),
     "Next.js": ("404: This page could not be found", "<h1>404</h1><h2>This page could not be found.</h2>"),
     "nginx": ("404 Not Found", "<h1>404 Not Found</h1><p>The page you are looking for is not found."),
-    "a code": ("404 - Acme", "<h1>404</h1><p>The page you are looking for does not exist."),
+    "status code as heading": ("404 - Acme", "<h1>404</h1><p>The page you are looking for does not exist."),
     "Apache": ("404 Not Found", "<h1>Not Found</h1><p>The requested URL was not found on this server."),
-    "a title alone": ("Error 404 (Not Found)", "<p>We can't find that page."),
+    "message in title only": ("Error 404 (Not Found)", "<p>We can't find that page."),
     "a shop": ("Acme", "<h1>Product not found</h1><p>This product is no longer available."),
     "in German": ("Seite nicht gefunden | Acme", "<h1>Seite nicht gefunden</h1><p>Leider."),
     "in French": ("Erreur 404 - Page introuvable", "<h1>Page introuvable</h1>"),
@@ -60,7 +60,7 @@ ERROR_PAGES = {
 OTHER_PAGES = {
     "an article": ("Error 404: how to mend it | Acme", "<h1>Error 404: how to mend it</h1><p>Page not found…"),
     "a long article": ("404 Not Found | Docs", "<h1>404 Not Found</h1><p>The page was not found. " + "Word " * 300),
-    "an entry of a glossary": ("404 - Glossary", "<h1>404</h1><p>A status code: the server has nothing to send."),
+    "glossary entry": ("404 - Glossary", "<h1>404</h1><p>A status code: the server has nothing to send."),
     "a shop": ("Shoes | Acme", "<h1>Shoes</h1><p>Size not found? Write to us. This product was not found in blue."),
     "a search without results": ("Search results for x | Acme", "<h1>No results found</h1><p>Nothing found for x."),
     "a film": ("Not Fade Away | Films", "<h1>Not Fade Away</h1><p>A film of 2012."),
@@ -68,7 +68,7 @@ OTHER_PAGES = {
     "a car": ("Peugeot 404 - Cars", "<h1>Peugeot 404</h1><p>A car of 1960."),
     "lost property": ("Lost and found | Town", "<h1>Lost and found</h1><p>The item was not found? Ask us."),
     "a home page": ("Acme", "<h1>Shoes and boots</h1><p>By hand."),
-    "nothing": ("", ""),
+    "empty page": ("", ""),
 }
 
 
