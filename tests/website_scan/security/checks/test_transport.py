@@ -227,7 +227,7 @@ def test_common_name_without_subject_alt_name_fails() -> None:
     assert "common name" in message(finding)
 
 
-def _valid(past: timedelta, future: timedelta) -> Certificate:
+def certificate_valid_for(past: timedelta, future: timedelta) -> Certificate:
     return replace(LEAF, not_before=NOW - past, not_after=NOW + future)
 
 
@@ -244,7 +244,7 @@ def _valid(past: timedelta, future: timedelta) -> Certificate:
     ],
 )
 def test_tls_cert_expiry(past: timedelta, future: timedelta, expected: str) -> None:
-    assert verdict(checks.tls_cert_expiry(peer(_valid(past, future)), Clock(NOW))) == expected
+    assert verdict(checks.tls_cert_expiry(peer(certificate_valid_for(past, future)), Clock(NOW))) == expected
 
 
 @pytest.mark.parametrize(
