@@ -1,4 +1,4 @@
-"""Certificates of servers: facts for evidence, sentences about distrust, and server settings for the fixes."""
+"""TLS certificates: table rows for reports, reasons why browsers distrust a chain, and server settings for fixes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from website_scan.outcomes import Fail, Fix
 from website_scan.places import Column, Place
 from website_scan.values import Excerpt, Lifetime, Reason, Word
 
-RENEWAL = timedelta(days=14)
-# Days for which browsers accept a certificate of a public authority, by its first day (CA/Browser Forum, Baseline
-# Requirements, section 6.3.2). None from before 2020-09-01 can still be valid.
-LONGEST_VALIDITY = (
+RENEWAL_PERIOD = timedelta(days=14)
+# Longest validity in days that browsers accept from public authorities, by the first day of the certificate
+# (CA/Browser Forum, Baseline Requirements, section 6.3.2). Certificates from before 2020-09-01 have all expired.
+MAX_VALIDITY_DAYS = (
     (datetime(2029, 3, 15, tzinfo=UTC), 47),
     (datetime(2027, 3, 15, tzinfo=UTC), 100),
     (datetime(2026, 3, 15, tzinfo=UTC), 200),
     (datetime(2020, 9, 1, tzinfo=UTC), 398),
 )
-# Weak, but only Apple's browsers refuse RSA keys from this size on; tls-cert-strength reports them.
+# RSA keys of at least this size are refused only by Apple's browsers. The check tls-cert-strength reports them.
 TOLERATED_RSA_BITS = 1024
 FULL_CHAIN = {
     Server.NGINX: "ssl_certificate fullchain.pem;",
@@ -37,7 +37,7 @@ STRONG_CERTIFICATE = (
     "renew it."
 )
 # Server settings that allow TLS 1.2 and 1.3 only.
-TODAYS_TLS = {
+ONLY_TLS_1_2_AND_1_3 = {
     Server.NGINX: "ssl_protocols TLSv1.2 TLSv1.3;",
     Server.APACHE: "SSLProtocol -all +TLSv1.2 +TLSv1.3",
 }
@@ -46,16 +46,16 @@ STRONG_SUITES = {
     Server.APACHE: "SSLCipherSuite ECDHE+AESGCM:ECDHE+CHACHA20",
     Server.IIS: "Disable-TlsCipherSuite -Name SUITE # in PowerShell, for each of the others",
 }
-LEGACY_OFF = TODAYS_TLS | {
+LEGACY_TLS_OFF = ONLY_TLS_1_2_AND_1_3 | {
     Server.IIS: r'reg add "HKLM\SYSTEM\CurrentControlSet\Control\SecurityProviders\SCHANNEL\Protocols\TLS 1.0\Server" '
     "/v Enabled /t REG_DWORD /d 0 /f # in PowerShell, for each older version",
 }
-MODERN_ON = TODAYS_TLS | {Server.IIS: "# Windows Server 2022 or later supports TLS 1.3 without a setting"}
+TLS_1_3_ON = ONLY_TLS_1_2_AND_1_3 | {Server.IIS: "# Windows Server 2022 or later supports TLS 1.3 without a setting"}
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateRow(Place):
-    """Certificate of a chain."""
+    """Certificate in the chain that a server sends."""
 
     kind: ClassVar[str] = "certificate"
 
@@ -78,12 +78,12 @@ class CertificateRow(Place):
         )
 
 
-def distrust(handshake: Handshake, details: Sequence[CertificateRow]) -> Fail | None:
-    """Return why browsers do not trust the chain. None if they trust it."""
+def trust_fault(handshake: Handshake, details: Sequence[CertificateRow]) -> Fail | None:
+    """Return the reason why browsers distrust the certificate chain. None if they trust it."""
     trust, issuer = handshake.trust, Excerpt(handshake.chain[-1].issuer)
     match trust.distrust:
         case None:
-            return _refusal(handshake, details)
+            return _browser_refusal(handshake, details)
         case Distrust.SELF_SIGNED:
             subject = Excerpt(handshake.leaf.subject)
             return Fail(
@@ -123,8 +123,8 @@ def distrust(handshake: Handshake, details: Sequence[CertificateRow]) -> Fail | 
             )
 
 
-def _refusal(handshake: Handshake, details: Sequence[CertificateRow]) -> Fail | None:
-    """Return why browsers refuse a chain that leads to a trusted root. None if they accept it."""
+def _browser_refusal(handshake: Handshake, details: Sequence[CertificateRow]) -> Fail | None:
+    """Return the reason why browsers refuse a chain with a trusted root: too weak or valid for too long. None if OK."""
     for certificate in handshake.signed:
         is_rsa = certificate.key_type == "RSA" and certificate.key_bits >= TOLERATED_RSA_BITS
         is_tolerated = is_rsa and not certificate.has_broken_signature
@@ -138,7 +138,7 @@ def _refusal(handshake: Handshake, details: Sequence[CertificateRow]) -> Fail | 
                 fix=STRONG_CERTIFICATE,
             )
     leaf = handshake.leaf
-    limits = ((since, days) for since, days in LONGEST_VALIDITY if leaf.not_before >= since)
+    limits = ((since, days) for since, days in MAX_VALIDITY_DAYS if leaf.not_before >= since)
     since, days = next(limits, (leaf.not_before, None))
     lifetime = leaf.not_after - leaf.not_before
     if days is None or not handshake.trust.is_public or lifetime <= timedelta(days=days):
@@ -156,6 +156,6 @@ def _refusal(handshake: Handshake, details: Sequence[CertificateRow]) -> Fail | 
 
 
 def is_due_for_renewal(certificate: Certificate, now: datetime) -> bool:
-    """Return True if less than two weeks are left, or less than a third of a shorter lifetime."""
+    """Return True if the certificate expires within two weeks, or within the last third of a shorter lifetime."""
     lifetime = certificate.not_after - certificate.not_before
-    return certificate.not_after - now < min(RENEWAL, lifetime / 3)
+    return certificate.not_after - now < min(RENEWAL_PERIOD, lifetime / 3)

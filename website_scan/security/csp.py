@@ -1,4 +1,4 @@
-"""Content Security Policy as browsers parse it (CSP Level 3, sections 2.2 and 2.3)."""
+"""Parser of Content Security Policies, with the rules of browsers (CSP Level 3, sections 2.2 and 2.3)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from website_scan.values import Clause, Code
 HEADER = "Content-Security-Policy"
 REPORT_ONLY = "Content-Security-Policy-Report-Only"
 ASCII_WHITESPACE = "\t\n\f\r "
-# Far more than sites send. A policy that is made to be slow is cut there.
+# Limit against policies that are made to be slow to parse. Real policies are far shorter.
 MAX_CHARACTERS = 64 * 1024
 MAX_POLICIES = 50
 
@@ -31,7 +31,7 @@ SOURCE_LISTS = frozenset(
         *("base-uri", "form-action", "frame-ancestors", "navigate-to"),
     }
 )
-# Includes directives that browsers no longer read: they are not spelling mistakes.
+# Known directives, including obsolete ones, which are not reported as spelling mistakes.
 DIRECTIVES = SOURCE_LISTS | {
     *("sandbox", "report-uri", "report-to", "upgrade-insecure-requests", "require-trusted-types-for"),
     *("trusted-types", "webrtc"),
@@ -50,7 +50,7 @@ FALLBACKS: Mapping[str, tuple[str, ...]] = {
     "worker-src": ("child-src", *SCRIPT_FALLBACKS),
     "frame-src": ("child-src", "default-src"),
     "fenced-frame-src": ("frame-src", "child-src", "default-src"),
-    # These restrict no fetch, so they fall back to nothing.
+    # These directives restrict no fetch, so default-src does not replace them.
     **dict.fromkeys(("base-uri", "form-action", "frame-ancestors", "default-src"), ()),
 }
 KEYWORDS = frozenset(
@@ -61,14 +61,14 @@ KEYWORDS = frozenset(
     }
 )
 
-# The grammar of section 2.3.1. A nonce or hash that does not match it is not a source at all.
+# Grammar of section 2.3.1. Browsers ignore a nonce or hash that does not match.
 NONCE = re.compile(r"'nonce-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
 HASH = re.compile(r"'sha(?:256|384|512)-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
 SCHEME_PART = re.compile(r"\A[a-z][a-z0-9+.-]*+://")
 SCHEME_SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:")
-# Schemes under which an attacker can have content. Only the page's own scripts create blob: and filesystem: URLs, and
-# browsers no longer load anything over ftp.
-OPEN_SCHEMES = frozenset({"http", "https", "ws", "wss", "data"})
+# Schemes under which an attacker can publish content. Only the page's own scripts create blob: and filesystem: URLs,
+# and browsers no longer load anything over ftp.
+BROAD_SCHEMES = frozenset({"http", "https", "ws", "wss", "data"})
 HOST_SOURCE = re.compile(r"(?:https?://)?(?P<host>[*a-z0-9.-]{1,255})(?::(?:\d{1,5}|\*))?(?P<path>/.*)?", re.IGNORECASE)
 
 Sources = tuple[str, ...]
@@ -76,21 +76,21 @@ Sources = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Csp:
-    """One policy: values by directive name in lower case. The first of a repeated directive counts.
+    """Parsed policy: values by directive name in lower case. Only the first of a repeated directive counts.
 
-    `unread`: the directives that browsers drop as a whole because of a character outside ASCII.
+    `dropped`: names of directives that browsers ignore because of a non-ASCII character.
     """
 
     directives: Mapping[str, Sources]
     text: str = ""
     repeated: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     def get(self, directive: str) -> Sources | None:
         return self.directives.get(directive)
 
-    def effective(self, directive: str) -> Sources | None:
-        """Return the values in effect for a directive, by the fallbacks of section 6.8.3. None: not restricted."""
+    def effective_values(self, directive: str) -> Sources | None:
+        """Return the values in effect for a directive, with the fallbacks of section 6.8.3. None if unrestricted."""
         for name in (directive, *FALLBACKS.get(directive, ("default-src",))):
             if name in self.directives:
                 return self.directives[name]
@@ -102,9 +102,9 @@ class Csp:
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The policies of a page: from its header, from its `<meta>`, and the report-only ones.
+    """Policies of a page: from its headers, from its `<meta>` elements, and report-only.
 
-    Browsers enforce every policy, so a weakness counts only if all of them have it (section 2.1).
+    Browsers enforce every policy, so a weakness counts only if all policies have it (section 2.1).
     """
 
     header: tuple[Csp, ...] = ()
@@ -121,31 +121,31 @@ class Policies:
 
     @property
     def restricts_scripts(self) -> bool:
-        """False if inline scripts run and other scripts load from any host."""
+        """True unless inline scripts run and other scripts load from any host."""
         return not (
-            self.leave_open("script-src-elem", lambda values: allows_inline(values, script=True))
-            and self.leave_open("script-src-elem", lambda values: values is None or bool(broad_script_sources(values)))
+            self.all_match("script-src-elem", lambda values: allows_inline(values, script=True))
+            and self.all_match("script-src-elem", lambda values: values is None or bool(broad_script_sources(values)))
         )
 
     @property
     def nonces(self) -> set[str]:
-        """The nonces of all directives, as source expressions."""
+        """Nonces of all directives, as source expressions such as 'nonce-abc'."""
         lists = [values for policy in self.enforced for values in policy.directives.values()]
         return {value for values in lists for value in values if is_nonce(value)}
 
     def source_lists(self, *directives: str) -> list[Sources]:
         """Return the source lists in effect for the directives, from the policies that restrict them."""
-        found = [policy.effective(each) for policy in self.enforced for each in directives]
-        return [values for values in found if values is not None]
+        lists = [policy.effective_values(directive) for policy in self.enforced for directive in directives]
+        return [values for values in lists if values is not None]
 
-    def leave_open(self, directive: str, is_open: Callable[[Sources | None], bool]) -> bool:
-        """Return True if `is_open` is true of the directive's values in every enforced policy."""
-        return all(is_open(policy.effective(directive)) for policy in self.enforced)
+    def all_match(self, directive: str, condition: Callable[[Sources | None], bool]) -> bool:
+        """Return True if the values of the directive satisfy `condition` in every enforced policy."""
+        return all(condition(policy.effective_values(directive)) for policy in self.enforced)
 
     def insecure_sources(self, directive: str) -> list[str]:
-        """Return the http: sources that are in effect for a directive. Empty if one policy allows none.
+        """Return the http: sources in effect for a directive. Empty if at least one policy allows no http: source.
 
-        For scripts, neither scheme nor host counts beside strict-dynamic (section 6.7.1.1).
+        For scripts with strict-dynamic, browsers ignore schemes and hosts (section 6.7.1.1).
         """
         if not any(directive in policy for policy in self.enforced):
             return []
@@ -163,27 +163,27 @@ def policies_of(page: Page, document: Document) -> Policies:
 
 
 def parse_policy(text: str) -> Csp:
-    """Parse one serialized policy. It never fails: parts that can't be parsed are skipped."""
+    """Parse one serialized policy. Skip parts that can't be parsed."""
     directives: dict[str, Sources] = {}
     repeated = []
-    unread = []
+    dropped = []
     text = text[:MAX_CHARACTERS]
     for part in text.split(";"):
-        words = [word for word in _words(part) if word]
+        words = [word for word in _split_words(part) if word]
         if words and not part.isascii():
-            unread.append(words[0].lower())
+            dropped.append(words[0].lower())
         elif words and words[0].lower() in directives:
             repeated.append(words[0].lower())
         elif words:
             directives[words[0].lower()] = tuple(words[1:])
-    return Csp(directives, text.strip(ASCII_WHITESPACE), tuple(repeated), tuple(unread))
+    return Csp(directives, text.strip(ASCII_WHITESPACE), tuple(repeated), tuple(dropped))
 
 
 def parse_policies(values: Sequence[str]) -> tuple[Csp, ...]:
-    """Parse the policies of several field lines; commas separate policies within a line. Empty ones are left out."""
+    """Parse the policies of several field lines. Commas separate policies in a line; empty policies are left out."""
     texts = (text for value in values for text in value.split(",") if text.strip(ASCII_WHITESPACE))
     policies = map(parse_policy, itertools.islice(texts, MAX_POLICIES))
-    return tuple(policy for policy in policies if policy.directives or policy.unread)
+    return tuple(policy for policy in policies if policy.directives or policy.dropped)
 
 
 def header_policies(headers: Headers) -> tuple[Csp, ...]:
@@ -192,17 +192,17 @@ def header_policies(headers: Headers) -> tuple[Csp, ...]:
 
 
 def meta_policies(document: Document) -> tuple[Csp, ...]:
-    """Return the policies in the document's `<meta>`, without the directives that have no effect there."""
-    found = []
+    """Return the policies in `<meta>` elements, without the directives that have no effect there."""
+    policies = []
     for content in http_equivs(document, HEADER)[:MAX_POLICIES]:
         policy = parse_policy(content)
-        kept = {name: value for name, value in policy.directives.items() if name not in NOT_IN_META}
-        if kept or policy.unread:
-            found.append(replace(policy, directives=kept))
-    return tuple(found)
+        directives = {name: value for name, value in policy.directives.items() if name not in NOT_IN_META}
+        if directives or policy.dropped:
+            policies.append(replace(policy, directives=directives))
+    return tuple(policies)
 
 
-def _words(part: str) -> list[str]:
+def _split_words(part: str) -> list[str]:
     for character in ASCII_WHITESPACE[:-1]:
         part = part.replace(character, " ")
     return part.split(" ")
@@ -225,9 +225,9 @@ def is_broad_source(source: str) -> bool:
     if source.startswith("'"):
         return False
     if SCHEME_SOURCE.fullmatch(source):
-        return source.removesuffix(":") in OPEN_SCHEMES
+        return source.removesuffix(":") in BROAD_SCHEMES
     scheme = SCHEME_PART.match(source)
-    if scheme is not None and scheme[0].removesuffix("://") not in OPEN_SCHEMES:
+    if scheme is not None and scheme[0].removesuffix("://") not in BROAD_SCHEMES:
         return False
     host = SCHEME_PART.sub("", source).split("/")[0]
     return host.split(":")[0] == "*"
@@ -237,7 +237,7 @@ def is_insecure_source(source: str) -> bool:
     """Return True if the source allows content over plain HTTP from another machine."""
     if not source.lower().startswith("http:"):
         return False
-    # The port may be “*”, as in http://localhost:*.
+    # A URL cannot have the port “*” of http://localhost:*.
     url = Url.parse(source.removesuffix(":*"))
     return url is None or is_plaintext(url)
 
@@ -248,7 +248,7 @@ def has_keyword(sources: Sequence[str], keyword: str) -> bool:
 
 
 def allows_inline(sources: Sequence[str] | None, *, script: bool) -> bool:
-    """Return True if all inline code may run (section 6.7.3.2). A nonce or hash forbids that."""
+    """Return True if all inline code may run (section 6.7.3.2): no nonce or hash restricts 'unsafe-inline'."""
     if sources is None:
         return True
     if any(is_nonce(source) or is_hash(source) for source in sources):
@@ -259,82 +259,84 @@ def allows_inline(sources: Sequence[str] | None, *, script: bool) -> bool:
 
 
 def broad_script_sources(sources: Sequence[str]) -> list[str]:
-    """Return the sources that allow scripts from any host. Empty beside strict-dynamic (section 6.7.2.2)."""
+    """Return the sources that allow scripts from any host. Empty with strict-dynamic (section 6.7.2.2)."""
     if has_keyword(sources, "strict-dynamic"):
         return []
     schemes = ("*", "http", "https", "data")
-    return [each for each in sources if is_broad_source(each) and each.lower().split(":")[0] in schemes]
+    return [source for source in sources if is_broad_source(source) and source.lower().split(":")[0] in schemes]
 
 
 def trusts_by_nonce(sources: Sequence[str]) -> bool:
-    """Return True if a nonce or hash makes a script trusted, no matter where its relative address leads."""
+    """Return True if a nonce or hash makes a script trusted, whatever URL it loads from."""
     return any(map(is_nonce, sources)) or (any(map(is_hash, sources)) and has_keyword(sources, "strict-dynamic"))
 
 
-# Syntax faults: policies that browsers read differently from what they seem to say
+# Syntax faults: parts of a policy that browsers ignore or understand differently than intended
 
 MAX_FAULTS = 8
 
 
 def syntax_faults(policy: Csp) -> list[Clause]:
     """Return at most eight faults, each a clause such as “unsafe-inline has no quotes in script-src”."""
-    found = [
-        Clause.of("{directive} is repeated, and only the first counts", directive=_code(name))
+    faults = [
+        Clause.of("{directive} is repeated, and only the first counts", directive=_short_code(name))
         for name in policy.repeated[:MAX_FAULTS]
     ]
-    found += [
+    faults += [
         Clause.of(
             "browsers ignore all of {directive} because of a non-ASCII character, such as a curly quote",
-            directive=_code(name),
+            directive=_short_code(name),
         )
-        for name in policy.unread[:MAX_FAULTS]
+        for name in policy.dropped[:MAX_FAULTS]
     ]
     for name, values in policy.directives.items():
         if name not in DIRECTIVES:
-            found.append(Clause.of("{directive} is not a directive", directive=_code(name)))
+            faults.append(Clause.of("{directive} is not a directive", directive=_short_code(name)))
         elif name in SOURCE_LISTS:
-            found.extend(itertools.islice(_source_faults(name, values), MAX_FAULTS))
+            faults.extend(itertools.islice(_source_faults(name, values), MAX_FAULTS))
         else:
-            # Only directive names with a hyphen count here, because groups, flags and addresses have plain words, too.
-            swallowed = (value for value in values if "-" in value and value.lower() in DIRECTIVES)
-            found.extend(itertools.islice((_no_semicolon(name, value) for value in swallowed), MAX_FAULTS))
+            # Only directive names with a hyphen count, because report groups, flags and URLs may be plain words, too.
+            misplaced = (value for value in values if "-" in value and value.lower() in DIRECTIVES)
+            faults.extend(itertools.islice((_missing_semicolon(name, value) for value in misplaced), MAX_FAULTS))
     governing = next((name for name in ("script-src-elem", *SCRIPT_FALLBACKS) if name in policy), None)
-    if governing is not None and _trusts_nothing(policy.directives[governing]):
+    if governing is not None and _blocks_every_script(policy.directives[governing]):
         clause = "'strict-dynamic' is in {directive} without a nonce or hash, so no script runs"
-        found.insert(0, Clause.of(clause, directive=_code(governing)))
-    return found[:MAX_FAULTS]
+        faults.insert(0, Clause.of(clause, directive=_short_code(governing)))
+    return faults[:MAX_FAULTS]
 
 
-def _trusts_nothing(sources: Sources) -> bool:
-    """Return True if only scripts loaded by trusted scripts may run, and no script is trusted."""
+def _blocks_every_script(sources: Sources) -> bool:
+    """Return True if 'strict-dynamic' has no nonce or hash beside it, so that no script is trusted."""
     is_trusting = any(is_nonce(source) or is_hash(source) for source in sources)
     return has_keyword(sources, "strict-dynamic") and not is_trusting
 
 
-def _code(text: str) -> Code:
+def _short_code(text: str) -> Code:
     return Code(text, 60)
 
 
-def _no_semicolon(directive: str, value: str) -> Clause:
+def _missing_semicolon(directive: str, value: str) -> Clause:
     return Clause.of(
-        "the semicolon before {source} is missing in {directive}", source=_code(value), directive=_code(directive)
+        "the semicolon before {source} is missing in {directive}",
+        source=_short_code(value),
+        directive=_short_code(directive),
     )
 
 
 def _source_faults(directive: str, values: Sources) -> Iterator[Clause]:
     for value in values:
         if value.lower() in DIRECTIVES:
-            yield _no_semicolon(directive, value)
-        elif fault := _source_fault(value):
-            yield Clause.of(fault, source=_code(value), directive=_code(directive))
+            yield _missing_semicolon(directive, value)
+        elif fault := _fault_template(value):
+            yield Clause.of(fault, source=_short_code(value), directive=_short_code(directive))
     if len(values) > 1 and "'none'" in map(str.lower, values):
         yield Clause.of(
-            "'none' counts only by itself, so browsers ignore it in {directive}", directive=_code(directive)
+            "'none' counts only by itself, so browsers ignore it in {directive}", directive=_short_code(directive)
         )
 
 
-def _source_fault(value: str) -> str:
-    """Return a template for what is wrong with a source of a directive. Empty if nothing is."""
+def _fault_template(value: str) -> str:
+    """Return a sentence template for the fault of a source expression. Empty if it has no fault."""
     if value.lower() in KEYWORDS or is_nonce(f"'{value}'") or is_hash(f"'{value}'"):
         return "{source} has no quotes in {directive}"
     if value.startswith("'") and not _is_quoted_source(value):
@@ -350,27 +352,27 @@ def _is_quoted_source(value: str) -> bool:
     return is_nonce(value) or is_hash(value) or (value.endswith("'") and value[1:-1].lower() in KEYWORDS)
 
 
-# Hosts through which an allowlist is bypassed
+# Hosts through which attackers bypass an allowlist
 
-# Public libraries serve all their packages below these paths, so such a path restricts nothing.
-OPEN_PATHS = frozenset({"", "/", "/npm/", "/gh/", "/combine/", "/ajax/", "/ajax/libs/"})
+# Paths that restrict nothing, because CDNs serve all packages below them.
+UNRESTRICTING_PATHS = frozenset({"", "/", "/npm/", "/gh/", "/combine/", "/ajax/", "/ajax/libs/"})
 
 
 @functools.cache
 def bypass_hosts() -> Mapping[str, bool]:
-    """Return the known hosts in alphabetical order. The value is True if a host's code runs through eval() only."""
-    found = json.loads(Path(__file__).with_name("csp_bypass_hosts.json").read_text(encoding="utf-8"))
-    by_eval = found.pop("code_through_eval_only")
-    return {host: host in by_eval for host in sorted({*itertools.chain(*found.values()), *by_eval})}
+    """Return the known bypass hosts in alphabetical order. The value is True if the bypass needs eval()."""
+    hosts_by_reason = json.loads(Path(__file__).with_name("csp_bypass_hosts.json").read_text(encoding="utf-8"))
+    by_eval = hosts_by_reason.pop("code_through_eval_only")
+    return {host: host in by_eval for host in sorted({*itertools.chain(*hosts_by_reason.values()), *by_eval})}
 
 
 def bypass_host(source: str, *, allows_eval: bool) -> str | None:
-    """Return a known bypass host that a source expression allows. None if there is none, or if a path restricts it."""
+    """Return a known bypass host that a source expression allows. None if it allows none, or only certain paths."""
     matched = HOST_SOURCE.fullmatch(source)
-    if matched is None or (matched["path"] or "").lower() not in OPEN_PATHS:
+    if matched is None or (matched["path"] or "").lower() not in UNRESTRICTING_PATHS:
         return None
     host = matched["host"].lower()
-    known = (each for each, needs_eval in bypass_hosts().items() if allows_eval or not needs_eval)
+    bypasses = (name for name, needs_eval in bypass_hosts().items() if allows_eval or not needs_eval)
     if host.startswith("*.") and "." in host[2:]:
-        return next((each for each in known if each.endswith(host[1:])), None)
-    return host if host in known else None
+        return next((name for name in bypasses if name.endswith(host[1:])), None)
+    return host if host in bypasses else None

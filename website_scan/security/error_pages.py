@@ -1,4 +1,4 @@
-"""Debug pages of frameworks, recognized by signatures that no article has."""
+"""Recognition of debug pages of frameworks, by signatures that do not match articles about such pages."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from website_scan.net.http.response import Response
 from website_scan.page.soft_404 import media_type
 
-# Markup of a site's own articles, which debug pages never have. An article may quote the marks of a debug page.
+# Markup of articles, which may quote a debug page. Debug pages themselves never have such markup.
 ARTICLE = re.compile(
     r"<article\b|<link[^>]{1,200}rel=[\"']?canonical|<meta[^>]{1,200}(?:property=[\"']?og:|name=[\"']?description)",
     re.IGNORECASE,
 )
 PAGE_TYPES = frozenset({"", "text/html", "application/xhtml+xml", "text/plain", "application/json", "application/xml"})
-READ_CHARACTERS = 128 * 1024
+MAX_CHARACTERS = 128 * 1024
 
 JAVA_FRAMES = (
     r"(?:[\s;>]|^)at (?:[\w$]{1,100}\.){2,20}[\w$<>&;]{1,100}"
@@ -26,28 +26,28 @@ PHP_ERROR = (
     r"<b>(?:Fatal error|Parse error|Warning|Notice|Deprecated)</b>: {1,2}[^\n]{1,1000}"
     r" in <b>(?:/|[A-Z]:\\)[^<\n]{1,300}</b> on line <b>\d+</b>"
 )
-FRAMES = 3
+MIN_FRAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The signature of a framework's debug page: every mark must be found, `frames` at least three times.
+    """Signature of a framework's debug page: every mark must match, and `frames` (stack frames) at least three times.
 
-    `is_inside`: the error is printed inside the site's own pages, with any status.
+    `is_printed_in_pages`: the error appears within the site's own pages, with any HTTP status.
     """
 
     name: str
     marks: tuple[re.Pattern[str], ...]
     frames: re.Pattern[str] | None = None
-    is_inside: bool = False
+    is_printed_in_pages: bool = False
 
 
-def _signature(name: str, *marks: str, frames: str | None = None, is_inside: bool = False) -> Signature:
+def _signature(name: str, *marks: str, frames: str | None = None, is_printed_in_pages: bool = False) -> Signature:
     return Signature(
         name,
         tuple(re.compile(mark) for mark in marks),
         re.compile(frames) if frames else None,
-        is_inside,
+        is_printed_in_pages,
     )
 
 
@@ -73,7 +73,7 @@ SIGNATURES = (
     _signature("Spring's Whitelabel page with a trace", r"Whitelabel Error Page", frames=JAVA_FRAMES),
     _signature("Spring with traces", r'"trace":\s*"(?:[a-z]\w*\.)+\w*(?:Exception|Error)\b', r'"path":'),
     _signature("Express in development mode", r"Error: ", frames=NODE_FRAMES),
-    _signature("PHP with display_errors", PHP_ERROR, is_inside=True),
+    _signature("PHP with display_errors", PHP_ERROR, is_printed_in_pages=True),
     _signature("PHP with display_errors", r"(?m)^PHP Fatal error:  [^\n]{1,1000} in /[^\n]{1,300}:\d+$"),
     _signature("a Java stack trace", r"\b(?:[a-z]\w*\.){1,10}[A-Z]\w*(?:Exception|Error)\b", frames=JAVA_FRAMES),
     _signature("a Python traceback", r"Traceback \(most recent call last\):", PYTHON_FRAME),
@@ -82,19 +82,19 @@ SIGNATURES = (
 
 
 def debug_page(response: Response, page_text: str) -> str | None:
-    """Return the name of the debug page, or None for an ordinary response or an article about such pages.
+    """Return the framework and mode that a debug page reveals. None for other responses.
 
-    Marks that the page itself shows, too, are its content. The status must be an error's and the markup not that of
-    an article, except for PHP, which prints its errors inside pages.
+    A signature that also matches `page_text`, the text of the scanned page, is content of the site. The status must be
+    400 or higher and the markup not that of an article, except for PHP, which prints its errors within pages.
     """
     if media_type(response) not in PAGE_TYPES and not media_type(response).endswith("+json"):
         return None
-    text = response.body.decode("utf-8", "replace")[:READ_CHARACTERS]
-    is_article = response.status < 400 or ARTICLE.search(text) is not None
+    text = response.body.decode("utf-8", "replace")[:MAX_CHARACTERS]
+    is_ordinary = response.status < 400 or ARTICLE.search(text) is not None
     for signature in SIGNATURES:
-        if is_article and not signature.is_inside:
+        if is_ordinary and not signature.is_printed_in_pages:
             continue
-        if _matches(signature, text) and (signature.is_inside or not _matches(signature, page_text)):
+        if _matches(signature, text) and (signature.is_printed_in_pages or not _matches(signature, page_text)):
             return signature.name
     return None
 
@@ -102,4 +102,4 @@ def debug_page(response: Response, page_text: str) -> str | None:
 def _matches(signature: Signature, text: str) -> bool:
     if not all(mark.search(text) for mark in signature.marks):
         return False
-    return signature.frames is None or len(signature.frames.findall(text[:READ_CHARACTERS])) >= FRAMES
+    return signature.frames is None or len(signature.frames.findall(text[:MAX_CHARACTERS])) >= MIN_FRAMES

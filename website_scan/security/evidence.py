@@ -1,4 +1,4 @@
-"""Evidence that the probes of security scans return, in addition to the page."""
+"""Evidence classes that the probes of security scans return."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from website_scan.security.csp import Policies
 
 @dataclass(frozen=True, slots=True)
 class PlainHttp:
-    """The host's responses over plain HTTP to a request for the page.
+    """Redirect chain from the plain HTTP URL of the page.
 
-    `url` is None if no port for plain HTTP is known. No `hops` and an `error`: nothing answers there. Hops and
-    a `next_url`: the last hop leads to an address that did not answer; `error` says why.
+    `url` is None if no port for plain HTTP is known. Without `hops`, no server answered and `error` is the reason.
+    With `next_url`, the last hop redirects to that URL, which did not answer for the reason in `error`.
     """
 
     url: str | None
@@ -28,23 +28,23 @@ class PlainHttp:
 
 @dataclass(frozen=True, slots=True)
 class TlsPeer:
-    """The host and port of a TLS handshake. `handshake` is None if nothing answers over TLS; then `error` says why.
+    """Host and port with the result of a TLS handshake. `handshake` is None if it failed for the reason in `error`.
 
-    `is_silent`: nothing came before the timeout, so another attempt would only cost more time.
+    `has_timed_out`: the server sent nothing before the timeout, so probes make no further attempt.
     """
 
     host: str
     port: int
     handshake: Handshake | None
     error: str = ""
-    is_silent: bool = False
+    has_timed_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TlsSupport:
-    """Protocol versions that the server accepts, and the cipher suite that it chose for each.
+    """TLS versions that the server accepts, and the cipher suite that the server chose for each version.
 
-    `weak_ciphers` has one suite for each kind of weakness. Names are IANA's. Both are empty without TLS.
+    `weak_ciphers` has one suite for each kind of weakness, by its IANA name. Both fields are empty without TLS.
     """
 
     versions: Mapping[TlsVersion, str]
@@ -53,9 +53,9 @@ class TlsSupport:
 
 @dataclass(frozen=True, slots=True)
 class HttpsAnswer:
-    """The host's response over HTTPS: the page's own, or that of its https twin if the page came over plain HTTP.
+    """Response over HTTPS: the page's own, or that of the same URL with https if the page came over plain HTTP.
 
-    None if nothing answers over TLS.
+    `response` is None if no server answers over TLS.
     """
 
     response: Response | None
@@ -63,7 +63,7 @@ class HttpsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CorsAnswer:
-    """Response to a request with this `Origin`: its Access-Control-Allow-… field lines, unchanged."""
+    """Access-Control-Allow-… field lines of the response to a request with the header `Origin: origin`."""
 
     origin: str
     allow_origin: tuple[str, ...]
@@ -72,14 +72,14 @@ class CorsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Cors:
-    """CORS responses of the page to two foreign origins: a random one, then `null`."""
+    """CORS responses of the page to two foreign origins: a random host, then `null`."""
 
     answers: tuple[CorsAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SecondFetch:
-    """A second fetch of the page, and its policies. None if nothing on it could differ between two visits."""
+    """Second response for the page, and its policies. `page` is None if the first had no nonces to compare."""
 
     page: Page | None = None
     policies: Policies = field(default_factory=Policies)
@@ -87,7 +87,7 @@ class SecondFetch:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script that the page loads. `text` is its beginning if it was read."""
+    """Script that the page loads. `text` is the beginning of its source, or empty if it was not fetched."""
 
     url: str
     text: str = ""
@@ -100,9 +100,10 @@ class LoadedScripts:
 
 @dataclass(frozen=True, slots=True)
 class CaaRecords:
-    """The CAA records in effect for the host: those of the first name from it upwards that has any.
+    """CAA records in effect for the host: those of the host itself, or of its nearest parent with CAA records.
 
-    `domain` is None if the domain is not the owner's own; then the other fields are empty.
+    `name` is the name that has the records. `domain` is None, and the other fields are empty, if the site owner does
+    not control the domain (IP address, shared hosting).
     """
 
     domain: str | None
@@ -112,7 +113,7 @@ class CaaRecords:
 
 @dataclass(frozen=True, slots=True)
 class DnssecRecords:
-    """DNSSEC of the domain: validated by the resolver, or with DS at its parent and DNSKEY of its own."""
+    """DNSSEC records of the domain. `is_authenticated`: the resolver validated the signatures (AD flag)."""
 
     domain: str | None
     is_authenticated: bool = False
@@ -122,7 +123,7 @@ class DnssecRecords:
 
 @dataclass(frozen=True, slots=True)
 class MailRecords:
-    """The domain's MX records, and the TXT records of SPF and DMARC."""
+    """MX records of the domain, and its TXT records for SPF and DMARC."""
 
     domain: str | None
     mx: tuple[str, ...] = ()
@@ -132,16 +133,16 @@ class MailRecords:
 
 @dataclass(frozen=True, slots=True)
 class SecurityTxt:
-    """The file /.well-known/security.txt of the host, else of its domain. None if neither has one."""
+    """Response with /.well-known/security.txt of the host, or else of its domain. None if both lack the file."""
 
     response: Response | None
 
 
 @dataclass(frozen=True, slots=True)
 class NotFoundBaseline:
-    """The site's responses for paths that cannot exist: two random names, then one that is also malformed.
+    """Responses of the site for paths that cannot exist: two random names, then a random name with invalid UTF-8.
 
-    The third is missing if it got no response.
+    The third response is missing if the server did not answer.
     """
 
     answers: tuple[Response, ...]
@@ -149,11 +150,11 @@ class NotFoundBaseline:
 
 @dataclass(frozen=True, slots=True)
 class PathAnswer:
-    """The response for a path where a sensitive file may be. The body is not kept, no redirect was followed.
+    """Response for a path where a sensitive file may be, without its body. Redirects were not followed.
 
-    `is_exposed`: status 200, the content proves it to be such a file, and it differs from the site's responses
-    for files that do not exist. `excerpt` then names the proof, masked, without any value.
-    `status` is None if no response came, or no baseline to compare it with; `error` says why.
+    `is_exposed`: the status is 200, the content matches the file's signature, and the response differs from the site's
+    responses for files that do not exist. `excerpt` then names the proof, masked, without any value.
+    `status` is None if no response came, or no baseline to compare the response with; `error` is the reason.
     """
 
     path: str
@@ -167,20 +168,20 @@ class PathAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """The responses for the paths of sensitive files, by the check ID of their family."""
+    """Responses for the paths of sensitive files, by the ID of the check that judges them."""
 
     families: Mapping[str, tuple[PathAnswer, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceMaps:
-    """The responses for the source maps of the page's own scripts, at the named or the usual place."""
+    """Responses for the source maps of the page's own scripts."""
 
     answers: tuple[PathAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AssetDirectories:
-    """The responses of the folders that hold the page's own assets, as far as any came."""
+    """Responses for the folders of the page's own assets, such as /static/."""
 
     answers: tuple[Response, ...]

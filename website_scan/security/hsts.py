@@ -1,4 +1,4 @@
-"""The Strict-Transport-Security header field (RFC 6797, section 6.1)."""
+"""Parser of the Strict-Transport-Security header field (RFC 6797, section 6.1)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from website_scan.net.http.response import Headers
 
 HEADER = "Strict-Transport-Security"
-A_YEAR_S = 31_536_000
+YEAR_S = 31_536_000
 
 NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 DIRECTIVE = re.compile(rf"""[ \t]*(?:({NAME})[ \t]*(?:=[ \t]*({NAME}|"(?:[^"\\]|\\.)*")[ \t]*)?)?""")
 
-# Top-level domains that browsers have preloaded whole, so that no site in them needs the header. From Chromium's
-# transport_security_state_static.json, January 2025; registries do not take such an entry back.
+# Top-level domains on browsers' HSTS preload list, whose sites need no header. From Chromium's
+# transport_security_state_static.json, January 2025; registries do not withdraw such an entry.
 PRELOADED_SUFFIXES = frozenset(
     {
         *("amazon", "android", "app", "audible", "azure", "bank", "bing", "boo", "channel", "chrome", "dad", "day"),
@@ -27,12 +27,12 @@ PRELOADED_SUFFIXES = frozenset(
 
 
 class BadHsts(ValueError):
-    """Raised for a field that breaks its grammar, so that browsers ignore all of it."""
+    """Raised for an HSTS field line with invalid syntax, which browsers ignore as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hsts:
-    """A valid HSTS policy; `max_age_s` in seconds."""
+    """Valid HSTS policy."""
 
     max_age_s: int
     include_subdomains: bool = False
@@ -40,9 +40,9 @@ class Hsts:
 
 
 def parse_hsts(value: str) -> Hsts:
-    """Parse one field line. Names ignore case, values may be quoted, unknown directives are ignored.
+    """Parse one HSTS field line. Names ignore case, values may be quoted, unknown directives are ignored.
 
-    Raises `BadHsts`, whose text says what is wrong.
+    Raises `BadHsts` with the fault as a clause.
     """
     directives = _directives(value)
     if "max-age" not in directives:
@@ -52,25 +52,25 @@ def parse_hsts(value: str) -> Hsts:
         raise BadHsts("its max-age is not a number of seconds")
     if directives.get("includesubdomains") is not None:
         raise BadHsts("includeSubDomains takes no value")
-    # A number beyond 18 digits means forever, and Python refuses to parse very long ones.
+    # 18 digits of seconds are practically forever, and Python refuses to parse very long numbers.
     return Hsts(int(max_age.lstrip("0")[:18] or "0"), "includesubdomains" in directives, "preload" in directives)
 
 
 def is_preloaded(host: str) -> bool:
-    """Return True if browsers use https for the host because its top-level domain is preloaded."""
+    """Return True if the host's top-level domain is on browsers' HSTS preload list."""
     return host.rpartition(".")[2] in PRELOADED_SUFFIXES
 
 
 def preload_faults(policy: Hsts) -> list[str]:
-    """Return the reasons, as clauses, why browsers' preload list (hstspreload.org) rejects a policy."""
+    """Return the reasons, as clauses, why the preload list (hstspreload.org) rejects the policy."""
     faults = [] if policy.include_subdomains else ["includeSubDomains is missing"]
-    if policy.max_age_s < A_YEAR_S:
-        faults.append(f"max-age is {policy.max_age_s}, below a year ({A_YEAR_S} s)")
+    if policy.max_age_s < YEAR_S:
+        faults.append(f"max-age is {policy.max_age_s}, below a year ({YEAR_S} s)")
     return faults
 
 
 def valid_policy(headers: Headers) -> Hsts | None:
-    """Return the policy that browsers read from a response, or None. The first of several lines counts."""
+    """Return the HSTS policy of a response, or None. Only the first of several field lines counts (section 8.1)."""
     values = headers.all(HEADER)
     try:
         return parse_hsts(values[0]) if values else None
@@ -83,7 +83,7 @@ def _directives(value: str) -> dict[str, str | None]:
     position = 0
     while True:
         match = DIRECTIVE.match(value, position)
-        assert match is not None  # everything in the pattern is optional
+        assert match is not None  # every part of the pattern is optional
         end = match.end()
         if end < len(value) and value[end] != ";":
             raise BadHsts(f"it cannot be read after “{value[:end].strip()}”")

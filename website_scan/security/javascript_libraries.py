@@ -1,7 +1,6 @@
-"""Common JavaScript libraries: recognition by a script's address or opening comment, and known vulnerabilities.
+"""Common JavaScript libraries: recognition by a script's URL or license comment, and known vulnerabilities.
 
-The data (`javascript_libraries.json`) are facts from CVE records; the file says when they were collected.
-`manage.py refresh_libraries` brings them up to date.
+The data (`javascript_libraries.json`) are facts from CVE records. `manage.py refresh_libraries` updates the file.
 """
 
 from __future__ import annotations
@@ -18,19 +17,18 @@ from website_scan.urls import Url
 
 DATA = Path(__file__).with_suffix(".json")
 BANNER_CHARACTERS = 64 * 1024
-MAX_ADDRESS = 2048
+MAX_URL_LENGTH = 2048
 MAX_LIBRARIES = 10
 
 # After a hyphen, only these suffixes belong to the version; `-min`, `-dist`, `-patched` do not.
 _VERSION = r"(\d{1,4}\.\d{1,4}\.\d{1,6}(?:-(?:wp|(?:alpha|beta|rc|pre|next|dev)[.-]?\d{0,4}))?)"
-# An opening comment, so that “needs jQuery v1.7.2” in the middle of one does not match.
+# Beginning of a comment, so that “needs jQuery v1.7.2” in the middle of a comment does not match.
 _OPENING = r"(?:/\*[!*]{0,80}|//!?)[\s*!]{0,20}(?:@(?:license|preserve)[\s*]{1,10})?"
-# The end of a banner, so that “jQuery v1.7.2 or later” does not match: after the version comes a licence, an address or
-# nothing.
+# Text after the version: a license, a URL or nothing. “jQuery v1.7.2 or later” must not match.
 _CLOSING = r"(?=[ \t]{0,4}(?:[|(<*\r\n]|\Z|jquery\.com|copyright)|[ \t]{1,4}-)"
 _SUFFIXES = r"(?:[.-](?:slim|min|bundle|full|esm|umd|global|prod|core|custom|pack|dist))*"
 
-# Other names of a library's folder or file. On npm these names are other packages.
+# Other names of a library's folder or file. On npm, other packages have these names.
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "angular": ("angularjs", "angular.js"),
     "chart.js": ("chart",),
@@ -44,15 +42,15 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "underscore": ("underscore.js",),
     "video.js": ("videojs", "video"),
 }
-# Words that a site's own files or folders may have, too. They count only in the library's folder.
+# Names that a site's own files or folders may have, too, so they count only within the library's folder.
 COMMON_WORDS = frozenset({"chart", "video"})
 
 
 @dataclass(frozen=True, slots=True)
 class Vulnerability:
-    """A vulnerability of the versions from `introduced` to before `fixed`.
+    """Vulnerability of the versions from `introduced` up to, but not including, `fixed`.
 
-    If it was never fixed, `last` is the last version that has it; None means all later versions.
+    `last` is the last vulnerable version if the vulnerability was never fixed; None means all later versions.
     """
 
     id: str
@@ -71,7 +69,7 @@ class Vulnerability:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library of the data file. `package` is its name on npm."""
+    """Library with vulnerabilities from the data file. `package` is its npm name."""
 
     package: str
     name: str
@@ -84,65 +82,65 @@ class UsedLibrary:
     version: str
 
     @property
-    def known(self) -> tuple[Vulnerability, ...]:
-        return tuple(each for each in self.library.vulnerabilities if each.affects(self.version))
+    def known_vulnerabilities(self) -> tuple[Vulnerability, ...]:
+        return tuple(entry for entry in self.library.vulnerabilities if entry.affects(self.version))
 
 
 @dataclass(frozen=True)
 class _Data:
     as_of: str
-    by_name: Mapping[str, Library]  # aliases too
+    by_name: Mapping[str, Library]  # with aliases
     banners: tuple[tuple[re.Pattern[str], Library], ...]
     address: re.Pattern[str]
 
 
 def as_of() -> str:
-    """Return the day to which the data are up to date, such as 2025-04-30."""
+    """Return the day of the last update of the vulnerability data, such as 2025-04-30."""
     return _data().as_of
 
 
-def by_address(url: str) -> UsedLibrary | None:
-    """Recognize a library by an address. None if it names none.
+def library_of_url(url: str) -> UsedLibrary | None:
+    """Recognize a library and its version by the URL of a script. None if the URL names no library.
 
     Examples: `jquery-3.4.1.min.js`, `/jquery@3.4.1/`, `/jquery/3.4.1/jquery.js`.
     """
-    parsed = Url.parse(url[:MAX_ADDRESS])
+    parsed = Url.parse(url[:MAX_URL_LENGTH])
     if parsed is None:
         return None
     data = _data()
-    # WordPress gives the version of its own copies in the query. Elsewhere `ver` may mean anything.
+    # WordPress puts the version of its bundled libraries in the query. On other sites `ver` may mean anything.
     path = parsed.path
     if "/wp-includes/js/" in path and (ver := re.match(rf"ver={_VERSION}\Z", parsed.query)):
         path = re.sub(r"(?:\.min)?\.js\Z", f"-{ver[1]}.js", path)
-    for found in data.address.finditer(path.lower()):
-        name = found["file"] or found["package"] or found["inside"]
-        version = found["file_version"] or found["package_version"] or found["folder_version"]
+    for match in data.address.finditer(path.lower()):
+        name = match["file"] or match["package"] or match["inside"]
+        version = match["file_version"] or match["package_version"] or match["folder_version"]
         library = data.by_name[name]
-        # WordPress fixes its own old jQuery without a new version number.
-        if not version.endswith("-wp") and _is_named(found, library, path, data):
+        # WordPress patches its bundled jQuery without a new version number.
+        if not version.endswith("-wp") and _names_library(match, library, path, data):
             return UsedLibrary(library, version)
     return None
 
 
-def _is_named(found: re.Match[str], library: Library, path: str, data: _Data) -> bool:
-    if found["package"]:
-        is_scoped = path[: found.start()].rpartition("/")[2].startswith("@")
-        return found["package"] == library.package and not is_scoped
-    if found["file"]:
-        return found["file"] not in COMMON_WORDS
-    folder = found["folder"]
+def _names_library(match: re.Match[str], library: Library, path: str, data: _Data) -> bool:
+    if match["package"]:
+        is_scoped = path[: match.start()].rpartition("/")[2].startswith("@")
+        return match["package"] == library.package and not is_scoped
+    if match["file"]:
+        return match["file"] not in COMMON_WORDS
+    folder = match["folder"]
     return folder == "ui" or (folder not in COMMON_WORDS and data.by_name[folder] is library)
 
 
-def by_banner(text: str) -> list[UsedLibrary]:
-    """Return the libraries that a script's comments name. Bundles have several."""
-    found: dict[tuple[str, str], UsedLibrary] = {}
+def libraries_of_banners(text: str) -> list[UsedLibrary]:
+    """Return the libraries that a script's license comments name. Bundles contain several libraries."""
+    libraries: dict[tuple[str, str], UsedLibrary] = {}
     start = text[:BANNER_CHARACTERS]
     for pattern, library in _data().banners:
         for match in pattern.finditer(start):
             if not match[1].endswith("-wp"):
-                found[library.package, match[1]] = UsedLibrary(library, match[1])
-    return list(found.values())[:MAX_LIBRARIES]
+                libraries[library.package, match[1]] = UsedLibrary(library, match[1])
+    return list(libraries.values())[:MAX_LIBRARIES]
 
 
 def version_key(version: str) -> tuple[int, ...]:
@@ -178,9 +176,9 @@ def _data() -> _Data:
 
 
 def _libraries(raw: Mapping[str, Any]) -> Iterator[tuple[Library, str]]:
-    for each in raw["libraries"]:
+    for entry in raw["libraries"]:
         vulnerabilities = tuple(
-            Vulnerability(one["id"], one["introduced"], one["fixed"], one.get("last"))
-            for one in each["vulnerabilities"]
+            Vulnerability(record["id"], record["introduced"], record["fixed"], record.get("last"))
+            for record in entry["vulnerabilities"]
         )
-        yield Library(each["package"], each["name"], vulnerabilities), each["banner"]
+        yield Library(entry["package"], entry["name"], vulnerabilities), entry["banner"]

@@ -17,7 +17,7 @@ from website_scan.urls import Url
 
 @dataclass(frozen=True, slots=True)
 class InsecureResource:
-    """A sub-resource over http. `passive`: browsers may upgrade or show it; they block all others."""
+    """Resource over plain HTTP. `passive`: image, audio or video, which browsers upgrade or load; they block others."""
 
     element: str
     url: str
@@ -30,7 +30,7 @@ class InsecureForm:
     password: bool
 
 
-# (elements, attribute, passive). An image chosen from `srcset` can't be upgraded: it is blocked.
+# (selector, attribute, passive). Images of `srcset` are not among them: browsers block them instead of upgrading.
 SOURCES = (
     ("script", "src", False),
     ("iframe", "src", False),
@@ -52,7 +52,7 @@ SOURCES = (
 MAX_REFERENCES = 20_000
 MAX_SOURCE_SET = 64 * 1024  # characters
 SOURCE_SETS = (("img", "srcset"), ("picture > source", "srcset"), ("link[rel~=preload i]", "imagesrcset"))
-# Link relations that fetch something. All other relations are mere links.
+# Link relations that make browsers fetch the resource. All other relations are only links.
 ACTIVE_RELATIONS = frozenset({"stylesheet", "manifest", "modulepreload"})
 PASSIVE_RELATIONS = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon"})
 PASSIVE_DESTINATIONS = frozenset({"image", "audio", "video"})
@@ -60,20 +60,20 @@ JAVASCRIPT_TYPES = ("javascript", "ecmascript", "jscript", "livescript")
 
 
 def insecure_resources(document: Document) -> list[InsecureResource]:
-    """Return every sub-resource that the markup itself loads over http, active ones first."""
-    found = [
+    """Return every resource that the markup loads over plain HTTP, active resources first."""
+    resources = [
         InsecureResource(element, url, passive)
         for element, reference, passive in itertools.islice(_references(document), MAX_REFERENCES)
         if (url := _plaintext_url(document, reference)) is not None
     ]
-    return sorted(found, key=lambda each: each.passive)
+    return sorted(resources, key=lambda resource: resource.passive)
 
 
 def insecure_forms(document: Document, address: str) -> list[InsecureForm]:
-    """Return every form that submits to http, by its action or by a submit button's own.
+    """Return every form that submits over plain HTTP, by its action or by the formaction of a button.
 
-    `address` is the document's URL. A form without an action submits to it. If it is http itself, http addresses of
-    this machine are no exception.
+    `address` is the document's URL, to which a form without an action submits. Loopback URLs such as http://localhost
+    are insecure only if the document itself came over plain HTTP.
     """
     fields: dict[int | str, list[LexborNode]] = {}
     for field in live(document, "input, button"):
@@ -82,18 +82,18 @@ def insecure_forms(document: Document, address: str) -> list[InsecureForm]:
             fields.setdefault(owner, []).append(field)
         elif (enclosing_form := enclosing(field, "form")) is not None:
             fields.setdefault(enclosing_form.mem_id, []).append(field)
-    found = []
+    insecure = []
     for form in live(document, "form"):
-        own = fields.get(form.mem_id, []) + fields.get(attribute(form, "id") or "", [])
-        for action in _actions(form, own, address):
+        form_fields = fields.get(form.mem_id, []) + fields.get(attribute(form, "id") or "", [])
+        for action in _submit_urls(form, form_fields, address):
             url = resolve(document, action)
-            if url is not None and _is_exposed(url, address):
-                found.append(InsecureForm(url.href, any(_is_password(field) for field in own)))
+            if url is not None and _is_insecure(url, address):
+                insecure.append(InsecureForm(url.href, any(_is_password(field) for field in form_fields)))
                 break
-    return found
+    return insecure
 
 
-def _is_exposed(url: Url, address: str) -> bool:
+def _is_insecure(url: Url, address: str) -> bool:
     if address.startswith("http:"):
         return url.scheme == "http"
     return is_plaintext(url)
@@ -107,41 +107,41 @@ def _references(document: Document) -> Iterator[tuple[str, str, bool]]:
     for selector, name, passive in SOURCES:
         for node in live(document, selector):
             value = attribute(node, name)
-            if value is not None and value.strip() and _is_loaded(node):
-                # Browsers never upgrade a request with CORS (`crossorigin`).
+            if value is not None and value.strip() and _is_fetched(node):
+                # Browsers block insecure requests with CORS (`crossorigin`) instead of upgrading them.
                 yield node.tag or "", value, passive and attribute(node, "crossorigin") is None
     for selector, name in SOURCE_SETS:
         for node in live(document, selector):
             for candidate, _ in candidates((attribute(node, name) or "")[:MAX_SOURCE_SET]):
                 yield node.tag or "", candidate, False
     for node in live(document, "link[rel][href]"):
-        passive_or_none = _link_category(node)
-        if passive_or_none is not None:
-            yield "link", attribute(node, "href") or "", passive_or_none
-    yield from _of_styles(document)
+        is_passive = _is_passive_link(node)
+        if is_passive is not None:
+            yield "link", attribute(node, "href") or "", is_passive
+    yield from _style_references(document)
 
 
-def _of_styles(document: Document) -> Iterator[tuple[str, str, bool]]:
-    """Yield the addresses that `<style>` and `style` load. Browsers upgrade their images like those of `<img>`."""
+def _style_references(document: Document) -> Iterator[tuple[str, str, bool]]:
+    """Yield the URLs in `<style>` elements and `style` attributes. Their images are passive, like `<img>`."""
     reading = Reading()
     for node in live(document, "style"):
-        inside = style_references(reading.take(node.text()), reading.allowance)
-        yield from (("style", address, False) for address in (*inside.imports, *inside.fonts))
-        yield from (("style", address, True) for address in inside.images)
+        references = style_references(reading.take(node.text()), reading.allowance)
+        yield from (("style", address, False) for address in (*references.imports, *references.fonts))
+        yield from (("style", address, True) for address in references.images)
     for node in live(document, "[style]"):
         for address in style_images(reading.take(attribute(node, "style"))):
             yield node.tag or "", address, True
 
 
-def _is_loaded(node: LexborNode) -> bool:
-    """Return False for a script of another type: it is data and not fetched (HTML, "prepare the script element")."""
+def _is_fetched(node: LexborNode) -> bool:
+    """Return False for a data block: a script of another type is not fetched (HTML, "prepare the script element")."""
     if node.tag != "script":
         return True
     kind = (attribute(node, "type") or "").strip().lower()
     return kind in ("", "module") or any(name in kind for name in JAVASCRIPT_TYPES)
 
 
-def _link_category(node: LexborNode) -> bool | None:
+def _is_passive_link(node: LexborNode) -> bool | None:
     """Return True if the link loads passive content, False if active, None if it loads nothing."""
     relations = frozenset((attribute(node, "rel") or "").lower().split())
     if "stylesheet" in relations and attribute(node, "disabled") is None:
@@ -151,13 +151,13 @@ def _link_category(node: LexborNode) -> bool | None:
     if "preload" in relations:
         destination = (attribute(node, "as") or "").strip().lower()
         if not destination:
-            return None  # without a destination nothing is preloaded
+            return None  # browsers preload nothing without a destination
         return destination in PASSIVE_DESTINATIONS and attribute(node, "crossorigin") is None
     return True if relations & PASSIVE_RELATIONS else None
 
 
-def _actions(form: LexborNode, fields: Sequence[LexborNode], address: str) -> Iterator[str]:
-    """Yield the addresses that a form may submit to: without an action the document's, for method=dialog none."""
+def _submit_urls(form: LexborNode, fields: Sequence[LexborNode], address: str) -> Iterator[str]:
+    """Yield the URLs that a form may submit to. A form with method=dialog submits only by buttons with formaction."""
     if (attribute(form, "method") or "").strip().lower() != "dialog":
         yield (attribute(form, "action") or "").strip() or address
     for button in fields:

@@ -1,6 +1,6 @@
-"""Sensitive files: the paths where they usually are, in families, and the signature of each file.
+"""Sensitive files: the usual paths, grouped by the check that judges them, and the content signature of each file.
 
-Neither a path nor a media type proves a file. Only its content does.
+Only the content proves a file. Many servers answer any path with status 200 or a wrong media type.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from website_scan.page.registrable_domain import site_of
 from website_scan.page.soft_404 import media_type
 from website_scan.security import file_signatures as signatures
 
-# Signatures are at the beginning of files. JSON must be read to its end.
+# Signatures match the beginning of a file, except those of JSON, which can only be parsed as a whole.
 START_BYTES = 64 * 1024
 JSON_BYTES = 512 * 1024
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 INTROSPECTION = "?query=%7B__schema%7BqueryType%7Bname%7D%7D%7D"
-DOMAIN = "{domain}"  # in a path: the registrable domain
+DOMAIN = "{domain}"  # placeholder in a path for the registrable domain
 
 FileSignature = Callable[[bytes], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class SensitiveFile:
-    """A path and the signature of its file: a function that returns the proof that a body is the file, or None."""
+    """Path of a sensitive file, and a function that returns the proof that a body is that file, or None."""
 
     path: str
     signature: FileSignature
     max_bytes: int = START_BYTES
-    is_page: bool = False  # the file itself is HTML, unlike the others
+    is_page: bool = False  # the sensitive file is an HTML page
 
 
 def _files(
@@ -40,7 +40,7 @@ def _files(
     return tuple(SensitiveFile(path, signature, max_bytes, is_page) for path in paths)
 
 
-# By check ID. Of many usual paths, only those that the lists of public scanners have in common.
+# Files by check ID. Only paths that the lists of several public scanners contain.
 FAMILIES: Mapping[str, tuple[SensitiveFile, ...]] = {
     "exposed-git": (
         *_files(signatures.git_config, "/.git/config"),
@@ -100,7 +100,7 @@ FAMILIES: Mapping[str, tuple[SensitiveFile, ...]] = {
 
 
 def files_of(host: str) -> dict[str, tuple[SensitiveFile, ...]]:
-    """Return the families for a host, with its domain inserted. IP addresses have no files named after a domain."""
+    """Return the sensitive files by check ID, with the host's domain in their paths. IP addresses have no domain."""
     domain = site_of(host)
     try:
         ipaddress.ip_address(domain)
@@ -110,16 +110,17 @@ def files_of(host: str) -> dict[str, tuple[SensitiveFile, ...]]:
         domain = ""
     return {
         family: tuple(
-            replace(each, path=each.path.replace(DOMAIN, domain)) for each in files if domain or DOMAIN not in each.path
+            replace(file, path=file.path.replace(DOMAIN, domain)) for file in files if domain or DOMAIN not in file.path
         )
         for family, files in FAMILIES.items()
     }
 
 
 def identify(file: SensitiveFile, response: Response) -> str | None:
-    """Return the proof that the response is the file: status 200, no HTML where none belongs, and its content.
+    """Return the proof that the response contains the sensitive file, or None.
 
-    A media type of HTML alone is no proof of HTML: servers send it by default for types that they do not know.
+    The status must be 200, and the body HTML only if the file is a page. The media type text/html alone does not make
+    a body HTML: servers send text/html by default for unknown types.
     """
     if response.status != 200 or not response.body:
         return None

@@ -1,4 +1,4 @@
-"""Faults of the URL that a page names as its canonical one."""
+"""Faults of the canonical URL of a page: redirects, errors, noindex, or another page."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from website_scan.values import Address, Excerpt, Reason, Value, Word
 def target_fault(
     page: Page, url: str, alternates: Alternates, answer: CanonicalAnswer, now: datetime, details: Sequence[Place]
 ) -> Fail | None:
-    """Return why the canonical `url` cannot stand for this page. None if it can."""
+    """Return the reason why search engines may reject `url` as canonical URL of the page. None if it is suitable."""
     own, other = page.target.address, Url.of(url)
-    shown = Address(url)
+    address = Address(url)
     if is_same_site(own.host, other.host) and is_root(other) and not is_front_page(own):
-        return Fail("other-page", "The canonical URL {url} is the front page.", url=shown, details=details)
+        return Fail("other-page", "The canonical URL {url} is the front page.", url=address, details=details)
     versions = alternates.by_url
     if same_escapes(own.href) in versions and (version := versions.get(same_escapes(url))) is not None:
         return Fail(
             "other-page",
             "The canonical URL {url} is another language version ({code}); each version should name itself.",
-            url=shown,
+            url=address,
             code=Excerpt(version.code),
             details=details,
         )
@@ -40,18 +40,24 @@ def target_fault(
         return Fail(
             "unreachable",
             "The canonical URL {url} cannot be loaded ({error}).",
-            url=shown,
+            url=address,
             error=Reason(answer.error),
             details=details,
         )
     response = answer.page.response
     if 300 <= response.status < 400:
-        goal = http_address(Url.parse(response.headers.get("Location") or "", response.url))
-        to: Value = Word("this very page") if goal == page.target.url else Address(goal) if goal else Word("nowhere")
+        location = http_address(Url.parse(response.headers.get("Location") or "", response.url))
+        to: Value = (
+            Word("this very page")
+            if location == page.target.url
+            else Address(location)
+            if location
+            else Word("nowhere")
+        )
         return Fail(
             "redirects",
             "The canonical URL {url} redirects ({status}) to {to}.",
-            url=shown,
+            url=address,
             status=response.status,
             to=to,
             details=details,
@@ -60,7 +66,7 @@ def target_fault(
         return Fail(
             "error-status",
             "The canonical URL {url} answers with status {status}.",
-            url=shown,
+            url=address,
             status=response.status,
             details=details,
         )
@@ -70,7 +76,7 @@ def target_fault(
     return Fail(
         "noindex",
         "The canonical URL {url} must not be indexed: {rule}.",
-        url=shown,
+        url=address,
         rule=Excerpt(decisive[0].shown),
         details=details,
     )

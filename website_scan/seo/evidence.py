@@ -1,4 +1,4 @@
-"""Evidence that the probes of SEO scans get from the site, in addition to the page."""
+"""Evidence classes that the probes of SEO scans return."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from website_scan.page.evidence import Document, Page
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """Response of a URL that the page names; no redirect was followed. No `page` and an `error`: no response came."""
+    """Response of a URL that the page names, without following redirects. Without a `page`, `error` is the reason."""
 
     url: str | None = None
     page: Page | None = None
@@ -20,19 +20,19 @@ class PageAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CanonicalAnswer(PageAnswer):
-    """Response of the canonical URL. `url` is None if there is none, several differ, or it is the page's own."""
+    """Response of the canonical URL. `url` is None without a single canonical URL, or if it is the page's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlternateAnswers:
-    """The language versions that were fetched, without the page itself."""
+    """Responses of the other language versions (hreflang) that were fetched."""
 
     answers: tuple[PageAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MissingPathAnswer:
-    """Response for a path next to the page's where nothing is. None if it was not requested."""
+    """Response for a random path beside the page's own, which cannot exist. None if it was not requested."""
 
     path: str = ""
     response: Response | None = None
@@ -40,7 +40,7 @@ class MissingPathAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SocialImage:
-    """Status of the image for sharing. None if there is no image, or if no response came; then `error` says why."""
+    """HTTP status of the og:image. None without an image, or if no response came for the reason in `error`."""
 
     status: int | None = None
     error: str = ""
@@ -48,9 +48,9 @@ class SocialImage:
 
 @dataclass(frozen=True, slots=True)
 class LinkAnswer:
-    """Result of checking one link. `is_broken` is None if the response proves nothing.
+    """Result of requesting one link. `is_broken` is None if the response proves neither.
 
-    `status` is that of the end of its redirects, or None if no response came; then `error` says why.
+    `status` is the status after all redirects, or None if no response came for the reason in `error`.
     """
 
     url: str
@@ -62,13 +62,13 @@ class LinkAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LinkAnswers:
-    """Results of the links that were checked, and how many links there were. `stopped` says why some were left out.
+    """Results of the requested links, and the numbers of all links. `stopped` is the reason if requests ended early.
 
-    `knows_outside_names` is False if the scanner's name servers knew no name of another site.
+    `resolves_other_sites` is False if the scanner's name servers resolve no name of another site (closed network).
     """
 
     answers: tuple[LinkAnswer, ...] = ()
     internal: int = 0
     external: int = 0
     stopped: str = ""
-    knows_outside_names: bool = True
+    resolves_other_sites: bool = True

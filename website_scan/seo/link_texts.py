@@ -1,4 +1,4 @@
-"""Generic link texts, by language: texts that do not describe where the link leads."""
+"""Generic link texts by language, such as "click here", which do not describe the linked page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _phrases(text: str) -> frozenset[str]:
     return frozenset(" ".join(text.split()).split(" | "))
 
 
-# By primary subtag of BCP 47. The phrases are in the form that `_normal` returns.
+# Generic phrases by primary language subtag (BCP 47), as `_normalize` returns them.
 PHRASES: dict[str, frozenset[str]] = {
     "en": _phrases("""
         click here | click this | click this link | click | here | right here | this | this link | this page |
@@ -102,38 +102,38 @@ PHRASES: dict[str, frozenset[str]] = {
     """),
 }
 ALIASES = {"nb": "no", "nn": "no"}
-EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+EDGE_PUNCTUATION = re.compile(r"^[\W_]+|[\W_]+$")
 
 
-def _is_plain_everywhere(phrase: str) -> bool:
-    """Return True if the phrase means the same on pages in any language. “mer” does not: it is the French sea.
+def _is_unambiguous(phrase: str) -> bool:
+    """Return True if the phrase is unambiguous in any language: several words, or a script that few languages share.
 
-    Several words do, and so does a script that few languages share.
+    The single word “mer” is ambiguous: “more” in Swedish, “sea” in French.
     """
     return " " in phrase or "'" in phrase or phrase[0] >= "\u2e80"
 
 
-EVERYWHERE = frozenset(phrase for phrases in PHRASES.values() for phrase in phrases if _is_plain_everywhere(phrase))
-SINGLE = {language: frozenset(phrases) - EVERYWHERE for language, phrases in PHRASES.items()}
-ANY_SINGLE = frozenset[str]().union(*SINGLE.values())
+UNAMBIGUOUS = frozenset(phrase for phrases in PHRASES.values() for phrase in phrases if _is_unambiguous(phrase))
+AMBIGUOUS = {language: frozenset(phrases) - UNAMBIGUOUS for language, phrases in PHRASES.items()}
+ANY_AMBIGUOUS = frozenset[str]().union(*AMBIGUOUS.values())
 
 
 def is_generic(name: str, node: LexborNode) -> bool:
-    """Return True if the link's name is a generic phrase of the language that the link is in.
+    """Return True if the link's accessible name is a generic phrase in the language of the link.
 
-    Pages often declare another language than that of their text, so phrases that mean the same in every language
-    count everywhere. Text without a declared language is compared with the English phrases.
+    Unambiguous phrases count in any language, because pages often declare a wrong language. Text without a declared
+    language counts as English.
     """
     if len(name) > 2 * MAX_LENGTH:
         return False
-    text = _normal(name)
-    if text in EVERYWHERE:
+    text = _normalize(name)
+    if text in UNAMBIGUOUS:
         return True
-    return text in ANY_SINGLE and text in SINGLE.get(language_of(node), ())
+    return text in ANY_AMBIGUOUS and text in AMBIGUOUS.get(language_of(node), ())
 
 
 def language_of(node: LexborNode) -> str:
-    """Return the primary subtag of the nearest lang attribute, or English if there is none (HTML, "language")."""
+    """Return the primary subtag of the nearest lang attribute, or "en" without one (HTML, "language")."""
     current: LexborNode | None = node
     for _ in range(MAX_DEPTH):
         if current is None or not current.is_element_node:
@@ -146,5 +146,5 @@ def language_of(node: LexborNode) -> str:
     return ENGLISH
 
 
-def _normal(name: str) -> str:
-    return EDGES.sub("", " ".join(name.casefold().replace("\u2019", "'").split()))
+def _normalize(name: str) -> str:
+    return EDGE_PUNCTUATION.sub("", " ".join(name.casefold().replace("\u2019", "'").split()))

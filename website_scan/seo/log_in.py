@@ -1,4 +1,4 @@
-"""Log-in pages: nobody searches for them or shares them."""
+"""Recognition of log-in pages, for which SEO checks do not require text or social metadata."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from website_scan.page.evidence import Page
 from website_scan.page.markup import live
 from website_scan.seo.visible_text import FEW_WORDS, read_visible_text
 
-# Last segments of paths. A path that merely contains one may lead to an article about it.
-NAMES = frozenset({"login", "logon", "signin", "signon", "signup", "sso", "wplogin"})
-PASSWORD = "input[type=password i]"  # noqa: S105  # a selector
+# Last path segments of log-in pages. A path that only contains such a word may be an article about log-ins.
+LOG_IN_PATHS = frozenset({"login", "logon", "signin", "signon", "signup", "sso", "wplogin"})
+PASSWORD_FIELD = "input[type=password i]"  # noqa: S105  # a selector
 
 
 def is_log_in(page: Page, document: AccessibleDocument) -> bool:
-    """Return True if the path ends like that of a log-in page, or the page shows a password field and little else."""
+    """Return True if the path ends like a log-in page's, or the page has a visible password field and few words."""
     name = page.target.path.partition("?")[0].rstrip("/").rpartition("/")[2].partition(".")[0]
-    if name.lower().replace("-", "").replace("_", "") in NAMES:
+    if name.lower().replace("-", "").replace("_", "") in LOG_IN_PATHS:
         return True
     visibility = document.visibility
-    fields = live(document.document, PASSWORD)
-    if all(visibility.is_hidden(each) or visibility.may_be_hidden(each) for each in fields):
+    fields = live(document.document, PASSWORD_FIELD)
+    if all(visibility.is_hidden(field) or visibility.may_be_hidden(field) for field in fields):
         return False
     return read_visible_text(document).words < FEW_WORDS

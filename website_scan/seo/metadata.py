@@ -1,4 +1,4 @@
-"""Metadata for search engines and social networks: titles, descriptions, cards, and metadata outside the head."""
+"""Metadata for search engines and social networks: titles, descriptions, cards, and elements outside the head."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, enclosing, live
 
 METADATA = "title, link[rel][href], meta[name][content]"
-# Advance widths of Arial in thousandths of the font size, by character. All others count as wide as a digit.
+# Advance widths of Arial in thousandths of the font size, by character. Others count as wide as a digit.
 ARIAL = {
     character: width
     for width, characters in {
@@ -41,18 +41,20 @@ ARIAL = {
     }.items()
     for character in characters
 }
-FIGURE = 556
-# Font size of titles in Google's results on a desktop: one line of Arial.
+DIGIT_WIDTH = 556
+# Font size of titles in Google's desktop results, which are one line of Arial.
 TITLE_SIZE_PX = 20
+
+IMAGE_PROPERTIES = ("og:image", "og:image:url", "og:image:secure_url")
 
 CANONICAL, HREFLANG, ROBOTS, TITLE = "canonical link", "hreflang link", "robots meta", "title"
 
 
 @dataclass(frozen=True, slots=True)
 class SocialMetadata:
-    """Metadata that social networks read when a page is shared (Open Graph, Twitter cards). Empty where missing.
+    """Metadata for previews in social networks (Open Graph, Twitter cards). Missing values are empty.
 
-    `needless` says why a page without any of them needs none; it is empty for all other pages.
+    `needless` is the reason why a page without such metadata needs none, for example a log-in page. Otherwise empty.
     """
 
     title: str = ""
@@ -65,13 +67,13 @@ class SocialMetadata:
 
     @property
     def is_missing(self) -> bool:
-        """Return True if the page has no metadata for a preview: nobody has prepared it for sharing."""
+        """True if the page has no metadata for a preview; a site name alone does not count."""
         return not (self.title or self.image or self.url or self.card or self.description)
 
 
 @dataclass(frozen=True, slots=True)
 class ElementOutsideHead:
-    """A metadata element in the body: one of the kinds above, and its markup."""
+    """Metadata element in the body: its kind, such as "canonical link", and its markup."""
 
     kind: str
     snippet: str
@@ -79,9 +81,9 @@ class ElementOutsideHead:
 
 @dataclass(frozen=True, slots=True)
 class MetadataOutsideHead:
-    """Titles, canonical and hreflang links, and robots metas in the body, in document order.
+    """Titles, canonical and hreflang links, and robots meta elements in the body, in document order.
 
-    `head_end` is the tag or text that ended the head before its end tag. Empty if that is not known.
+    `head_end` is the tag or text that ended the head before its end tag, or empty if unknown.
     """
 
     elements: tuple[ElementOutsideHead, ...] = ()
@@ -90,69 +92,69 @@ class MetadataOutsideHead:
 
 def titles(document: Document) -> Iterator[str]:
     """Return the texts of the title elements, without titles of SVG drawings."""
-    return (_text(node.text()) for node in live(document, "title") if enclosing(node, "svg") is None)
+    return (_collapse_spaces(node.text()) for node in live(document, "title") if enclosing(node, "svg") is None)
 
 
 def descriptions(document: Document) -> list[str]:
-    """Return the contents of the description metas."""
+    """Return the contents of the `<meta name="description">` elements."""
     return [
-        _text(attribute(node, "content"))
+        _collapse_spaces(attribute(node, "content"))
         for node in live(document, "meta[name]")
         if (attribute(node, "name") or "").strip().lower() == "description"
     ]
 
 
-def width(text: str) -> int:
+def latin_width(text: str) -> int:
     """Return the width of a text in Latin letters. Chinese, Japanese and Korean characters count as two."""
-    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def title_px(text: str) -> int:
-    """Return the approximate width of a title in search results, in pixels of Arial. Chinese letters are square."""
-    return round(sum(map(advance, text)) * TITLE_SIZE_PX / 1000)
+    """Return the approximate width of a title in search results, in pixels of Arial at 20 px."""
+    return round(sum(map(advance_width, text)) * TITLE_SIZE_PX / 1000)
 
 
-def advance(character: str) -> int:
+def advance_width(character: str) -> int:
     """Return the advance width of a character in thousandths of the font size."""
     if unicodedata.category(character) in ("Mn", "Me", "Cf", "Cc"):
         return 0
     if unicodedata.east_asian_width(character) in "WF":
         return 1000
-    # An accent makes no letter wider.
-    return ARIAL.get(character) or ARIAL.get(unicodedata.normalize("NFD", character)[0], FIGURE)
+    # An accented letter is as wide as the letter without its accent.
+    return ARIAL.get(character) or ARIAL.get(unicodedata.normalize("NFD", character)[0], DIGIT_WIDTH)
 
 
 def read_social_metadata(document: Document) -> SocialMetadata:
-    """Read the first non-empty value of each property."""
-    found: dict[str, str] = {}
+    """Read the first non-empty value of each Open Graph and Twitter property."""
+    properties: dict[str, str] = {}
     for node in live(document, "meta[content]"):
         content = (attribute(node, "content") or "").strip()
         for key in ("property", "name") if content else ():
-            found.setdefault((attribute(node, key) or "").strip().lower(), content)
+            properties.setdefault((attribute(node, key) or "").strip().lower(), content)
     return SocialMetadata(
-        title=found.get("og:title", ""),
-        image=next((found[name] for name in found if name in ("og:image", "og:image:url", "og:image:secure_url")), ""),
-        url=found.get("og:url", ""),
-        card=found.get("twitter:card", ""),
-        description=found.get("og:description", ""),
-        site_name=found.get("og:site_name", ""),
+        title=properties.get("og:title", ""),
+        image=next((properties[name] for name in properties if name in IMAGE_PROPERTIES), ""),
+        url=properties.get("og:url", ""),
+        card=properties.get("twitter:card", ""),
+        description=properties.get("og:description", ""),
+        site_name=properties.get("og:site_name", ""),
     )
 
 
 def metadata_kinds(document: Document) -> list[str]:
-    """Return the kinds of these metadata anywhere in the page, in the order of their first element."""
-    kinds = (_kind(node) for node in live(document, METADATA))
+    """Return the kinds of metadata that occur in the head or body, in the order of their first elements."""
+    kinds = (_metadata_kind(node) for node in live(document, METADATA))
     return list(dict.fromkeys(kind for kind in kinds if kind is not None))
 
 
 def read_metadata_outside_head(document: Document) -> MetadataOutsideHead:
-    """Find the metadata outside the head, and what ended the head."""
-    found = tuple(
+    """Find the metadata elements outside the head, and the tag or text that ended the head."""
+    elements = tuple(
         ElementOutsideHead(kind, (node.html or "")[:1000])
         for node in live(document, METADATA)
-        if (kind := _kind(node)) is not None and enclosing(node, "head") is None
+        if (kind := _metadata_kind(node)) is not None and enclosing(node, "head") is None
     )
-    return MetadataOutsideHead(found, _head_end(document)) if found else MetadataOutsideHead()
+    return MetadataOutsideHead(elements, _head_end(document)) if elements else MetadataOutsideHead()
 
 
 def _head_end(document: Document) -> str:
@@ -160,12 +162,12 @@ def _head_end(document: Document) -> str:
     first = body.first_child if body is not None else None
     while first is not None and _is_blank(first):
         first = first.next
-    if first is None or (not first.is_text_node and _kind(first) is not None):
+    if first is None or (not first.is_text_node and _metadata_kind(first) is not None):
         return ""
     return f"“{(first.text() or '').strip()}”" if first.is_text_node else f"<{first.tag}>"
 
 
-def _kind(node: LexborNode) -> str | None:
+def _metadata_kind(node: LexborNode) -> str | None:
     if node.tag == "title":
         return TITLE if enclosing(node, "svg") is None else None
     if node.tag == "meta":
@@ -182,5 +184,5 @@ def _is_blank(node: LexborNode) -> bool:
     return node.is_comment_node or (node.is_text_node and not (node.text() or "").strip())
 
 
-def _text(value: str | None) -> str:
+def _collapse_spaces(value: str | None) -> str:
     return " ".join((value or "").split())

@@ -1,4 +1,4 @@
-"""Places that checks of several categories name."""
+"""Places of findings that several SEO categories report."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from website_scan.places import Place, PlaceUrl, Status
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredRobots(Place):
-    """The robots.txt of an origin, with the status that it answered with."""
+class RobotsTxtRow(Place):
+    """robots.txt of an origin, with its HTTP status."""
 
     kind: ClassVar[str] = "robots-txt"
 
@@ -25,5 +25,5 @@ class AnsweredRobots(Place):
 
     @property
     def label(self) -> str:
-        """Return no text, because the sentences name robots.txt."""
+        """Empty, because the summary of the finding already names robots.txt."""
         return ""

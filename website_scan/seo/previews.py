@@ -1,4 +1,4 @@
-"""Previews of a page: in search results, and where somebody shares its link."""
+"""Previews of a page: as a search result, and as a shared link."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from website_scan.crawl.link_relations import is_absolute
 from website_scan.messages import excerpt
 from website_scan.page.evidence import Document
 from website_scan.page.markup import http_address
-from website_scan.seo.metadata import TITLE_SIZE_PX, advance, descriptions, read_social_metadata, titles
+from website_scan.seo.metadata import TITLE_SIZE_PX, advance_width, descriptions, read_social_metadata, titles
 from website_scan.stored_data import StoredSearchResult, StoredSharedLink
 from website_scan.urls import Url
 
-# Google's results on a desktop. A description has two lines, about 160 letters.
+# Limits of Google's desktop results. A description has two lines, about 160 letters.
 TITLE_PX = 600
 DESCRIPTION_SIZE_PX, DESCRIPTION_PX = 14, 990
 TEXT_LENGTH, URL_LENGTH = 500, 300
@@ -18,7 +18,7 @@ ELLIPSIS = "…"
 
 
 def search_result(document: Document, url: str) -> StoredSearchResult:
-    """Return title and description cut to the space of a search result, the address, and the site's name.
+    """Return the title and description, cut to the width of a search result, the URL, and the site's name.
 
     Missing values are empty.
     """
@@ -26,15 +26,15 @@ def search_result(document: Document, url: str) -> StoredSearchResult:
     title = next(titles(document), "")
     description = next(filter(None, descriptions(document)), "")
     return {
-        "title": cut(excerpt(title, TEXT_LENGTH), TITLE_SIZE_PX, TITLE_PX),
-        "description": cut(excerpt(description, TEXT_LENGTH), DESCRIPTION_SIZE_PX, DESCRIPTION_PX),
+        "title": cut_to_width(excerpt(title, TEXT_LENGTH), TITLE_SIZE_PX, TITLE_PX),
+        "description": cut_to_width(excerpt(description, TEXT_LENGTH), DESCRIPTION_SIZE_PX, DESCRIPTION_PX),
         "url": excerpt(url, URL_LENGTH),
         "site": excerpt(social.site_name, 60),
     }
 
 
 def shared_link(document: Document, url: str) -> StoredSharedLink:
-    """Return the preview of a shared link, from Open Graph or its fallbacks. The image is an address only."""
+    """Return the preview of a shared link, from Open Graph or its fallbacks. `image` is only the URL of the image."""
     social = read_social_metadata(document)
     image = http_address(Url.parse(social.image, url)) if is_absolute(social.image) else None
     return {
@@ -47,20 +47,20 @@ def shared_link(document: Document, url: str) -> StoredSharedLink:
     }
 
 
-def cut(text: str, size_px: int, room_px: int) -> str:
-    """Cut a text to a width, with an ellipsis, between words. A very long word is cut inside."""
-    if _wide(text, size_px) <= room_px:
+def cut_to_width(text: str, size_px: int, max_px: int) -> str:
+    """Cut a text to a width between two words, and append an ellipsis. A very long word is cut within."""
+    if _width_px(text, size_px) <= max_px:
         return text
-    room = room_px - _wide(ELLIPSIS, size_px)
-    kept, taken = 0, 0.0
+    remaining = max_px - _width_px(ELLIPSIS, size_px)
+    length, used = 0, 0.0
     for character in text:
-        taken += _wide(character, size_px)
-        if taken > room:
+        used += _width_px(character, size_px)
+        if used > remaining:
             break
-        kept += 1
-    words, space, _ = text[:kept].rpartition(" ")
-    return (words if space and len(words) > kept / 2 else text[:kept]).rstrip() + ELLIPSIS
+        length += 1
+    words, space, _ = text[:length].rpartition(" ")
+    return (words if space and len(words) > length / 2 else text[:length]).rstrip() + ELLIPSIS
 
 
-def _wide(text: str, size_px: int) -> float:
-    return sum(map(advance, text)) * size_px / 1000
+def _width_px(text: str, size_px: int) -> float:
+    return sum(map(advance_width, text)) * size_px / 1000

@@ -1,4 +1,4 @@
-"""JSON-LD on a page, and the vocabulary of schema.org, with the names in `schema_org.json`."""
+"""Parser of JSON-LD, and comparison with the vocabulary of schema.org, which `schema_org.json` contains."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ DATA = Path(__file__).with_name("schema_org.json")
 MAX_BLOCKS = 50
 MAX_NODES = 2_000
 MAX_DEPTH = 40
-MAX_REWRITTEN = 200_000  # items and properties, in all blocks
+MAX_REWRITTEN = 200_000  # items and properties of all blocks
 MAX_ALIASES = 50
 MAX_TYPES = 20  # per node
-# Aliases of keywords that schema.org's own context defines.
+# Aliases of JSON-LD keywords that schema.org's own context defines.
 _SCHEMA_ALIASES = {"type": "@type", "id": "@id"}
 _SCHEMA = re.compile(r"\A(?:https?://(?:www\.)?schema\.org/?#?|schema:)", re.IGNORECASE)
 
@@ -30,7 +30,7 @@ Node = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One `<script type="application/ld+json">`: its value, or why it can't be parsed, with line and column."""
+    """Content of one `<script type="application/ld+json">`: its value, or its syntax error with line and column."""
 
     value: Any = None
     fault: str = ""
@@ -38,17 +38,17 @@ class Block:
 
 @dataclass(slots=True)
 class Graph:
-    """The page's schema.org nodes. `tops` are the top-level ones, `nodes` are all, nested ones, too.
+    """The page's schema.org nodes: `top_nodes` at the top level, `nodes` including nested ones.
 
-    `terms` are names that the page's own contexts define. Aliases of keywords have been replaced by the keywords.
-    `is_open`: a context of another site, which is not read, may define further names.
+    Aliases of keywords have been replaced by the keywords. `terms` are names that the page's own contexts define.
+    `has_remote_context`: a context of another site, which is not fetched, may define further names.
     """
 
-    tops: list[Node] = field(default_factory=list)
+    top_nodes: list[Node] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     by_id: dict[str, dict[str, Any]] = field(default_factory=dict)
     terms: set[str] = field(default_factory=set)
-    is_open: bool = False
+    has_remote_context: bool = False
 
     def resolved(self, value: Any) -> Any:
         """Return the node for a bare reference (`{"@id": …}`), and any other value unchanged."""
@@ -67,25 +67,25 @@ class JsonLd:
 
 def read_json_ld(document: Document) -> JsonLd:
     """Read the JSON-LD of a page. A block that can't be parsed has a `fault`."""
-    found = tuple(_blocks(document))
-    return JsonLd(found, _graph(found))
+    blocks = tuple(_read_blocks(document))
+    return JsonLd(blocks, _build_graph(blocks))
 
 
-def _blocks(document: Document) -> list[Block]:
-    found: list[Block] = []
+def _read_blocks(document: Document) -> list[Block]:
+    blocks: list[Block] = []
     for node in live(document, "script[type]"):
         if (attribute(node, "type") or "").partition(";")[0].strip().lower() == "application/ld+json":
             text = (node.text() or "").lstrip("\ufeff")
             if text.strip():
-                found.append(_read(text))
-        if len(found) == MAX_BLOCKS:
+                blocks.append(_parse(text))
+        if len(blocks) == MAX_BLOCKS:
             break
-    return found
+    return blocks
 
 
-def _read(text: str) -> Block:
+def _parse(text: str) -> Block:
     try:
-        # JSON allows numbers of any length, but Python's int does not.
+        # Floats, because Python refuses to parse very long integers, which JSON allows.
         return Block(json.loads(text, parse_int=float, parse_constant=_refuse_constant))
     except json.JSONDecodeError as error:
         line = text.split("\n")[error.lineno - 1]
@@ -104,23 +104,23 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not valid JSON")
 
 
-def _graph(blocks: tuple[Block, ...]) -> Graph:
-    found = Graph()
-    contexts = _Contexts(found)
+def _build_graph(blocks: tuple[Block, ...]) -> Graph:
+    graph = Graph()
+    contexts = _Contexts(graph)
     for block in blocks:
-        for each in block.value if isinstance(block.value, list) else [block.value]:
-            if isinstance(each, Mapping) and _is_of_schema_org(each.get("@context")):
-                node = contexts.applied(each, {})
-                inside = node.get("@graph")
-                if isinstance(inside, list | Mapping):
-                    tops = inside if isinstance(inside, list) else [inside]
+        for value in block.value if isinstance(block.value, list) else [block.value]:
+            if isinstance(value, Mapping) and _is_of_schema_org(value.get("@context")):
+                node = contexts.applied(value, {})
+                members = node.get("@graph")
+                if isinstance(members, list | Mapping):
+                    top_nodes = members if isinstance(members, list) else [members]
                 else:
-                    tops = [node]
-                for top in tops:
+                    top_nodes = [node]
+                for top in top_nodes:
                     if isinstance(top, Mapping):
-                        found.tops.append(top)
-                        _collect(top, found, 0)
-    return found
+                        graph.top_nodes.append(top)
+                        _collect(top, graph, 0)
+    return graph
 
 
 def _is_of_schema_org(context: Any) -> bool:
@@ -130,22 +130,22 @@ def _is_of_schema_org(context: Any) -> bool:
 
 
 class _Contexts:
-    """Contexts of the page: what they define is noted in `found`, and keywords replace their aliases.
+    """Contexts of the page: replaces aliases by their keywords, and records other defined terms in `graph`.
 
     A context applies to its node and the nodes within (JSON-LD 1.1, sections 3.1 and 4.1.7).
     """
 
-    def __init__(self, found: Graph) -> None:
-        self._found = found
-        self._left = MAX_REWRITTEN
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._remaining = MAX_REWRITTEN
 
     def applied(self, value: Any, aliases: Mapping[str, str], depth: int = 0) -> Any:
-        """Return a copy of a value in which keywords replace their aliases. A keyword wins over an alias beside it."""
-        if not isinstance(value, list | dict) or depth > 2 * MAX_DEPTH or len(value) > self._left:
+        """Return a copy of a value with keywords in place of their aliases. A keyword wins over an alias beside it."""
+        if not isinstance(value, list | dict) or depth > 2 * MAX_DEPTH or len(value) > self._remaining:
             return value
-        self._left -= len(value)
+        self._remaining -= len(value)
         if isinstance(value, list):
-            return [self.applied(each, aliases, depth + 1) for each in value]
+            return [self.applied(entry, aliases, depth + 1) for entry in value]
         context = value.get("@context")
         if context is not None:
             aliases = self._aliases(context, aliases)
@@ -157,15 +157,15 @@ class _Contexts:
         return node
 
     def _aliases(self, context: Any, inherited: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the aliases of keywords in effect within a context. A term that is none leads to itself."""
+        """Return the aliases of keywords in effect within a context. A term redefined as no alias maps to itself."""
         aliases = dict(inherited)
         for part in context if isinstance(context, list) else [context]:
             if isinstance(part, str) and _SCHEMA.fullmatch(part.strip()):
                 aliases |= _SCHEMA_ALIASES
             elif isinstance(part, str):
-                self._found.is_open = True
+                self._graph.has_remote_context = True
             elif isinstance(part, Mapping):
-                self._found.terms.update(part)
+                self._graph.terms.update(part)
                 for term, definition in part.items():
                     meaning = definition.get("@id") if isinstance(definition, Mapping) else definition
                     meaning = aliases.get(meaning, meaning) if isinstance(meaning, str) else ""
@@ -174,54 +174,55 @@ class _Contexts:
         return aliases
 
 
-def _collect(node: Node, found: Graph, depth: int) -> None:
-    if depth > MAX_DEPTH or len(found.nodes) >= MAX_NODES:
+def _collect(node: Node, graph: Graph, depth: int) -> None:
+    if depth > MAX_DEPTH or len(graph.nodes) >= MAX_NODES:
         return
-    found.nodes.append(node)
+    graph.nodes.append(node)
     if isinstance(name := node.get("@id"), str) and len(node) > 1:
-        found.by_id.setdefault(name, {}).update(node)
+        graph.by_id.setdefault(name, {}).update(node)
     for value in node.values():
-        for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, Mapping):
-                _collect(each, found, depth + 1)
+        for member in value if isinstance(value, list) else [value]:
+            if isinstance(member, Mapping):
+                _collect(member, graph, depth + 1)
 
 
 def types(node: Node) -> tuple[str, ...]:
-    """Return the node's schema.org types without the vocabulary's URL. Types of other vocabularies are left out."""
+    """Return the schema.org types of a node without the URL of schema.org. Types of other vocabularies are left out."""
     raw = node.get("@type", ())
     names = raw if isinstance(raw, list) else [raw]
     short = (_SCHEMA.sub("", name).strip() for name in names[:MAX_TYPES] if isinstance(name, str))
     return tuple(name for name in short if name and ":" not in name)
 
 
-def unknown_types(found: Graph) -> Iterator[str]:
-    """Yield types that neither schema.org nor the page's own contexts define. None if a context was not read."""
-    if found.is_open:
+def unknown_types(graph: Graph) -> Iterator[str]:
+    """Yield types that neither schema.org nor the page's contexts define. Empty if the graph has a remote context."""
+    if graph.has_remote_context:
         return
-    known, _ = _vocabulary()
-    for node in found.nodes:
-        yield from (name for name in types(node) if name not in known and name not in found.terms)
+    schema_types, _ = _vocabulary()
+    for node in graph.nodes:
+        yield from (name for name in types(node) if name not in schema_types and name not in graph.terms)
 
 
-def unknown_properties(found: Graph) -> Iterator[str]:
-    """Yield properties that schema.org does not define, as `Product.prize`.
+def unknown_properties(graph: Graph) -> Iterator[str]:
+    """Yield properties that schema.org does not define, such as `Product.prize`.
 
-    Terms of other vocabularies (`gs1:…`) and of the page's own contexts are not judged. None if a context was not read.
+    Terms of other vocabularies (`gs1:…`) and of the page's contexts are not judged. Empty if the graph has a remote
+    context.
     """
-    if found.is_open:
+    if graph.has_remote_context:
         return
-    for node in found.nodes:
+    for node in graph.nodes:
         kind = "/".join(types(node)[:3]) or "a node"
-        yield from (f"{kind}.{name}" for name in _unknown(node) if name not in found.terms)
+        yield from (f"{kind}.{name}" for name in _unknown_names(node) if name not in graph.terms)
 
 
-def _unknown(node: Node) -> Iterator[str]:
-    _, known = _vocabulary()
+def _unknown_names(node: Node) -> Iterator[str]:
+    _, schema_properties = _vocabulary()
     for name in node:
         short = _SCHEMA.sub("", name)
-        # Actions mark properties that people have to fill in with these suffixes.
+        # schema.org actions mark properties that users fill in with the suffixes -input and -output.
         short = short.removesuffix("-input").removesuffix("-output")
-        if short and not short.startswith("@") and ":" not in short and short not in known:
+        if short and not short.startswith("@") and ":" not in short and short not in schema_properties:
             yield name
 
 

@@ -1,4 +1,4 @@
-"""Visible text of a page: the number of words in any script, and phrases that say that the page does not exist."""
+"""Visible text of a page: number of words in any script, and recognition of "page not found" messages."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from website_scan.accessibility.names import accessible_name, shown_text
 from website_scan.page.markup import live
 from website_scan.seo.metadata import titles
 
-# Enough for any check: the exact word count of a book does not matter. Includes the spaces between elements.
-ENOUGH_CHARACTERS = 40_000
-# Scripts without spaces between words; about two characters make a word.
+# Limit of the text that is read, including spaces between elements. No check needs the exact length of longer text.
+MAX_CHARACTERS = 40_000
+# Scripts without spaces between words, in which about two characters make a word.
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
-# Separator between a page's own title and the site's name.
+# Separator between the page's title and the site's name.
 SEPARATOR = re.compile(r" [|\u2013\u2014·•»/-]{1,3} | ?[|»:] ?|\. ")
-# Words that error pages add to the message, and that mean nothing by themselves.
-BESIDE = re.compile(
+# Words that error pages add to "not found", and that prove nothing by themselves.
+ERROR_WORDS = re.compile(
     r"\b(?:404|410|error|http|status|code|fehler|erreur|errore|erro|fout|błąd|ошибка|o+ps|whoops|sorry|uh oh)\b"
 )
-CODE = re.compile(r"\b(?:404|410)\b")
+STATUS_CODE = re.compile(r"\b(?:404|410)\b")
 NOT_FOUND = re.compile(
     r"(?:not found|nicht gefunden|non trouvée?|non trovat[ao]|n[oã]o? encontrad[ao]|niet gevonden|hittades inte)"
 )
 NOUNS = "page|file|content|product|article|post|resource|url|document|item|listing|site"
-# “There is no such page”, in the words of servers, frameworks and shops. Compared in the form that `_plain` returns.
-NO_PAGE = re.compile(
+# “Page not found” as servers, frameworks and shops phrase it, in text normalized by `_normalize`.
+NO_PAGE_MESSAGE = re.compile(
     rf"(?:the |this |that )?(?:requested )?(?:{NOUNS})(?: you (?:requested|(?:are |were |re )?look(?:ing|ed) for))?"
     r" (?:(?:was |is |could |can )?(?:not|cannot|cant|couldnt|wasnt|isnt)(?: be)? found"
     r"|(?:does not|doesnt|no longer) exists?|(?:is )?(?:no longer|not) available|is gone|is missing)"
@@ -44,13 +44,13 @@ NO_PAGE = re.compile(
     r"|ページ(?:が見つかりません|は見つかりません|が存在しません|は存在しません)|页面(?:不存在|未找到|找不到)|找不到(?:该页面|页面|頁面)|頁面不存在"
     r"|페이지를 찾을 수 없습니다"
 )
-# An error page has few words besides the menus. An article about error pages has many.
+# Error pages and log-in pages have fewer words than this. Articles about error pages have more.
 FEW_WORDS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class VisibleText:
-    """The number of visible words. If the text `is_long`, only those of its beginning are counted."""
+    """Number of visible words. `is_long`: only the words at the beginning of the text were counted."""
 
     words: int = 0
     is_long: bool = False
@@ -58,21 +58,21 @@ class VisibleText:
 
 def read_visible_text(document: AccessibleDocument) -> VisibleText:
     body = document.document.tree.body
-    text = shown_text(document, body, ENOUGH_CHARACTERS) if body is not None else ""
-    return VisibleText(_count_words(text), len(text) > ENOUGH_CHARACTERS // 2)
+    text = shown_text(document, body, MAX_CHARACTERS) if body is not None else ""
+    return VisibleText(_count_words(text), len(text) > MAX_CHARACTERS // 2)
 
 
 def _count_words(text: str) -> int:
     unspaced = len(UNSPACED.findall(text))
-    spaced = sum(1 for each in UNSPACED.sub(" ", text).split() if any(letter.isalnum() for letter in each))
+    spaced = sum(1 for word in UNSPACED.sub(" ", text).split() if any(letter.isalnum() for letter in word))
     return spaced + unspaced // 2
 
 
 @dataclass(frozen=True, slots=True)
 class MissingPageWords:
-    """Parts of a page that say that it does not exist: its title, its main heading, its text.
+    """Parts of a page that contain a "page not found" message: its title, main heading or text.
 
-    `heading` is None if there is none. `in_text`: the text is short and names the page as missing.
+    `heading` is None without a main heading. `in_text`: the text is short and contains such a message.
     """
 
     title: bool
@@ -80,12 +80,12 @@ class MissingPageWords:
     in_text: bool
 
     @property
-    def any(self) -> bool:
+    def in_title_or_heading(self) -> bool:
         return self.title or bool(self.heading)
 
     @property
-    def agree(self) -> bool:
-        """True if the page as a whole says so. The heading counts before the title, which may be the site's name."""
+    def in_all_parts(self) -> bool:
+        """True if the text and the main heading contain the message. The title counts only without a heading."""
         return self.in_text and (self.title if self.heading is None else self.heading)
 
 
@@ -97,26 +97,28 @@ def read_missing_page_words(document: AccessibleDocument) -> MissingPageWords:
         if not document.visibility.is_hidden(node)
     ]
     names = [name for name in headings if name]
-    in_title = any(map(_says_missing, SEPARATOR.split(title)))
-    in_heading = any(all(map(_says_missing, filter(None, SEPARATOR.split(name)))) for name in names) if names else None
+    in_title = any(map(_is_missing_message, SEPARATOR.split(title)))
+    in_heading = (
+        any(all(map(_is_missing_message, filter(None, SEPARATOR.split(name)))) for name in names) if names else None
+    )
     if not (in_title or in_heading):
         return MissingPageWords(False, in_heading, False)
     body = document.document.tree.body
-    text = shown_text(document, body, ENOUGH_CHARACTERS) if body is not None else ""
+    text = shown_text(document, body, MAX_CHARACTERS) if body is not None else ""
     return MissingPageWords(
-        in_title, in_heading, _count_words(text) < FEW_WORDS and NO_PAGE.search(_plain(text)) is not None
+        in_title, in_heading, _count_words(text) < FEW_WORDS and NO_PAGE_MESSAGE.search(_normalize(text)) is not None
     )
 
 
-def _says_missing(text: str) -> bool:
-    """Return True if a part of a title or heading says only that: "404", "Error 404", "Page not found"."""
-    plain = _plain(text)
-    rest = " ".join(BESIDE.sub(" ", plain).split())
+def _is_missing_message(text: str) -> bool:
+    """Return True if a part of a title or heading is only a message such as "404" or "Page not found"."""
+    plain = _normalize(text)
+    rest = " ".join(ERROR_WORDS.sub(" ", plain).split())
     if not rest:
-        return CODE.search(plain) is not None
-    return NO_PAGE.fullmatch(rest) is not None or NOT_FOUND.fullmatch(rest) is not None
+        return STATUS_CODE.search(plain) is not None
+    return NO_PAGE_MESSAGE.fullmatch(rest) is not None or NOT_FOUND.fullmatch(rest) is not None
 
 
-def _plain(text: str) -> str:
-    """Return the text in lower case, without punctuation. Apostrophes are dropped without a space."""
+def _normalize(text: str) -> str:
+    """Return the text in lower case, with spaces for punctuation and without apostrophes."""
     return " ".join(re.sub(r"[^\w\s]", " ", re.sub(r"['\u2019]", "", text.casefold())).split())

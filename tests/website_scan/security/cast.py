@@ -1,4 +1,4 @@
-"""Evidence for the tables of the security checks' tests: pages, certificates, handshakes."""
+"""Factories of evidence for tests of security checks: pages, certificates, handshakes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def page(
     status: int = 200,
     trust_error: str | None = None,
 ) -> Page:
-    """Return an HTML page. A given Content-Type replaces its own."""
+    """Return an HTML page. A Content-Type among the headers replaces the default."""
     if not any(name.lower() == "content-type" for name, _ in headers):
         headers = (HTML, *headers)
     address = target(url)
@@ -50,12 +50,12 @@ def bare_page(*headers: tuple[str, str], body: bytes = b"") -> Page:
     return Page(address, address, (response(address.url, *headers, body=body),))
 
 
-def document(of: Page) -> Document:
-    return parse_document(of)
+def document(html_page: Page) -> Document:
+    return parse_document(html_page)
 
 
-def policies(of: Page) -> Policies:
-    return policies_of(of, parse_document(of))
+def policies(html_page: Page) -> Policies:
+    return policies_of(html_page, parse_document(html_page))
 
 
 def hops(*chain: tuple[str, int]) -> tuple[Response, ...]:

@@ -13,7 +13,7 @@ from website_scan.net.http.response import Headers, Response
 from website_scan.security import file_signatures as signatures
 from website_scan.security.sensitive_files import FAMILIES, SensitiveFile, files_of, identify
 
-ALL_SIGNATURES = {each.signature for files in FAMILIES.values() for each in files} | {signatures.source_map}
+ALL_SIGNATURES = {file.signature for files in FAMILIES.values() for file in files} | {signatures.source_map}
 LINKS = {"self": {"href": "https://site.example.com/actuator"}, "health": {}, "health-path": {}}
 
 
@@ -60,7 +60,7 @@ LINKS = {"self": {"href": "https://site.example.com/actuator"}, "health": {}, "h
         ("source_map", '{"file":"a.js","version":3,"sources":["a.ts", "b'),
     ],
 )  # fmt: skip
-def test_further_forms_of_files(signature: str, body: str) -> None:
+def test_signature_matches_variants_of_file(signature: str, body: str) -> None:
     assert getattr(signatures, signature)(body.encode())
 
 
@@ -139,18 +139,18 @@ def test_further_forms_of_files(signature: str, body: str) -> None:
         ("source_map", '{"version": 3, "x": '),
     ],
 )  # fmt: skip
-def test_what_only_looks_like_a_file(signature: str, body: str) -> None:
+def test_signature_does_not_match_similar_text(signature: str, body: str) -> None:
     assert getattr(signatures, signature)(body.encode()) is None
 
 
-def test_a_page_packed_twice_is_no_archive() -> None:
+def test_gzipped_page_is_not_archive() -> None:
     assert signatures.archive(gzip.compress(b"<!doctype html><p>A page")) is None
     assert signatures.archive(gzip.compress(b'{"error": 1}')) is None
     assert signatures.archive(gzip.compress(b"col1,col2")[:30])
     assert signatures.archive(b"\x1f\x8b\x08" + b"\xff" * 20)
 
 
-def test_an_index_of_nothing_but_health_is_told_apart() -> None:
+def test_actuator_signature_distinguishes_health_only_index() -> None:
     assert signatures.actuator(json.dumps({"_links": LINKS}).encode()) == signatures.HEALTH_ONLY
     assert signatures.actuator(json.dumps({"_links": LINKS | {"env": {}}}).encode()) != signatures.HEALTH_ONLY
     assert signatures.actuator(json.dumps(ACTUATOR).encode()) == "links to env"
@@ -164,7 +164,10 @@ def answer(body: bytes, media_type: str, status: int = 200) -> Response:
     ("response", "is_proved"),
     [
         (answer(b"A=1\nTOKEN=x", "text/plain"), True),
-        (answer(b"A=1\nTOKEN=x", "text/html"), True),  # a server's default type, and no tag in the body
+        (
+            answer(b"A=1\nTOKEN=x", "text/html"),
+            True,
+        ),  # the server's default type
         (answer(b"A=1\nTOKEN=x\nB=<b>c</b>", "text/html"), False),
         (answer(b"A=1\nTOKEN=x\nB=<b>c</b>", "text/plain"), True),
         (answer(b"<!-- -->\n<!doctype html>\nA=1\nTOKEN=x", "text/plain"), False),
@@ -173,11 +176,11 @@ def answer(body: bytes, media_type: str, status: int = 200) -> Response:
         (answer(b"", "text/plain"), False),
     ],
 )
-def test_status_and_markup_decide_before_content(response: Response, is_proved: bool) -> None:
+def test_identify_rejects_error_status_and_markup(response: Response, is_proved: bool) -> None:
     assert (identify(SensitiveFile("/.env", signatures.env_file), response) is not None) is is_proved
 
 
-def test_a_page_is_expected_to_be_html() -> None:
+def test_identify_accepts_html_for_file_that_is_page() -> None:
     (file, *_) = FAMILIES["exposed-phpinfo"]
     assert identify(file, answer(PHPINFO.encode(), "text/html"))
 
@@ -192,19 +195,19 @@ def test_a_page_is_expected_to_be_html() -> None:
         ("2001:db8::1", None),
     ],
 )
-def test_archives_are_named_after_the_registrable_domain(host: str, archive: str | None) -> None:
-    paths = [each.path for each in files_of(host)["exposed-backup"]]
+def test_archive_paths_contain_registrable_domain(host: str, archive: str | None) -> None:
+    paths = [file.path for file in files_of(host)["exposed-backup"]]
     assert (archive in paths) is (archive is not None)
     assert len(paths) == (5 if archive else 3)
 
 
-def test_every_path_has_a_file_in_the_tests() -> None:
-    asked = {family: {each.path.partition("?")[0] for each in found} for family, found in files_of("localhost").items()}
-    assert asked == {family: set(paths) for family, paths in files().items() if family != "exposed-source-maps"}
+def test_every_sensitive_path_has_example_file() -> None:
+    paths = {family: {file.path.partition("?")[0] for file in group} for family, group in files_of("localhost").items()}
+    assert paths == {family: set(contents) for family, contents in files().items() if family != "exposed-source-maps"}
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_can_be_judged(body: bytes) -> None:
+def test_signatures_accept_any_bytes(body: bytes) -> None:
     for signature in ALL_SIGNATURES:
         signature(body)
 
@@ -229,8 +232,8 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("body", HOSTILE, ids=range(len(HOSTILE)))
-def test_no_body_takes_long(body: bytes) -> None:
-    began = time.perf_counter()
+def test_signatures_take_under_one_second_on_hostile_body(body: bytes) -> None:
+    started = time.perf_counter()
     for signature in ALL_SIGNATURES:
         signature(body)
-    assert time.perf_counter() - began < 1.0
+    assert time.perf_counter() - started < 1.0

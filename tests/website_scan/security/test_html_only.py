@@ -9,14 +9,14 @@ from website_scan.result import Budget
 from website_scan.run import scan
 
 
-def test_checks_of_html_alone_are_not_applicable_to_a_pdf() -> None:
-    html_only = {each.id for each in checks(ScanType.SECURITY) if each.html}
+def test_html_checks_are_not_run_on_pdf() -> None:
+    html_only = {check.id for check in checks(ScanType.SECURITY) if check.html}
     assert {"clickjacking", "permissions-policy", "mixed-content", "insecure-form", "security-comments"} <= html_only
     assert {"csp-present", "csp-script-inline", "csp-syntax", "sri-third-party", "link-noopener"} <= html_only
     headers = {"Content-Type": "application/pdf", "Content-Security-Policy": "script-src *"}
     with Site({"/": Answer("%PDF-1.7 <form action=http://x/>", headers=headers)}) as site, loopback_network() as net:
         (result,) = scan(target(f"{site.url}/"), [ScanType.SECURITY], net, Budget(30))
     assert result.status == "completed"
-    judged = {each.id for category in result.categories for each in category.checks}
+    judged = {check.id for category in result.categories for check in category.checks}
     assert "x-content-type-options" in judged
     assert not judged & html_only

@@ -1,4 +1,4 @@
-"""Adding a protection must never lower the score: pairs of a site without and with it."""
+"""Adding a protection must never lower the score of a site."""
 
 from __future__ import annotations
 
@@ -65,47 +65,47 @@ PROTECTIONS: tuple[tuple[str, str], ...] = (
 )
 
 
-def judged(headers: HeaderLines) -> ScanResult:
-    """Run the checks on a response with these headers. Checks that need the network could not run."""
-    seen = page(*headers, html=MARKUP)
-    planned = plan(ScanType.SECURITY)
-    evidence: dict[type, object] = dict.fromkeys(planned.probes, Missing("It was not requested.", "not-requested"))
+def judge_headers(headers: HeaderLines) -> ScanResult:
+    """Run the checks on a response with these headers, without checks that need the network."""
+    html_page = page(*headers, html=MARKUP)
+    scan_plan = plan(ScanType.SECURITY)
+    evidence: dict[type, object] = dict.fromkeys(scan_plan.probes, Missing("It was not requested.", "not-requested"))
     evidence |= {
-        Target: seen.target,
+        Target: html_page.target,
         Clock: Clock(NOW),
-        Page: seen,
-        Document: document(seen),
-        Policies: policies(seen),
-        HttpsAnswer: HttpsAnswer(seen.response),
+        Page: html_page,
+        Document: document(html_page),
+        Policies: policies(html_page),
+        HttpsAnswer: HttpsAnswer(html_page.response),
     }
-    judgement = Judgement(seen.target, ScanType.SECURITY, planned, evidence, lambda: 60.0)
+    judgement = Judgement(html_page.target, ScanType.SECURITY, scan_plan, evidence, lambda: 60.0)
     return judgement.result(judgement.judge(lambda _: None))
 
 
 def scores(result: ScanResult) -> tuple[int, int]:
-    """Return the scores with caps and without, because a cap may hide a change below it."""
+    """Return the score with caps, and the score without caps, which shows changes that a cap hides."""
     assert result.score is not None
     return result.score, score(result.categories, ()).value
 
 
 @pytest.mark.parametrize("base", BASES)
-def test_one_more_protection_never_lowers_the_score(base: str) -> None:
-    sent = {name for name, _ in BASES[base]}
-    before = scores(judged(BASES[base]))
+def test_additional_protection_never_lowers_score(base: str) -> None:
+    base_headers = {name for name, _ in BASES[base]}
+    before = scores(judge_headers(BASES[base]))
     worse = []
     for name, value in PROTECTIONS:
-        if name in sent - {CSP}:
-            continue  # except for CSP, a second header protects nothing
-        after = scores(judged((*BASES[base], (name, value))))
+        if name in base_headers - {CSP}:
+            continue  # a second header has no effect, except for CSP
+        after = scores(judge_headers((*BASES[base], (name, value))))
         if any(now < was for now, was in zip(after, before, strict=True)):
             worse.append(f"{name}: {value}: {before} to {after}")
     assert not worse, worse
 
 
-def test_a_policy_for_scripts_is_worth_its_trouble() -> None:
-    """A score that any policy earned would measure nothing."""
-    found = [
-        scores(judged(((CSP, policy),)))[1]
+def test_stricter_script_policy_raises_score() -> None:
+    """Every further restriction of scripts must raise the score."""
+    ascending_scores = [
+        scores(judge_headers(((CSP, policy),)))[1]
         for policy in (
             "frame-ancestors 'self'",
             "frame-ancestors 'self'; default-src 'self' 'unsafe-inline' 'unsafe-eval'",
@@ -113,4 +113,4 @@ def test_a_policy_for_scripts_is_worth_its_trouble() -> None:
             "frame-ancestors 'self'; default-src 'self'",
         )
     ]
-    assert found == sorted(set(found))
+    assert ascending_scores == sorted(set(ascending_scores))

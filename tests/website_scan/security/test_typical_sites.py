@@ -8,26 +8,26 @@ from tests.targets.typical import SITES, TypicalSite
 from tests.website_scan.security.typical_scan import row
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "scoring.md"
-FOLLOWS = "\n## "
+NEXT_SECTION = "\n## "
 
 
-def documented() -> list[str]:
-    """Return the rows of the table of typical sites."""
-    section = DOCUMENT.read_text(encoding="utf-8").partition("## Twenty typical sites\n")[2].partition(FOLLOWS)[0]
+def documented_rows() -> list[str]:
+    """Return the rows of the table of typical sites in docs/scoring.md."""
+    section = DOCUMENT.read_text(encoding="utf-8").partition("## Twenty typical sites\n")[2].partition(NEXT_SECTION)[0]
     return [line for line in section.splitlines() if line.startswith("| ")][1:]
 
 
 @pytest.mark.parametrize("site", SITES, ids=lambda site: site.name)
-def test_a_typical_site_has_the_grade_that_the_documentation_says(site: TypicalSite) -> None:
-    assert row(site) == documented()[SITES.index(site)]
+def test_typical_site_has_documented_grade(site: TypicalSite) -> None:
+    assert row(site) == documented_rows()[SITES.index(site)]
 
 
-def test_the_table_has_no_other_sites() -> None:
-    assert len(documented()) == len(SITES) == 20
+def test_documentation_lists_all_typical_sites() -> None:
+    assert len(documented_rows()) == len(SITES) == 20
 
 
-@pytest.mark.parametrize("line", documented(), ids=lambda line: line.split(" | ")[0].strip("| "))
-def test_no_grade_is_more_than_one_letter_from_the_observatory(line: str) -> None:
+@pytest.mark.parametrize("line", documented_rows(), ids=lambda line: line.split(" | ")[0].strip("| "))
+def test_grade_differs_at_most_one_letter_from_mdn_observatory(line: str) -> None:
     ours, theirs = (cell.strip("* ").split()[1].rstrip("+-") for cell in line.split("|")[2:4])
     letters = "ABCDF"
     assert abs(letters.index(ours) - letters.index(theirs)) <= 1

@@ -1,4 +1,4 @@
-"""Scans of a site behind ports 80 and 443 of a public host name, with DNS records, all of it on loopback.
+"""Scans of typical sites with a public host name, ports 80 and 443 and DNS records, simulated on loopback.
 
 `python -m tests.website_scan.security.typical_scan` prints the table for docs/scoring.md.
 """
@@ -26,16 +26,16 @@ from website_scan.run import scan
 
 @dataclass(frozen=True)
 class Records:
-    """DNS with these records for every name. It validates if the domain is signed."""
+    """Fake DNS with the same records for every name. Answers are authenticated if there is a DS record."""
 
-    known: Mapping[str, Sequence[str]]
+    by_type: Mapping[str, Sequence[str]]
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
-        return DnsAnswer(tuple(self.known.get(record_type, ())), is_authenticated="DS" in self.known)
+        return DnsAnswer(tuple(self.by_type.get(record_type, ())), is_authenticated="DS" in self.by_type)
 
 
 def scan_typical(site: TypicalSite) -> ScanResult:
-    """Return a security scan of the site's page over HTTPS, or over HTTP if it has no HTTPS."""
+    """Return the result of a security scan of the site over HTTPS, or over plain HTTP if it has no HTTPS."""
     with contextlib.ExitStack() as running:
         ports: dict[int, Site] = {}
         ca_file = None
@@ -45,7 +45,7 @@ def scan_typical(site: TypicalSite) -> ScanResult:
             ca_file = secure.ca_file
         if site.plain is not None:
             ports[80] = running.enter_context(Site(site.plain_routes()))
-        wires = {port: Wires({PUBLIC: each}) for port, each in ports.items()}
+        wires = {port: Wires({PUBLIC: server}) for port, server in ports.items()}
 
         def dial(address: str, port: int, timeout_s: float) -> socket.socket:
             if port not in wires:
@@ -67,7 +67,7 @@ def scan_typical(site: TypicalSite) -> ScanResult:
 def row(site: TypicalSite) -> str:
     """Scan the site and return its row in the table of docs/scoring.md."""
     result = scan_typical(site)
-    assert result.status == "completed", [each.reason for each in result.skipped_checks]
+    assert result.status == "completed", [check.reason for check in result.skipped_checks]
     failed = [
         f"`{check.id}`" for check in result.checks if check.status == "fail" and check.severity is not Severity.LOW
     ]
@@ -78,5 +78,5 @@ def row(site: TypicalSite) -> str:
 
 
 if __name__ == "__main__":
-    for each in SITES:
-        sys.stdout.write(f"{row(each)}\n")
+    for site in SITES:
+        sys.stdout.write(f"{row(site)}\n")

@@ -1,4 +1,4 @@
-"""Shared helpers of the tests of SEO checks."""
+"""Helpers for tests of SEO checks."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from website_scan.page.evidence import Clock, Page
 F = TypeVar("F", bound=Verdict)
 
 
-def told(finding: Verdict) -> str:
-    """Return what the finding says, followed by its places as a message names them."""
+def message_with_places(finding: Verdict) -> str:
+    """Return the message of the finding, followed by the labels of its places."""
     labels = [place.label for place in finding.places if place.label] if isinstance(finding, Fault) else []
     return f"{message(finding).removesuffix('.')}: {'; '.join(labels)}." if labels else message(finding)
 
 
 def verdict_of(outcome: str, *failing: str) -> str:
-    """Return the verdict of an outcome: one of `failing` fails, another fault warns."""
+    """Return the verdict that belongs to an outcome: outcomes in `failing` fail, other faults warn."""
     return outcome if outcome in ("pass", "n/a") else "fail" if outcome in failing else "warn"
 
 
-def judge(check: Callable[..., F], seen: Page, *given: object) -> F:
-    """Return a check's finding on a page, from the given evidence and from probes that need no network."""
-    evidence: dict[type, object] = {Page: seen, Clock: CLOCK} | {type(each): each for each in given}
+def judge(check: Callable[..., F], page: Page, *extra_evidence: object) -> F:
+    """Run a check on a page, with extra evidence and that of all probes that need no network."""
+    evidence: dict[type, object] = {Page: page, Clock: CLOCK} | {type(item): item for item in extra_evidence}
 
-    def needed(kind: type) -> object:
+    def gather(kind: type) -> object:
         if kind not in evidence:
             probe = probes()[kind]
-            evidence[kind] = probe.function(**{need.parameter: needed(need.evidence) for need in probe.needs})
+            evidence[kind] = probe.function(**{need.parameter: gather(need.evidence) for need in probe.needs})
         return evidence[kind]
 
-    (declared,) = (each for each in checks(ScanType.SEO) if each.function is check)
+    (declared,) = (entry for entry in checks(ScanType.SEO) if entry.function is check)
     return check(
         **{
-            need.parameter: evidence.get(need.evidence) if need.optional else needed(need.evidence)
+            need.parameter: evidence.get(need.evidence) if need.optional else gather(need.evidence)
             for need in declared.needs
         }
     )

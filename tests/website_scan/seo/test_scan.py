@@ -1,4 +1,4 @@
-"""An SEO scan of a site on loopback, through the engine's entry point."""
+"""Whole SEO scans of sites on loopback."""
 
 from __future__ import annotations
 
@@ -22,87 +22,87 @@ INDEXABILITY = {
 }
 
 
-def scanned(url: str) -> ScanResult:
+def scan_seo(url: str) -> ScanResult:
     with Network(POLICY) as network:
         return scan(target(url), [ScanType.SEO], network, Budget())[0]
 
 
-def statuses(result: ScanResult) -> dict[str, str]:
-    return {each.id: each.status for each in result.checks if each.id in INDEXABILITY}
+def indexability_statuses(result: ScanResult) -> dict[str, str]:
+    return {check.id: check.status for check in result.checks if check.id in INDEXABILITY}
 
 
-def test_a_page_in_order_passes_every_check_of_indexability() -> None:
+def test_good_page_passes_all_indexability_checks() -> None:
     with Site() as site:
         markup = head(f"<link rel=canonical href={site.url}/shop>", "<h1>Shop</h1><p>Shoes and boots.")
         site.routes |= {"/shop": Answer(markup), "/robots.txt": Answer("User-agent: *\nDisallow: /admin\n")}
-        result = scanned(f"{site.url}/shop")
+        result = scan_seo(f"{site.url}/shop")
     assert result.status == "completed"
-    assert statuses(result) == dict.fromkeys(INDEXABILITY, "pass")
+    assert indexability_statuses(result) == dict.fromkeys(INDEXABILITY, "pass")
     assert result.caps == ()
 
 
-def test_a_missing_page_is_a_report_with_at_most_40_points() -> None:
+def test_scan_of_missing_page_has_at_most_40_points() -> None:
     missing = Answer(head("<meta name=robots content=noindex><link rel=canonical href=/>", "<a href=/x>x"), status=404)
     with Site({"/gone": missing}) as site:
-        result = scanned(f"{site.url}/gone")
+        result = scan_seo(f"{site.url}/gone")
     assert result.status == "completed"
-    assert statuses(result) == {"http-status": "fail", "robots-blocked": "pass", "redirect-chain": "pass"}
-    assert not {each.id for each in result.categories} & {"content", "links"}
+    assert indexability_statuses(result) == {"http-status": "fail", "robots-blocked": "pass", "redirect-chain": "pass"}
+    assert not {category.id for category in result.categories} & {"content", "links"}
     assert result.score is not None
     assert result.score <= 40
 
 
-def test_a_file_is_judged_by_its_headers_and_its_url() -> None:
+def test_scan_of_pdf_judges_headers_and_url() -> None:
     headers = {"Content-Type": "application/pdf", "X-Robots-Tag": "noindex", "Link": "</other>; rel=canonical"}
     with Site({"/a.pdf": Answer("%PDF-1.7", headers=headers)}) as site:
-        result = scanned(f"{site.url}/a.pdf")
-    assert statuses(result)["is-indexable"] == "fail"
-    assert statuses(result)["canonical-target"] == "fail"
-    judged = {each.id for each in result.checks}
-    assert not judged & {each.id for each in checks(ScanType.SEO) if each.html}
+        result = scan_seo(f"{site.url}/a.pdf")
+    assert indexability_statuses(result)["is-indexable"] == "fail"
+    assert indexability_statuses(result)["canonical-target"] == "fail"
+    check_ids = {check.id for check in result.checks}
+    assert not check_ids & {check.id for check in checks(ScanType.SEO) if check.html}
 
 
-def test_the_canonical_address_is_asked_once_and_its_redirect_not_followed() -> None:
+def test_canonical_url_is_requested_once_without_following_redirects() -> None:
     with Site({"/old": Answer.redirect("/", status=301)}) as site:
         site.routes["/"] = Answer(head(f"<link rel=canonical href={site.url}/old>"))
-        result = scanned(f"{site.url}/")
+        result = scan_seo(f"{site.url}/")
         assert site.paths().count("/old") == 1
         assert site.paths().count("/") == 1
-    assert statuses(result)["canonical-target"] == "fail"
+    assert indexability_statuses(result)["canonical-target"] == "fail"
 
 
-def test_robots_txt_is_that_of_the_origin_where_the_page_ended() -> None:
+def test_robots_txt_is_loaded_from_origin_after_redirects() -> None:
     with (
         Site({"/robots.txt": Answer("User-agent: *\nDisallow: /")}) as first,
         Site({"/robots.txt": Answer.redirect("/r.txt"), "/r.txt": Answer("User-agent: *\nDisallow: /x")}) as last,
     ):
         first.routes["/"] = Answer.redirect(f"{last.url}/page", status=301)
         last.routes["/page"] = Answer(head(""))
-        result = scanned(f"{first.url}/")
+        result = scan_seo(f"{first.url}/")
         assert "/robots.txt" not in first.paths()
-    assert statuses(result)["robots-blocked"] == "pass"
+    assert indexability_statuses(result)["robots-blocked"] == "pass"
 
 
-def test_a_robots_txt_with_a_server_error_leaves_the_scan_whole() -> None:
+def test_scan_is_complete_if_robots_txt_answers_with_server_error() -> None:
     with Site({"/": Answer(head("")), "/robots.txt": Answer("Down", status=503)}) as site:
-        result = scanned(f"{site.url}/")
+        result = scan_seo(f"{site.url}/")
     assert result.status == "completed"
-    assert [each.status for each in result.checks if each.id == "robots-txt"] == ["fail"]
-    assert [(each.id, each.told_by) for each in result.repeated_checks if each.id == "robots-blocked"] == [
+    assert [check.status for check in result.checks if check.id == "robots-txt"] == ["fail"]
+    assert [(check.id, check.told_by) for check in result.repeated_checks if check.id == "robots-blocked"] == [
         ("robots-blocked", "robots-txt")
     ]
 
 
-def test_a_canonical_address_that_nobody_may_reach_fails() -> None:
+def test_canonical_url_on_unreachable_host_fails() -> None:
     with Site() as site:
         site.routes["/"] = Answer(head("<link rel=canonical href=http://staging.internal/>"))
-        result = scanned(f"{site.url}/")
-    assert statuses(result)["canonical-target"] == "fail"
+        result = scan_seo(f"{site.url}/")
+    assert indexability_statuses(result)["canonical-target"] == "fail"
 
 
-def test_a_protection_in_place_of_robots_txt_leaves_its_check_out() -> None:
+def test_challenge_for_robots_txt_skips_robots_checks() -> None:
     challenge = Answer("Blocked", status=403, headers={"cf-mitigated": "challenge"})
     with Site({"/": Answer(head("")), "/robots.txt": challenge}) as site:
-        result = scanned(f"{site.url}/")
+        result = scan_seo(f"{site.url}/")
     assert result.status == "partial"
-    assert [each.id for each in result.skipped_checks] == ["robots-blocked", "robots-txt"]
+    assert [check.id for check in result.skipped_checks] == ["robots-blocked", "robots-txt"]

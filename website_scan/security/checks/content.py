@@ -20,15 +20,21 @@ from website_scan.page.registrable_domain import is_same_site
 from website_scan.places import Column, ElementType, Identity, Place, PlaceUrl, as_written
 from website_scan.security.csp import Policies
 from website_scan.security.evidence import LoadedScripts
-from website_scan.security.javascript_libraries import UsedLibrary, as_of, by_address, by_banner, version_key
+from website_scan.security.javascript_libraries import (
+    UsedLibrary,
+    as_of,
+    libraries_of_banners,
+    library_of_url,
+    version_key,
+)
 from website_scan.values import Count, Excerpt, Values, Word
 
 CATEGORY = Category("Page content", weight=5, html=True)
 
 INTEGRITY = re.compile(r"(?:^|\s)sha(?:256|384|512)-[A-Za-z0-9+/_-]{43,88}={0,2}(?=\s|\?|$)", re.IGNORECASE)
 
-# Hosts whose files change by design, as their makers say, so that no digest can be pinned.
-SELF_UPDATING = (
+# Hosts whose files change by design, according to their vendors, so that no integrity hash can be pinned.
+SELF_UPDATING_HOSTS = (
     *("www.googletagmanager.com", "www.google-analytics.com", "www.google.com", "www.gstatic.com", "apis.google.com"),
     *("accounts.google.com", "maps.googleapis.com", "maps.google.com", "fonts.googleapis.com", "www.recaptcha.net"),
     *("pagead2.googlesyndication.com", "securepubads.g.doubleclick.net", "www.googleadservices.com"),
@@ -43,7 +49,7 @@ SELF_UPDATING = (
     *("www.youtube.com", "code.tidio.co", "plausible.io", "cdn.usefathom.com", "cdn.matomo.cloud", "js.sentry-cdn.com"),
 )
 # Domains that served malicious scripts in 2023 and 2024 (Sansec, "Polyfill supply chain attack").
-COMPROMISED = (
+COMPROMISED_DOMAINS = (
     *("polyfill.io", "polyfill.com", "polyfillcache.com", "bootcss.com", "bootcdn.net"),
     *("staticfile.net", "staticfile.org"),
     *("unionadjs.com", "xhsbpza.com", "macoms.la", "newcrbpc.com"),
@@ -79,12 +85,12 @@ class VulnerableLibrary(Place):
 
     @classmethod
     def of(cls, used: UsedLibrary, url: str) -> Self:
-        fixes = [each.fixed for each in used.known if each.fixed is not None]
+        fixes = [entry.fixed for entry in used.known_vulnerabilities if entry.fixed is not None]
         return cls(
             library=used.library.name,
             version=used.version,
-            vulnerabilities=", ".join(dict.fromkeys(each.id for each in used.known)),
-            fixed_in=max(fixes, key=version_key) if len(fixes) == len(used.known) else None,
+            vulnerabilities=", ".join(dict.fromkeys(entry.id for entry in used.known_vulnerabilities)),
+            fixed_in=max(fixes, key=version_key) if len(fixes) == len(used.known_vulnerabilities) else None,
             url=excerpt(url),
         )
 
@@ -105,8 +111,8 @@ class LinkedPage(Place):
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
-    """A script, style sheet or frame: its element, absolute address and host."""
+class _EmbeddedResource:
+    """Script, style sheet or frame with its element, absolute URL and host. `is_plain`: over plain HTTP."""
 
     node: LexborNode
     url: str
@@ -118,7 +124,7 @@ class _Loaded:
         return INTEGRITY.search(attribute(self.node, "integrity") or "") is not None
 
 
-def _loaded(document: Document, selector: str) -> Iterator[_Loaded]:
+def _embedded_resources(document: Document, selector: str) -> Iterator[_EmbeddedResource]:
     for node in live(document, selector):
         relations = (attribute(node, "rel") or "").lower().split()
         if node.tag == "link" and not {"stylesheet", "modulepreload"} & set(relations):
@@ -128,15 +134,15 @@ def _loaded(document: Document, selector: str) -> Iterator[_Loaded]:
         reference = attribute(node, "href" if node.tag == "link" else "src")
         url = resolve(document, reference) if reference and reference.strip() else None
         if url is not None and url.is_http:
-            yield _Loaded(node, url.href, url.hostname, url.scheme == "http")
+            yield _EmbeddedResource(node, url.href, url.hostname, url.scheme == "http")
 
 
 def _is_under(host: str, domains: tuple[str, ...]) -> bool:
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
-def _places(files: list[_Loaded]) -> list[EmbeddedFile]:
-    return [EmbeddedFile(each.node.tag or "", excerpt(each.url)) for each in files]
+def _places(files: list[_EmbeddedResource]) -> list[EmbeddedFile]:
+    return [EmbeddedFile(file.node.tag or "", excerpt(file.url)) for file in files]
 
 
 @check(
@@ -154,13 +160,15 @@ def _places(files: list[_Loaded]) -> list[EmbeddedFile]:
 )
 def sri_third_party(page: Page, document: Document, policies: Policies) -> Verdict:
     others = [
-        each for each in _loaded(document, "script[src], link[href]") if not is_same_site(each.host, page.target.host)
+        file
+        for file in _embedded_resources(document, "script[src], link[href]")
+        if not is_same_site(file.host, page.target.host)
     ]
     if not others:
         return NotApplicable("No third-party script or style sheet.")
-    # Browsers load http resources over https then.
+    # With upgrade-insecure-requests, browsers load http resources over https.
     is_upgraded = page.target.is_https and policies.upgrades_insecure_requests
-    plain = [each for each in others if each.is_plain and not is_upgraded]
+    plain = [file for file in others if file.is_plain and not is_upgraded]
     if plain:
         return Fail(
             "over-http",
@@ -169,13 +177,13 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Verdi
             places=_places(plain),
             fix="Load the files over HTTPS, or serve them yourself.",
         )
-    loose = [each for each in others if not each.has_integrity and not _is_under(each.host, SELF_UPDATING)]
-    if loose:
+    unpinned = [file for file in others if not file.has_integrity and not _is_under(file.host, SELF_UPDATING_HOSTS)]
+    if unpinned:
         return Warn(
             "missing",
             "The page loads {files} without an integrity attribute.",
-            files=Count(len(loose), "third-party file"),
-            places=_places(loose),
+            files=Count(len(unpinned), "third-party file"),
+            places=_places(unpinned),
         )
     return Pass(
         "{files} {files:has|have} an integrity attribute, or {files:comes|come} from services that change their files.",
@@ -193,16 +201,18 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Verdi
     references=("CVE-2024-38526", "CWE-506", "CWE-829"),
 )
 def compromised_cdn(document: Document) -> Verdict:
-    found = [
-        each for each in _loaded(document, "script[src], link[href], iframe[src]") if _is_under(each.host, COMPROMISED)
+    compromised = [
+        file
+        for file in _embedded_resources(document, "script[src], link[href], iframe[src]")
+        if _is_under(file.host, COMPROMISED_DOMAINS)
     ]
-    if found:
+    if compromised:
         return Fail(
             "loaded",
             "The page loads {files} from {hosts:a compromised host|compromised hosts}.",
-            files=Count(len(found), "file"),
-            hosts=Count(len({each.host for each in found})),
-            places=_places(found),
+            files=Count(len(compromised), "file"),
+            hosts=Count(len({file.host for file in compromised})),
+            places=_places(compromised),
         )
     return Pass("No script, style sheet or frame from a host known to be compromised.")
 
@@ -222,21 +232,21 @@ def compromised_cdn(document: Document) -> Verdict:
 def vulnerable_js_library(scripts: LoadedScripts) -> Verdict:
     used: dict[tuple[str, str], tuple[UsedLibrary, str]] = {}
     for script in scripts.scripts:
-        named = by_address(script.url)
-        for each in [named] if named else by_banner(script.text):
-            used.setdefault((each.library.package, each.version), (each, script.url))
+        library = library_of_url(script.url)
+        for entry in [library] if library else libraries_of_banners(script.text):
+            used.setdefault((entry.library.package, entry.version), (entry, script.url))
     if not used:
         return NotApplicable("No script was recognized as a known library.")
-    vulnerable = [(each, url) for each, url in used.values() if each.known]
+    vulnerable = [(entry, url) for entry, url in used.values() if entry.known_vulnerabilities]
     if not vulnerable:
         return Pass(
             "No known vulnerabilities in {libraries} as of {day}.",
-            libraries=Values([Excerpt(f"{each.library.name} {each.version}") for each, _ in used.values()]),
+            libraries=Values([Excerpt(f"{entry.library.name} {entry.version}") for entry, _ in used.values()]),
             day=Word(as_of()),
         )
     summary = "The page loads {libraries} with known vulnerabilities."
     libraries = Count(len(vulnerable), "JavaScript library", "JavaScript libraries")
-    places = [VulnerableLibrary.of(each, url) for each, url in vulnerable]
+    places = [VulnerableLibrary.of(entry, url) for entry, url in vulnerable]
     if len(places) > 1:
         return Fail("several-libraries", summary, libraries=libraries, places=places)
     return Fail(
@@ -259,26 +269,26 @@ def vulnerable_js_library(scripts: LoadedScripts) -> Verdict:
     references=("HTML, link type opener", "CWE-1022", "MDN: noopener"),
 )
 def link_noopener(page: Page, document: Document) -> Verdict:
-    found = []
-    blank = 0
+    exposed = []
+    new_tabs = 0
     for node in live(document, "a[target], area[target], form[target]"):
         if (attribute(node, "target") or "").strip().lower() != "_blank":
             continue
-        blank += 1
+        new_tabs += 1
         relations = (attribute(node, "rel") or "").lower().split()
         reference = attribute(node, "action" if node.tag == "form" else "href") or ""
         url = resolve(document, reference)
         if "opener" not in relations or {"noopener", "noreferrer"} & set(relations) or url is None:
             continue
         if url.is_http and url.origin != page.target.origin:
-            found.append(url.href)
-    if not blank:
+            exposed.append(url.href)
+    if not new_tabs:
         return NotApplicable("No link opens a new tab.")
-    if found:
+    if exposed:
         return Warn(
             "exposed",
             "{links} {links:has|have} rel=opener.",
-            links=Count(len(found), "link to another site", "links to other sites"),
-            places=[LinkedPage(excerpt(url)) for url in found],
+            links=Count(len(exposed), "link to another site", "links to other sites"),
+            places=[LinkedPage(excerpt(url)) for url in exposed],
         )
     return Pass("No link to another site has rel=opener, so browsers do not give them window.opener.")

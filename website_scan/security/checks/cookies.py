@@ -1,4 +1,4 @@
-"""Cookie checks: attributes and name prefixes that keep others from reading, sending or replacing cookies."""
+"""Cookie checks: attributes and name prefixes that prevent others from reading, sending or replacing cookies."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SentCookie(Place):
             secure=cookie.secure,
             http_only=cookie.http_only,
             same_site="(unknown value)" if cookie.same_site == "" else cookie.same_site,
-            fault=cookie.broken_prefix and excerpt(cookie.broken_prefix),
+            fault=cookie.broken_prefix_rule and excerpt(cookie.broken_prefix_rule),
         )
 
     @property
@@ -55,7 +55,7 @@ class SentCookie(Place):
         return f"{name} ({self.fault})" if self.fault else name
 
     def normal(self, page: WrittenUrl) -> str:
-        """Return name and host; the host alone for a cookie without a name."""
+        """Return the cookie's name and host for the fingerprint; only the host if it has no name."""
         host = as_host(self.host, page)
         return f"{as_name(self.cookie, page)} {host}" if self.cookie else host
 
@@ -82,17 +82,19 @@ def _names(cookies: Sequence[Cookie]) -> Values:
     references=("RFC 6265bis, section 4.1.2.5", "CWE-614", "MDN: Set-Cookie"),
 )
 def cookie_secure(page: Page, cookies: Cookies) -> Verdict:
-    if not cookies.kept:
+    if not cookies.accepted:
         return NO_COOKIES
     if not page.target.is_https:
         return NotApplicable("The page was loaded over plain HTTP, where browsers reject Secure cookies.")
-    insecure = [cookie for cookie in cookies.kept if not cookie.secure]
+    insecure = [cookie for cookie in cookies.accepted if not cookie.secure]
     if not insecure:
         return Pass(
-            "Secure is set on {cookies}.", cookies=Count(len(cookies.kept), "cookie"), details=_places(cookies.kept)
+            "Secure is set on {cookies}.",
+            cookies=Count(len(cookies.accepted), "cookie"),
+            details=_places(cookies.accepted),
         )
-    of_application = [cookie for cookie in insecure if not cookie.is_of_load_balancer]
-    if not of_application:
+    application_cookies = [cookie for cookie in insecure if not cookie.is_for_load_balancing]
+    if not application_cookies:
         return Warn(
             "missing-on-load-balancer",
             "Secure is missing on {cookies} with which load balancers only name a server.",
@@ -100,8 +102,8 @@ def cookie_secure(page: Page, cookies: Cookies) -> Verdict:
             places=_places(insecure),
             fix="Switch on Secure in the settings of the load balancer, if it has such a setting.",
         )
-    sessions = [cookie for cookie in of_application if cookie.is_session_like]
-    others = [cookie for cookie in of_application if not cookie.is_session_like]
+    sessions = [cookie for cookie in application_cookies if cookie.is_session_like]
+    others = [cookie for cookie in application_cookies if not cookie.is_session_like]
     if not sessions:
         return Fail(
             "missing",
@@ -135,10 +137,10 @@ def cookie_secure(page: Page, cookies: Cookies) -> Verdict:
     references=("RFC 6265bis, section 4.1.2.6", "CWE-1004", "MDN: Set-Cookie"),
 )
 def cookie_httponly(cookies: Cookies) -> Verdict:
-    sessions = [each for each in cookies.kept if each.is_session_like]
+    sessions = [cookie for cookie in cookies.accepted if cookie.is_session_like]
     if not sessions:
         return NotApplicable("No cookie looks like a session.")
-    readable = [each for each in sessions if not each.http_only]
+    readable = [cookie for cookie in sessions if not cookie.http_only]
     if readable:
         return Fail(
             "missing",
@@ -169,10 +171,10 @@ def cookie_httponly(cookies: Cookies) -> Verdict:
     references=("RFC 6265bis, section 4.1.2.7", "CWE-1275", "MDN: Set-Cookie"),
 )
 def cookie_samesite(cookies: Cookies) -> Verdict:
-    if not cookies.kept:
+    if not cookies.accepted:
         return NO_COOKIES
-    unknown = [each for each in cookies.kept if each.same_site == ""]
-    refused = [each for each in cookies.kept if each.same_site == "none" and not each.secure]
+    unknown = [cookie for cookie in cookies.accepted if cookie.same_site == ""]
+    refused = [cookie for cookie in cookies.accepted if cookie.same_site == "none" and not cookie.secure]
     if refused:
         return Fail(
             "none-without-secure",
@@ -187,17 +189,19 @@ def cookie_samesite(cookies: Cookies) -> Verdict:
             cookies=Count(len(unknown), "cookie"),
             places=_places(unknown),
         )
-    absent = [each for each in cookies.kept if each.same_site is None]
+    absent = [cookie for cookie in cookies.accepted if cookie.same_site is None]
     if absent:
-        is_of_load_balancers = all(each.is_of_load_balancer for each in absent)
+        are_for_load_balancing = all(cookie.is_for_load_balancing for cookie in absent)
         return Warn(
-            "missing-on-load-balancer" if is_of_load_balancers else "missing",
+            "missing-on-load-balancer" if are_for_load_balancing else "missing",
             "SameSite is missing on {cookies}.",
             cookies=Count(len(absent), "cookie"),
             places=_places(absent),
         )
     return Pass(
-        "SameSite is set on {cookies}.", cookies=Count(len(cookies.kept), "cookie"), details=_places(cookies.kept)
+        "SameSite is set on {cookies}.",
+        cookies=Count(len(cookies.accepted), "cookie"),
+        details=_places(cookies.accepted),
     )
 
 
@@ -212,10 +216,10 @@ def cookie_samesite(cookies: Cookies) -> Verdict:
     references=("RFC 6265bis, section 4.1.3", "MDN: Set-Cookie"),
 )
 def cookie_prefix(cookies: Cookies) -> Verdict:
-    prefixed = [each for each in cookies.sent if each.name.lower().startswith(("__host-", "__secure-"))]
+    prefixed = [cookie for cookie in cookies.sent if cookie.name.lower().startswith(("__host-", "__secure-"))]
     if not prefixed:
         return NotApplicable("No cookie has a prefix.")
-    broken = [each for each in prefixed if each.broken_prefix is not None]
+    broken = [cookie for cookie in prefixed if cookie.broken_prefix_rule is not None]
     if broken:
         return Fail(
             "broken",

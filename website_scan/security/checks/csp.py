@@ -1,4 +1,4 @@
-"""Content Security Policy checks: what a page may load and run if an attacker injects markup."""
+"""Content Security Policy checks: resources and scripts that a page may load if an attacker injects markup."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from website_scan.values import Clause, Code, Count, Values, Word
 
 CATEGORY = Category("Content Security Policy", weight=15, html=True)
 
-STRICT: Mapping[Server | Language, str] = {
+STRICT_POLICY: Mapping[Server | Language, str] = {
     Language.HEADER: "Content-Security-Policy: script-src 'nonce-RANDOM' 'strict-dynamic'; object-src 'none'; "
     "base-uri 'none'",
-    # On a static site every visitor gets the same file, so a nonce can't be new each time.
+    # A static site sends every visitor the same file, so its nonce could not change.
     Server.STATIC: "Content-Security-Policy: script-src 'self' 'sha256-…'; object-src 'none'; base-uri 'none'",
 }
 NONCE_OR_HASH = (
@@ -48,34 +48,34 @@ NONCE_OR_HASH = (
     "script instead, in `<meta http-equiv>` if no header can be set."
 )
 NO_POLICY = NotApplicable("The page has no Content Security Policy.")
-SCRIPTS_OPEN = NotApplicable("No policy restricts scripts; csp-present reports it.")
-SCRIPTS = ("script-src-elem", "script-src-attr")
-STYLES = ("style-src-elem", "style-src-attr")
+SCRIPTS_UNRESTRICTED = NotApplicable("No policy restricts scripts; csp-present reports it.")
+INLINE_SCRIPT_DIRECTIVES = ("script-src-elem", "script-src-attr")
+INLINE_STYLE_DIRECTIVES = ("style-src-elem", "style-src-attr")
 # Content that browsers upgrade on a page over https (W3C Mixed Content, section 4.1).
-UPGRADED = frozenset({"img-src", "media-src"})
-# Elements that show other pages or take what visitors enter.
-ACTIVE = frozenset({"iframe", "frame", "object", "embed", "form", "input", "textarea", "select", "button"})
-# Types of <script> that hold data, which browsers do not run (HTML, the script element).
+UPGRADED_DIRECTIVES = frozenset({"img-src", "media-src"})
+# Elements that embed other pages or accept input of visitors.
+ACTIVE_ELEMENTS = frozenset({"iframe", "frame", "object", "embed", "form", "input", "textarea", "select", "button"})
+# Types of <script> elements with data that browsers do not run (HTML, the script element).
 DATA_BLOCKS = frozenset({"application/json", "application/ld+json"})
 CACHE_HIT = re.compile(r"\bhit\b", re.IGNORECASE)
 
 
 def _is_inert(page: Page, document: Document) -> bool:
-    """Return True if an injected script would find little: no script, no input of visitors, no session."""
+    """Return True if injected scripts could do little harm: the page has no scripts, input, frames or cookies."""
     if page.is_keyed or any(hop.headers.get("Set-Cookie") for hop in page.hops):
         return False
-    return not any(_is_active(node) or _runs(node) for node in live(document, "*"))
+    return not any(_is_active(node) or _has_script_attribute(node) for node in live(document, "*"))
 
 
 def _is_active(node: LexborNode) -> bool:
-    """Return True for elements that run scripts, show other pages or take what visitors enter; not for data blocks."""
+    """Return True for elements that run scripts, embed other pages or accept input; False for data blocks."""
     if node.tag == "script":
         return (attribute(node, "type") or "").strip().lower() not in DATA_BLOCKS
-    return node.tag in ACTIVE
+    return node.tag in ACTIVE_ELEMENTS
 
 
-def _runs(node: LexborNode) -> bool:
-    """Return True if an attribute holds a script: an event handler, or a javascript: URL."""
+def _has_script_attribute(node: LexborNode) -> bool:
+    """Return True if an attribute is a script: an event handler or a javascript: URL."""
     return any(
         name.startswith("on") or (value or "").strip()[:11].lower() == "javascript:"
         for name, value in node.attributes.items()
@@ -84,7 +84,7 @@ def _runs(node: LexborNode) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRow(Place):
-    """Policy of the page. The fault is in what all of its policies allow together."""
+    """Policy of the page. The finding concerns what all policies of the page allow together."""
 
     kind: ClassVar[str] = "policy"
 
@@ -97,7 +97,7 @@ class PolicyRow(Place):
 
 @dataclass(frozen=True, slots=True)
 class RepeatedNonces(Place):
-    """How many nonces two visits have in common."""
+    """Number of nonces that two responses have in common."""
 
     kind: ClassVar[str] = "nonces"
 
@@ -126,12 +126,12 @@ class BypassHost(Place):
     judged="A fail stands for the whole category: a policy that restricts no script costs no more than none at all. "
     "Medium on a page without scripts, forms, frames and cookies.",
     severity=HIGH,
-    fix=Fix(f"Enforce a policy that restricts scripts. {NONCE_OR_HASH}", STRICT),
+    fix=Fix(f"Enforce a policy that restricts scripts. {NONCE_OR_HASH}", STRICT_POLICY),
     references=("CSP Level 3", "CWE-1021", "CWE-79", "MDN: Content-Security-Policy"),
 )
 def csp_present(page: Page, document: Document, policies: Policies) -> Verdict:
     if policies.restricts_scripts:
-        ways = [Word(way) for way, found in (("header", policies.header), ("<meta>", policies.meta)) if found]
+        ways = [Word(way) for way, group in (("header", policies.header), ("<meta>", policies.meta)) if group]
         return Pass(
             "A policy is enforced by {ways}.", ways=Values(ways, " and "), details=PolicyRow.of(policies.enforced)
         )
@@ -167,26 +167,31 @@ def csp_present(page: Page, document: Document, policies: Policies) -> Verdict:
     why="Injected scripts are mostly inline; a policy that allows those does not stop the attack.",
     severity=HIGH,
     fix=Fix(
-        f"Give the page's own inline scripts a nonce or hash, and remove `'unsafe-inline'`. {NONCE_OR_HASH}", STRICT
+        f"Give the page's own inline scripts a nonce or hash, and remove `'unsafe-inline'`. {NONCE_OR_HASH}",
+        STRICT_POLICY,
     ),
     references=("CSP Level 3, section 6.7.3.2", "CWE-79", "MDN: script-src"),
 )
 def csp_script_inline(policies: Policies) -> Verdict:
     if not policies.restricts_scripts:
-        return SCRIPTS_OPEN
-    is_open = [each for each in SCRIPTS if policies.leave_open(each, lambda values: allows_inline(values, script=True))]
-    if not is_open:
+        return SCRIPTS_UNRESTRICTED
+    unrestricted = [
+        name
+        for name in INLINE_SCRIPT_DIRECTIVES
+        if policies.all_match(name, lambda values: allows_inline(values, script=True))
+    ]
+    if not unrestricted:
         return Pass("Inline scripts run only with a nonce or hash, or not at all.")
     details = PolicyRow.of(policies.enforced)
-    is_of_handlers = is_open == ["script-src-attr"]
-    found = "event-handlers" if is_of_handlers else "inline-scripts"
-    code = Word("inline event handlers" if is_of_handlers else "inline scripts")
-    lists = policies.source_lists(*is_open)
+    only_handlers = unrestricted == ["script-src-attr"]
+    failed_outcome = "event-handlers" if only_handlers else "inline-scripts"
+    code = Word("inline event handlers" if only_handlers else "inline scripts")
+    lists = policies.source_lists(*unrestricted)
     if not lists:
         return Fail(
-            found,
+            failed_outcome,
             "Neither {directive} nor what it falls back to is set, so all {code} run.",
-            directive=Word(is_open[0]),
+            directive=Word(unrestricted[0]),
             code=code,
             details=details,
         )
@@ -198,13 +203,13 @@ def csp_script_inline(policies: Policies) -> Verdict:
     ]
     if malformed:
         return Fail(
-            found,
+            failed_outcome,
             "'unsafe-inline' lets all {code} run, injected ones too; {source} is malformed and does not count.",
             code=code,
             source=Code(malformed[0], 60),
             details=details,
         )
-    return Fail(found, "'unsafe-inline' lets all {code} run, injected ones too.", code=code, details=details)
+    return Fail(failed_outcome, "'unsafe-inline' lets all {code} run, injected ones too.", code=code, details=details)
 
 
 @check(
@@ -213,12 +218,12 @@ def csp_script_inline(policies: Policies) -> Verdict:
     outcomes={"any-host": "CSP allows scripts from any host"},
     why="A source that matches every host also matches an attacker's.",
     severity=HIGH,
-    fix=Fix(f"List the hosts that scripts come from or, better, use nonces or hashes. {NONCE_OR_HASH}", STRICT),
+    fix=Fix(f"List the hosts that scripts come from or, better, use nonces or hashes. {NONCE_OR_HASH}", STRICT_POLICY),
     references=("CSP Level 3, section 6.7.2", "CWE-79", "MDN: script-src"),
 )
 def csp_script_broad(policies: Policies) -> Verdict:
     if not policies.restricts_scripts:
-        return SCRIPTS_OPEN
+        return SCRIPTS_UNRESTRICTED
     lists = policies.source_lists("script-src-elem")
     broad = [broad_script_sources(values) for values in lists]
     if not all(broad):
@@ -242,7 +247,7 @@ def csp_script_broad(policies: Policies) -> Verdict:
 )
 def csp_unsafe_eval(policies: Policies) -> Verdict:
     if not policies.restricts_scripts:
-        return SCRIPTS_OPEN
+        return SCRIPTS_UNRESTRICTED
     lists = policies.source_lists("script-src")
     if not lists:
         return NotApplicable("No policy says where eval() may run.")
@@ -266,9 +271,9 @@ def csp_unsafe_eval(policies: Policies) -> Verdict:
 )
 def csp_object_base(policies: Policies) -> Verdict:
     if not policies.restricts_scripts:
-        return SCRIPTS_OPEN
+        return SCRIPTS_UNRESTRICTED
     faults: dict[str, Clause] = {}
-    if policies.leave_open("object-src", lambda values: values is None or any(map(is_broad_source, values))):
+    if policies.all_match("object-src", lambda values: values is None or any(map(is_broad_source, values))):
         broad = [value for values in policies.source_lists("object-src") for value in values if is_broad_source(value)]
         sources = Values([Code(value, 40) for value in dict.fromkeys(broad)])
         faults["plug-ins"] = (
@@ -278,7 +283,7 @@ def csp_object_base(policies: Policies) -> Verdict:
         )
     scripts = policies.source_lists("script-src-elem")
     bases = [values for policy in policies.enforced if (values := policy.get("base-uri")) is not None]
-    if scripts and all(map(trusts_by_nonce, scripts)) and all(any(map(is_broad_source, each)) for each in bases):
+    if scripts and all(map(trusts_by_nonce, scripts)) and all(any(map(is_broad_source, sources)) for sources in bases):
         faults["base-url"] = Clause.of("base-uri allows every address" if bases else "base-uri is missing")
     if faults:
         return Fail(
@@ -309,22 +314,22 @@ def csp_insecure_source(page: Page, policies: Policies) -> Verdict:
         return NotApplicable("The page itself was loaded over plain HTTP.")
     if policies.upgrades_insecure_requests:
         return Pass("upgrade-insecure-requests makes browsers load everything over HTTPS.")
-    # frame-ancestors lists the sites that may embed the page. Nothing is loaded from them.
-    found = [
+    # frame-ancestors lists sites that may embed the page, from which the page loads nothing.
+    insecure = [
         (directive, source)
         for directive in sorted(SOURCE_LISTS - {"frame-ancestors"})
         for source in policies.insecure_sources(directive)
     ]
-    if not found:
+    if not insecure:
         return Pass("The policy allows no source over plain HTTP.")
     sources = Values(
         [
             Clause.of("{source} ({directive})", source=Code(source, 80), directive=Word(directive))
-            for directive, source in found
+            for directive, source in insecure
         ]
     )
     details = PolicyRow.of(policies.enforced)
-    if {directive for directive, _ in found} <= UPGRADED:
+    if {directive for directive, _ in insecure} <= UPGRADED_DIRECTIVES:
         return Warn(
             "passive",
             "The policy allows images or media over plain HTTP, which browsers try over HTTPS first: {sources}.",
@@ -346,19 +351,23 @@ def csp_insecure_source(page: Page, policies: Policies) -> Verdict:
 def csp_style_inline(policies: Policies) -> Verdict:
     if not policies.enforced:
         return NO_POLICY
-    if not policies.source_lists(*STYLES):
+    if not policies.source_lists(*INLINE_STYLE_DIRECTIVES):
         return NotApplicable("No policy restricts styles.")
-    is_open = [each for each in STYLES if policies.leave_open(each, lambda values: allows_inline(values, script=False))]
-    if not is_open:
+    unrestricted = [
+        name
+        for name in INLINE_STYLE_DIRECTIVES
+        if policies.all_match(name, lambda values: allows_inline(values, script=False))
+    ]
+    if not unrestricted:
         return Pass("Inline styles need a nonce or hash, or are not allowed.")
-    # Without weight: if it cost weight, a policy without style-src, which allows more, would score better.
+    # A note without weight. Otherwise a policy without style-src, which allows more, would get a better score.
     details = PolicyRow.of(policies.enforced)
-    if policies.source_lists(*is_open):
+    if policies.source_lists(*unrestricted):
         return Note("allowed", "'unsafe-inline' allows all inline styles.", details=details)
     return Note(
         "allowed",
         "Neither {directive} nor what it falls back to is set, so all inline styles apply.",
-        directive=Word(is_open[0]),
+        directive=Word(unrestricted[0]),
         details=details,
     )
 
@@ -409,7 +418,7 @@ def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Ver
             "reused",
             "{nonces} {nonces:was|were} the same on two visits.",
             nonces=Count(len(repeated), "nonce"),
-            # If scripts may come from any host, an attacker needs no nonce, and csp-script-broad fails already.
+            # If scripts may come from any host, attackers need no nonce, and csp-script-broad fails already.
             severity=MEDIUM if all(map(broad_script_sources, policies.source_lists("script-src-elem"))) else HIGH,
             details=[RepeatedNonces(len(repeated))],
         )
@@ -417,7 +426,7 @@ def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Ver
 
 
 def _is_cached(page: Page) -> bool:
-    """Return True if a cache reports that it answered. An Age field is enough, even 0 (RFC 9111, section 5.1)."""
+    """Return True if headers prove that a cache answered, such as Age, even Age: 0 (RFC 9111, section 5.1)."""
     if "Age" in page.headers or len((page.headers.get("X-Varnish") or "").split()) > 1:
         return True
     return any(
@@ -432,12 +441,12 @@ def _is_cached(page: Page) -> bool:
     outcomes={"known-bypass": "CSP allows hosts through which it can be bypassed"},
     why="Through JSONP endpoints and old frameworks on such hosts, attackers can run scripts despite the policy.",
     severity=LOW,
-    fix=Fix(f"Use nonces or hashes instead of host names. {NONCE_OR_HASH}", STRICT),
+    fix=Fix(f"Use nonces or hashes instead of host names. {NONCE_OR_HASH}", STRICT_POLICY),
     references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)", "MDN: script-src"),
 )
 def csp_allowlist_bypass(policies: Policies) -> Verdict:
     if not policies.restricts_scripts:
-        return SCRIPTS_OPEN
+        return SCRIPTS_UNRESTRICTED
     lists = policies.source_lists("script-src-elem")
     if any(has_keyword(values, "strict-dynamic") for values in lists):
         return Pass("Browsers ignore host names beside 'strict-dynamic'.")

@@ -1,4 +1,4 @@
-"""Information leakage checks: details of its internals that the site discloses without need."""
+"""Information leakage checks: internal details that the site discloses needlessly."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from website_scan.outcomes import Fail, Fix, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import MAX_NODES
 from website_scan.places import Column, Header, Identity, Place, as_prose
-from website_scan.security.comments import comments, has_credentials, is_undone, places
+from website_scan.security.comments import comments, has_credentials, line_numbers, mentions_unfinished_work
 from website_scan.security.error_pages import debug_page
 from website_scan.security.evidence import AssetDirectories, NotFoundBaseline
-from website_scan.security.private_addresses import in_fields, in_prose, in_source
+from website_scan.security.private_addresses import addresses_in_fields, addresses_in_prose, addresses_in_source
 from website_scan.urls import Url
 from website_scan.values import Code, Count, Values, Word
 
 CATEGORY = Category("Information leakage", weight=5)
 
-# A product's version: "nginx/1.25.3", "Apache 2.4", "Jetty(9.4.53)"; not a node's name or a commit ("Fly/6f91d33b").
+# Version of a product: "nginx/1.25.3", "Apache 2.4", "Jetty(9.4.53)"; not a node or commit ("Fly/6f91d33b").
 PRODUCT_VERSION = re.compile(r"[A-Za-z][\w.-]*(?:/v?\d+(?:\.\d|(?!\w))|[ (]v?\d+\.\d)")
-COMMENT = re.compile(r"\s\([^()]{0,300}\)")
+HEADER_COMMENT = re.compile(r"\s\([^()]{0,300}\)")
 POWERED_BY = (
     "X-Powered-By",
     "X-AspNet-Version",
@@ -42,15 +42,15 @@ POWERED_BY = (
     "MicrosoftSharePointTeamServices",
     "Liferay-Portal",
 )
-# The number of a request or a node. It does not name a product.
-IDENTIFIER = re.compile(r"[0-9a-f-]{8,}|\d+", re.IGNORECASE)
+# ID of a request or node, which does not name a product.
+OPAQUE_ID = re.compile(r"[0-9a-f-]{8,}|\d+", re.IGNORECASE)
 VERSIONED_HEADERS = ("X-AspNet-Version", "X-AspNetMvc-Version", "X-OWA-Version", "MicrosoftSharePointTeamServices")
 MAX_TEXT = 1024 * 1024
 
-# Listings that web servers generate: the title names the folder, a link leads to its parent.
+# Directory listings of web servers: the title contains the folder's path, and a link leads to the parent folder.
 LISTING_CHARACTERS = 64 * 1024
 LISTING_TITLE = re.compile(r"<title>([^<]{1,2000})</title>", re.IGNORECASE)
-# Server, and its title with the folder's path.
+# (server, title of its listings)
 LISTING_TITLES = (
     ("Apache, nginx or lighttpd", r"Index of {path}"),
     ("IIS", r"[\w.:\[\]-]{1,300} - {path}"),
@@ -60,12 +60,12 @@ LISTING_TITLES = (
     ("Caddy", r"{path}"),
     ("Node.js", r"listing directory {path}|Files within {path}"),
 )
-# An anchor element up to its end tag. Without those that contain another, because links do not nest.
+# <a> element up to its end tag, without another <a> in it, because links do not nest.
 ANCHOR = re.compile(r"<a\b([^<>]{0,1000}+)>((?:[^<]|<(?!/?a\b)){0,1500}+)</a\b", re.IGNORECASE)
-TO_PARENT = re.compile(r"\bhref=[\"']?(?:\.\.|/)", re.IGNORECASE)
-PARENT = re.compile(r"\.\./?|\[?(?:To )?Parent Directory\]?|(?:Go )?Up(?: To \S{1,300})?", re.IGNORECASE)
-# Marks that only such listings have: Apache's sort links (a root has no parent), and the whole form of Python's.
-SORT_LINKS = re.compile(r"href=\"\?C=[NMSD];O=[AD]\"", re.IGNORECASE)
+PARENT_HREF = re.compile(r"\bhref=[\"']?(?:\.\.|/)", re.IGNORECASE)
+PARENT_LABEL = re.compile(r"\.\./?|\[?(?:To )?Parent Directory\]?|(?:Go )?Up(?: To \S{1,300})?", re.IGNORECASE)
+# Markup of listings without a link to the parent: Apache's sort links in the root folder, and Python's listings.
+APACHE_SORT_LINKS = re.compile(r"href=\"\?C=[NMSD];O=[AD]\"", re.IGNORECASE)
 PYTHON_FORM = re.compile(
     r"<h1>Directory listing for [^<]{1,2000}</h1>\s*<hr>\s*<ul>\s*(?:<li><a href=\"|</ul>)", re.IGNORECASE
 )
@@ -73,7 +73,7 @@ PYTHON_FORM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class DebugOutput(Place):
-    """Debug output of a framework, in the answer for a path that does not exist."""
+    """Debug output of a framework in the response for a path that does not exist."""
 
     kind: ClassVar[str] = "debug-output"
 
@@ -112,7 +112,7 @@ class PrivateAddress(Place):
 
 @dataclass(frozen=True, slots=True)
 class SecretComment(Place):
-    """Comment with credentials. Its text is not stored: masking cannot recognize every password."""
+    """Comment with credentials, stored without its text, because masking cannot recognize every password."""
 
     kind: ClassVar[str] = "secret-comment"
 
@@ -121,11 +121,11 @@ class SecretComment(Place):
 
     @property
     def label(self) -> str:
-        return f"{_place(self.line)} ({self.names})"
+        return f"{_line_label(self.line)} ({self.names})"
 
 
 @dataclass(frozen=True, slots=True)
-class UndoneComment(Place):
+class UnfinishedWorkComment(Place):
     """Comment about unfinished security work."""
 
     kind: ClassVar[str] = "comment"
@@ -135,7 +135,7 @@ class UndoneComment(Place):
 
     @property
     def label(self) -> str:
-        return f"{_place(self.line)} (“{cut(self.comment, 120)}”)"
+        return f"{_line_label(self.line)} (“{cut(self.comment, 120)}”)"
 
 
 @check(
@@ -158,7 +158,7 @@ def server_version(page: Page) -> Verdict:
     value = page.headers.get("Server")
     if value is None:
         return Pass("No Server header is sent.")
-    if PRODUCT_VERSION.search(COMMENT.sub("", value[:1000])):
+    if PRODUCT_VERSION.search(HEADER_COMMENT.sub("", value[:1000])):
         return Fail(
             "named",
             "Server: {value} names a version.",
@@ -186,7 +186,7 @@ def powered_by(page: Page) -> Verdict:
         Header(name, excerpt(value))
         for name in POWERED_BY
         if (value := (page.headers.get(name) or "").strip())
-        and (name in VERSIONED_HEADERS or not IDENTIFIER.fullmatch(value))
+        and (name in VERSIONED_HEADERS or not OPAQUE_ID.fullmatch(value))
     ]
     summary = "The response sends {headers} that {headers:names|name} the software in use."
     headers = Count(len(naming), "header")
@@ -210,14 +210,14 @@ def powered_by(page: Page) -> Verdict:
 )
 def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Verdict:
     for answer in baseline.answers:
-        found = debug_page(answer, document.text)
-        if found is not None:
+        framework = debug_page(answer, document.text)
+        if framework is not None:
             return Fail(
                 "shown",
                 "A path that does not exist returns status {status} and debug output ({shows}).",
                 status=answer.status,
-                shows=Word(found),
-                places=[DebugOutput(excerpt(Url.of(answer.url).path), answer.status, found)],
+                shows=Word(framework),
+                places=[DebugOutput(excerpt(Url.of(answer.url).path), answer.status, framework)],
             )
     return Pass(
         "Paths that do not exist are answered without debug output (status {statuses}).",
@@ -242,11 +242,11 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Verdict:
     references=("CWE-548", "OWASP WSTG-CONF-04"),
 )
 def directory_listing(page: Page, directories: AssetDirectories) -> Verdict:
-    seen = (page.response, *directories.answers)
+    responses = (page.response, *directories.answers)
     listed = [
         ListedDirectory(excerpt(path), server)
-        for answer in seen
-        if (server := _listing_of(answer, path := Url.of(answer.url).path)) is not None
+        for response in responses
+        if (server := _listing_server(response, path := Url.of(response.url).path)) is not None
     ]
     if listed:
         return Fail(
@@ -274,20 +274,20 @@ def directory_listing(page: Page, directories: AssetDirectories) -> Verdict:
     references=("RFC 1918", "RFC 4193", "CWE-497"),
 )
 def private_ip(page: Page, document: Document) -> Verdict:
-    own = {page.requested.host, page.target.host, *(each.address for each in page.hops)}
-    found: dict[str, str] = {}
+    own = {page.requested.host, page.target.host, *(hop.address for hop in page.hops)}
+    sources: dict[str, str] = {}
     for hop in page.hops:
         for name, value in hop.headers:
-            for address in in_fields(f"{name}: {value[:4000]}"):
-                found.setdefault(address, f"the header {excerpt(name)}")
-    for address in in_fields("\n".join(comments(document))[:MAX_TEXT]):
-        found.setdefault(address, "a comment")
+            for address in addresses_in_fields(f"{name}: {value[:4000]}"):
+                sources.setdefault(address, f"the header {excerpt(name)}")
+    for address in addresses_in_fields("\n".join(comments(document))[:MAX_TEXT]):
+        sources.setdefault(address, "a comment")
     text = document.text[:MAX_TEXT]
-    for address in in_source(text):
-        found.setdefault(address, "a URL or script")
-    for address in in_prose(_visible_text(document) if page.is_html else text):
-        found.setdefault(address, "the text")
-    leaks = [PrivateAddress(address, where) for address, where in found.items() if address not in own]
+    for address in addresses_in_source(text):
+        sources.setdefault(address, "a URL or script")
+    for address in addresses_in_prose(_visible_text(document) if page.is_html else text):
+        sources.setdefault(address, "the text")
+    leaks = [PrivateAddress(address, where) for address, where in sources.items() if address not in own]
     if leaks:
         return Warn(
             "disclosed",
@@ -312,39 +312,41 @@ def private_ip(page: Page, document: Document) -> Verdict:
     html=True,
 )
 def security_comments(document: Document) -> Verdict:
-    every = list(comments(document))
-    secret = [each for each in every if has_credentials(each)]
-    undone = [each for each in every if is_undone(each)]
+    texts = list(comments(document))
+    secret = [text for text in texts if has_credentials(text)]
+    unfinished = [text for text in texts if mentions_unfinished_work(text)]
     if secret:
-        lines = places(secret, document.text)
+        lines = line_numbers(secret, document.text)
         return Fail(
             "credentials",
             "{comments} {comments:contains|contain} what looks like credentials.",
             comments=Count(len(secret), "comment"),
-            places=[SecretComment(line, _names(comment)) for line, comment in zip(lines, secret, strict=True)],
+            places=[SecretComment(line, _secret_words(comment)) for line, comment in zip(lines, secret, strict=True)],
         )
-    if undone:
-        lines = places(undone, document.text)
+    if unfinished:
+        lines = line_numbers(unfinished, document.text)
         return Warn(
             "unfinished-work",
             "{comments} {comments:mentions|mention} unfinished security work.",
-            comments=Count(len(undone), "comment"),
-            places=[UndoneComment(line, excerpt(comment)) for line, comment in zip(lines, undone, strict=True)],
+            comments=Count(len(unfinished), "comment"),
+            places=[
+                UnfinishedWorkComment(line, excerpt(comment)) for line, comment in zip(lines, unfinished, strict=True)
+            ],
         )
-    if not every:
+    if not texts:
         return Pass("No comments in the markup.")
-    return Pass("{comments} in the markup, none with credentials.", comments=Count(len(every), "comment"))
+    return Pass("{comments} in the markup, none with credentials.", comments=Count(len(texts), "comment"))
 
 
-def _listing_of(response: Response, path: str) -> str | None:
-    """Return the server whose listing of the folder the response is, or None. `path` is without a query."""
+def _listing_server(response: Response, path: str) -> str | None:
+    """Return the server that generated a directory listing, or None for other responses. `path` has no query."""
     if response.status != 200:
         return None
     text = response.body.decode("utf-8", "replace")[:LISTING_CHARACTERS]
-    found = LISTING_TITLE.search(text)
-    if found is None:
+    match = LISTING_TITLE.search(text)
+    if match is None:
         return None
-    title = html.unescape(found[1]).strip()
+    title = html.unescape(match[1]).strip()
     folder = unquote(path).rstrip("/")
     for server, pattern in LISTING_TITLES:
         if re.fullmatch(pattern.replace("{path}", re.escape(folder) + "/?"), title) and _is_listing(text, server):
@@ -355,34 +357,36 @@ def _listing_of(response: Response, path: str) -> str | None:
 def _is_listing(text: str, server: str) -> bool:
     if server == "Python":  # Python's listing has no link to the parent
         return PYTHON_FORM.search(text) is not None
-    return SORT_LINKS.search(text) is not None or any(_is_to_parent(*found.groups()) for found in ANCHOR.finditer(text))
+    return APACHE_SORT_LINKS.search(text) is not None or any(
+        _is_parent_link(*match.groups()) for match in ANCHOR.finditer(text)
+    )
 
 
-def _is_to_parent(attributes: str, content: str) -> bool:
+def _is_parent_link(attributes: str, content: str) -> bool:
     label = re.sub(r"<[^>]{0,500}>", " ", content).strip()
-    return TO_PARENT.search(attributes) is not None and PARENT.fullmatch(label) is not None
+    return PARENT_HREF.search(attributes) is not None and PARENT_LABEL.fullmatch(label) is not None
 
 
 def _visible_text(document: Document) -> str:
     """Return the body's text without scripts and style sheets."""
     body = document.tree.body
     texts: list[str] = []
-    left = MAX_TEXT
+    remaining = MAX_TEXT
     for node in itertools.islice(body.traverse(include_text=True) if body is not None else (), MAX_NODES):
         if node.is_text_node and (node.parent is None or node.parent.tag not in ("script", "style")):
-            texts.append((node.text_content or "")[:left])
-            left -= len(texts[-1])
-            if left <= 0:
+            texts.append((node.text_content or "")[:remaining])
+            remaining -= len(texts[-1])
+            if remaining <= 0:
                 break
     return " ".join(texts)
 
 
-def _place(line: int | None) -> str:
+def _line_label(line: int | None) -> str:
     return f"line {line}" if line else "the markup"
 
 
-def _names(comment: str) -> str:
-    """Return the words for secrets in a comment."""
+def _secret_words(comment: str) -> str:
+    """Return the words in a comment that name a secret, such as "password"."""
     words = re.findall(
         r"passw(?:or)?d|passphrase|pwd|secret|api[-_ ]?key|access[-_ ]?key|token|private[-_ ]?key|login|user(?:name)?",
         comment,

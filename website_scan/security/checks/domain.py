@@ -19,23 +19,23 @@ from website_scan.values import Address, Clause, Count, Excerpt, Percent, Values
 
 CATEGORY = Category("DNS and mail", weight=5)
 
-NOT_OWN = NotApplicable("The host is an IP address, or its DNS belongs to a hosting service.")
-ALL = re.compile(r"(?:^| )([-~?+]?)all(?: |$)", re.IGNORECASE)
-REDIRECT = re.compile(r"(?:^| )redirect=\S", re.IGNORECASE)
-# Only issue records restrict ordinary certificates, not those for wildcards, mail or logos (RFC 8659, section 4).
-ISSUE = re.compile(r"\d{1,3} issue ", re.IGNORECASE)
-FIELD = re.compile(r"([A-Za-z][A-Za-z-]{0,40}):[ \t]*(.*)")
-FIELDS = frozenset(
+NO_OWN_DOMAIN = NotApplicable("The host is an IP address, or its DNS belongs to a hosting service.")
+SPF_ALL = re.compile(r"(?:^| )([-~?+]?)all(?: |$)", re.IGNORECASE)
+SPF_REDIRECT = re.compile(r"(?:^| )redirect=\S", re.IGNORECASE)
+# Only issue properties restrict ordinary certificates; others are for wildcards, mail or logos (RFC 8659, section 4).
+CAA_ISSUE = re.compile(r"\d{1,3} issue ", re.IGNORECASE)
+SECURITY_TXT_FIELD = re.compile(r"([A-Za-z][A-Za-z-]{0,40}):[ \t]*(.*)")
+SECURITY_TXT_FIELDS = frozenset(
     {"acknowledgments", "canonical", "contact", "encryption", "expires", "hiring", "policy", "preferred-languages"}
 )
-CONTACT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https://\S+|tel:\S+)", re.IGNORECASE)
+SECURITY_TXT_CONTACT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https://\S+|tel:\S+)", re.IGNORECASE)
 # RFC 3339, section 5.6.
-MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)")
+RFC_3339_DATE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class DnsRecord(Place):
-    """DNS record of the domain. The fault is what all records of the type say together."""
+    """DNS record of the domain. The finding concerns all records of the type together."""
 
     kind: ClassVar[str] = "dns-record"
 
@@ -49,7 +49,7 @@ class DnsRecord(Place):
 
 @dataclass(frozen=True, slots=True)
 class SecurityTxtFile(Place):
-    """The file security.txt."""
+    """Published security.txt file."""
 
     kind: ClassVar[str] = "security-txt"
 
@@ -69,14 +69,14 @@ class SecurityTxtFile(Place):
     ),
     references=("RFC 8659",),
 )
-def caa(found: CaaRecords) -> Verdict:
-    if found.domain is None:
-        return NOT_OWN
-    if not found.records:
-        return Warn("missing", "{domain} has no CAA record.", domain=Excerpt(found.domain))
-    records = DnsRecord.of("CAA", found.records)
-    name = Excerpt(found.name)
-    if not any(ISSUE.match(record) for record in found.records):
+def caa(caa_records: CaaRecords) -> Verdict:
+    if caa_records.domain is None:
+        return NO_OWN_DOMAIN
+    if not caa_records.records:
+        return Warn("missing", "{domain} has no CAA record.", domain=Excerpt(caa_records.domain))
+    records = DnsRecord.of("CAA", caa_records.records)
+    name = Excerpt(caa_records.name)
+    if not any(CAA_ISSUE.match(record) for record in caa_records.records):
         return Warn("no-issue", "The CAA records of {name} have no issue property.", name=name, details=records)
     return Pass("{name} has {records}.", name=name, records=Count(len(records), "CAA record"), details=records)
 
@@ -94,19 +94,19 @@ def caa(found: CaaRecords) -> Verdict:
     fix="Enable DNSSEC at your DNS provider, and give its DS record to your registrar.",
     references=("RFC 4033", "RFC 9364"),
 )
-def dnssec(found: DnssecRecords) -> Verdict:
-    if found.domain is None:
-        return NOT_OWN
-    domain = Excerpt(found.domain)
-    if found.is_authenticated or (found.ds and found.dnskey):
+def dnssec(dnssec_records: DnssecRecords) -> Verdict:
+    if dnssec_records.domain is None:
+        return NO_OWN_DOMAIN
+    domain = Excerpt(dnssec_records.domain)
+    if dnssec_records.is_authenticated or (dnssec_records.ds and dnssec_records.dnskey):
         return Pass("{domain} is signed.", domain=domain)
-    if found.ds:
+    if dnssec_records.ds:
         return Warn(
             "no-keys",
             "{domain} has a DS record at its parent, but no DNSKEY, so validating resolvers reject its answers.",
             domain=domain,
         )
-    if found.dnskey:
+    if dnssec_records.dnskey:
         return Warn(
             "no-ds",
             "{domain} has keys, but no DS record at its parent, so resolvers do not validate its signatures.",
@@ -134,10 +134,10 @@ def dnssec(found: DnssecRecords) -> Verdict:
 )
 def spf(mail: MailRecords) -> Verdict:
     if mail.domain is None:
-        return NOT_OWN
+        return NO_OWN_DOMAIN
     domain, records = Excerpt(mail.domain), DnsRecord.of("TXT", mail.spf)
     if not mail.spf:
-        # An MX record of a lone dot says that the domain receives no mail (RFC 7505).
+        # The MX record "." declares that the domain receives no mail (RFC 7505).
         receives = any(record.split()[-1:] != ["."] for record in mail.mx)
         if receives:
             return Fail("missing", "{domain} has no SPF record.", domain=domain)
@@ -155,8 +155,8 @@ def spf(mail: MailRecords) -> Verdict:
             records=Count(len(records), "SPF record"),
             details=records,
         )
-    ending = ALL.search(mail.spf[0])
-    if ending is None and REDIRECT.search(mail.spf[0]):
+    ending = SPF_ALL.search(mail.spf[0])
+    if ending is None and SPF_REDIRECT.search(mail.spf[0]):
         return Pass("The SPF record redirects to another domain's.", details=records)
     if ending is not None and ending[1] in ("", "+"):
         return Fail("allows-all", "The SPF record ends with +all, which allows every sender.", details=records)
@@ -185,7 +185,7 @@ def spf(mail: MailRecords) -> Verdict:
 )
 def dmarc(mail: MailRecords) -> Verdict:
     if mail.domain is None:
-        return NOT_OWN
+        return NO_OWN_DOMAIN
     domain, records = Excerpt(mail.domain), DnsRecord.of("TXT", mail.dmarc)
     if not records:
         return Fail("missing", "{domain} has no DMARC record.", domain=domain)
@@ -197,9 +197,9 @@ def dmarc(mail: MailRecords) -> Verdict:
             records=Count(len(records), "DMARC record"),
             details=records,
         )
-    tags = dict(_tags(mail.dmarc[0]))
+    tags = dict(_dmarc_tags(mail.dmarc[0]))
     policy = tags.get("p", "")
-    # Without a valid p, a record that asks for reports counts as p=none (RFC 7489, section 6.6.3).
+    # Without a valid p, a record with an address for reports counts as p=none (RFC 7489, section 6.6.3).
     if policy not in ("none", "quarantine", "reject") and "mailto:" in tags.get("rua", ""):
         return Warn("invalid", "The DMARC record has no valid p, which receivers treat as p=none.", details=records)
     if policy == "none":
@@ -223,7 +223,7 @@ def dmarc(mail: MailRecords) -> Verdict:
     )
 
 
-def _tags(record: str) -> list[tuple[str, str]]:
+def _dmarc_tags(record: str) -> list[tuple[str, str]]:
     parts = (part.partition("=") for part in record.split(";"))
     return [(name.strip().lower(), value.strip().lower()) for name, _, value in parts]
 
@@ -250,13 +250,17 @@ def security_txt(file: SecurityTxt, clock: Clock) -> Verdict:
     if file.response is None:
         return Warn("missing", "There is no /.well-known/security.txt.")
     text = file.response.body.decode("utf-8", "replace")
-    fields = [(found[1].lower(), found[2].strip()) for line in text.splitlines()[:500] if (found := FIELD.match(line))]
+    fields = [
+        (match[1].lower(), match[2].strip())
+        for line in text.splitlines()[:500]
+        if (match := SECURITY_TXT_FIELD.match(line))
+    ]
     names = {name for name, _ in fields}
-    if not names & FIELDS:
-        # Hosts that answer every request with the same content, such as APIs, have no such file.
+    if not names & SECURITY_TXT_FIELDS:
+        # Some hosts, such as APIs, answer every path with the same content.
         return Warn("no-fields", "/.well-known/security.txt has none of the fields of such a file.")
     media_type = (file.response.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
-    faults = list(_faults(media_type, fields, clock.now))
+    faults = list(_security_txt_faults(media_type, fields, clock.now))
     place = SecurityTxtFile(excerpt(file.response.url), some(sorted(names)))
     if faults:
         return Fail(
@@ -270,8 +274,10 @@ def security_txt(file: SecurityTxt, clock: Clock) -> Verdict:
     return Pass("security.txt names {contacts}.", contacts=contacts, details=[place])
 
 
-def _faults(media_type: str, fields: Sequence[tuple[str, str]], now: datetime) -> Iterator[tuple[str, Clause]]:
-    """Yield the faults of security.txt, each with the outcome of a file that has no other."""
+def _security_txt_faults(
+    media_type: str, fields: Sequence[tuple[str, str]], now: datetime
+) -> Iterator[tuple[str, Clause]]:
+    """Yield (outcome, clause) for each fault of security.txt. The outcome applies if the file has no other fault."""
     if not media_type:
         yield "media-type", Clause.of("it is sent without a media type, not as text/plain")
     elif media_type != "text/plain":
@@ -282,21 +288,21 @@ def _faults(media_type: str, fields: Sequence[tuple[str, str]], now: datetime) -
     contacts = [value for name, value in fields if name == "contact"]
     if not contacts:
         yield "no-contact", Clause.of("Contact is missing")
-    elif not any(CONTACT.fullmatch(value) for value in contacts):
+    elif not any(SECURITY_TXT_CONTACT.fullmatch(value) for value in contacts):
         yield "no-contact", Clause.of("no Contact is a mailto:, https: or tel: address")
     expiries = [value for name, value in fields if name == "expires"]
     if not expiries:
         yield "no-expiry", Clause.of("Expires is missing")
     elif len(expiries) > 1:
         yield "no-expiry", Clause.of("Expires is given more than once")
-    elif (moment := _moment(expiries[0])) is None:
+    elif (moment := _parse_date(expiries[0])) is None:
         yield "no-expiry", Clause.of("Expires cannot be read: “{expires}”", expires=Excerpt(expiries[0], 60))
     elif moment <= now:
         yield "expired", Clause.of("it expired on {day}", day=Word(str(moment.date())))
 
 
-def _moment(text: str) -> datetime | None:
+def _parse_date(text: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(text.upper().replace(" ", "T")) if MOMENT.fullmatch(text) else None
+        return datetime.fromisoformat(text.upper().replace(" ", "T")) if RFC_3339_DATE.fullmatch(text) else None
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""Sensitive file checks: public files that should not be, proved by their content."""
+"""Sensitive file checks: files that are public by mistake, proved by their content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from website_scan.values import Count, Excerpt, Values
 
 CATEGORY = Category("Sensitive file exposure", weight=10)
 
-# /.well-known must stay public, for certificate renewal and security.txt.
+# /.well-known must stay public, because certificate renewal and security.txt use it.
 NO_DOT_FILES = {
     Server.NGINX: r"location ~ /\.(?!well-known) { return 404; }",
     Server.APACHE: r'RedirectMatch 404 "/\.(?!well-known)"',
@@ -28,7 +28,7 @@ NO_DOT_FILES = {
 
 @dataclass(frozen=True, slots=True)
 class RequestedPath(Place):
-    """Path where a sensitive file may be, with the answer for it. The content of the file is not stored."""
+    """Path where a sensitive file may be, with the status and type of the response, but without its content."""
 
     kind: ClassVar[str] = "path"
 
@@ -56,7 +56,7 @@ class RequestedPath(Place):
 
 
 class Unanswered(NetError):
-    """Raised if some of a family's paths got no response and none is exposed, so that the family can't be judged."""
+    """Raised if no path of a check is exposed but some got no response, so that the check can't be judged."""
 
     code = "URL_NOT_REACHABLE"
 
@@ -78,7 +78,7 @@ class Unanswered(NetError):
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
 def exposed_git(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-git"])
+    return _judge_answers(exposure.families["exposed-git"])
 
 
 @check(
@@ -103,8 +103,8 @@ def exposed_git(exposure: Exposure) -> Verdict:
 )
 def exposed_svn_hg(exposure: Exposure) -> Verdict:
     answers = exposure.families["exposed-svn-hg"]
-    systems = {"subversion" if "/.svn" in each.path else "mercurial" for each in answers if each.is_exposed}
-    return _judge(answers, outcome=systems.pop() if len(systems) == 1 else "public")
+    systems = {"subversion" if "/.svn" in answer.path else "mercurial" for answer in answers if answer.is_exposed}
+    return _judge_answers(answers, outcome=systems.pop() if len(systems) == 1 else "public")
 
 
 @check(
@@ -120,7 +120,7 @@ def exposed_svn_hg(exposure: Exposure) -> Verdict:
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_env(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-env"])
+    return _judge_answers(exposure.families["exposed-env"])
 
 
 @check(
@@ -133,7 +133,7 @@ def exposed_env(exposure: Exposure) -> Verdict:
     references=("CWE-538", "CWE-522", "OWASP WSTG-CONF-04"),
 )
 def exposed_credentials(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-credentials"])
+    return _judge_answers(exposure.families["exposed-credentials"])
 
 
 @check(
@@ -146,7 +146,7 @@ def exposed_credentials(exposure: Exposure) -> Verdict:
     references=("CWE-530", "OWASP WSTG-CONF-04"),
 )
 def exposed_backup(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-backup"])
+    return _judge_answers(exposure.families["exposed-backup"])
 
 
 @check(
@@ -159,7 +159,7 @@ def exposed_backup(exposure: Exposure) -> Verdict:
     references=("CWE-530", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_sql_dump(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-sql-dump"])
+    return _judge_answers(exposure.families["exposed-sql-dump"])
 
 
 @check(
@@ -172,7 +172,7 @@ def exposed_sql_dump(exposure: Exposure) -> Verdict:
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_sqlite(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-sqlite"])
+    return _judge_answers(exposure.families["exposed-sqlite"])
 
 
 @check(
@@ -192,7 +192,7 @@ def exposed_sqlite(exposure: Exposure) -> Verdict:
     references=("CWE-530", "CWE-540", "OWASP WSTG-CONF-04"),
 )
 def exposed_source_backup(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-source-backup"])
+    return _judge_answers(exposure.families["exposed-source-backup"])
 
 
 @check(
@@ -205,7 +205,7 @@ def exposed_source_backup(exposure: Exposure) -> Verdict:
     references=("CWE-497", "OWASP WSTG-CONF-02"),
 )
 def exposed_phpinfo(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-phpinfo"], noun="page")
+    return _judge_answers(exposure.families["exposed-phpinfo"], noun="page")
 
 
 @check(
@@ -221,7 +221,7 @@ def exposed_phpinfo(exposure: Exposure) -> Verdict:
     references=("CWE-497", "Apache HTTP Server, mod_status"),
 )
 def exposed_server_status(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-server-status"], noun="page")
+    return _judge_answers(exposure.families["exposed-server-status"], noun="page")
 
 
 @check(
@@ -246,7 +246,7 @@ def exposed_actuator(exposure: Exposure) -> Verdict:
             endpoints=Count(len(public), "endpoint"),
             places=[RequestedPath.of(answer) for answer in public],
         )
-    return _judge(answers, noun="endpoint")
+    return _judge_answers(answers, noun="endpoint")
 
 
 @check(
@@ -259,7 +259,7 @@ def exposed_actuator(exposure: Exposure) -> Verdict:
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
 def exposed_compose(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-compose"])
+    return _judge_answers(exposure.families["exposed-compose"])
 
 
 @check(
@@ -275,7 +275,7 @@ def exposed_compose(exposure: Exposure) -> Verdict:
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
 def exposed_ds_store(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-ds-store"])
+    return _judge_answers(exposure.families["exposed-ds-store"])
 
 
 @check(
@@ -295,7 +295,7 @@ def exposed_ds_store(exposure: Exposure) -> Verdict:
     references=("CWE-532", "OWASP WSTG-CONF-04"),
 )
 def exposed_logs(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-logs"])
+    return _judge_answers(exposure.families["exposed-logs"])
 
 
 @check(
@@ -309,7 +309,7 @@ def exposed_logs(exposure: Exposure) -> Verdict:
     references=("CWE-200", "OWASP API Security Top 10 2023, API9"),
 )
 def exposed_api_docs(exposure: Exposure) -> Verdict:
-    return _judge(exposure.families["exposed-api-docs"], Warn, noun="API description")
+    return _judge_answers(exposure.families["exposed-api-docs"], Warn, noun="API description")
 
 
 @check(
@@ -324,13 +324,16 @@ def exposed_api_docs(exposure: Exposure) -> Verdict:
 def exposed_source_maps(maps: SourceMaps) -> Verdict:
     if not maps.answers:
         return NotApplicable("The page loads no script of its own that could have a source map.")
-    return _judge(maps.answers, Warn, noun="source map")
+    return _judge_answers(maps.answers, Warn, noun="source map")
 
 
-def _judge(
+def _judge_answers(
     answers: Sequence[PathAnswer], fault: type[Fail | Warn] = Fail, *, outcome: str = "public", noun: str = "file"
 ) -> Verdict:
-    """Judge the exposed files. If there are none, raise `Unanswered` unless every path got a response."""
+    """Return a finding if files are exposed, otherwise a pass.
+
+    Raises `Unanswered` if no file is exposed but some paths got no response.
+    """
     public = [RequestedPath.of(answer) for answer in answers if answer.is_exposed]
     if public:
         return fault(outcome, "{files} {files:is|are} public.", files=Count(len(public), noun), places=public)
@@ -343,10 +346,10 @@ def _judge(
         )
     return Pass(
         "No such file is public: {answers}.",
-        answers=Values([Excerpt(f"{excerpt(answer.path, 100)} ({_in_words(answer)})") for answer in answers]),
+        answers=Values([Excerpt(f"{excerpt(answer.path, 100)} ({_status_text(answer)})") for answer in answers]),
         details=[RequestedPath.of(answer) for answer in answers],
     )
 
 
-def _in_words(answer: PathAnswer) -> str:
+def _status_text(answer: PathAnswer) -> str:
     return "200, but other content" if answer.status == 200 else str(answer.status)

@@ -1,4 +1,4 @@
-"""HTTP header checks: protections that the response lacks, and headers that it should not send."""
+"""HTTP header checks: missing protections, and headers that responses should not have."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ REFERRER_POLICIES = LEAKY_REFERRER_POLICIES | {
     "strict-origin",
     "strict-origin-when-cross-origin",
 }
-# HTML, "meta referrer": spellings from before the standard.
+# Legacy keywords (HTML, "meta referrer").
 LEGACY_REFERRER_POLICIES = {
     "never": "no-referrer",
     "default": "strict-origin-when-cross-origin",
     "always": "unsafe-url",
     "origin-when-crossorigin": "origin-when-cross-origin",
 }
-# HTML, "cross-origin opener policies" and "embedder policies"; Fetch, "Cross-Origin-Resource-Policy header".
+# Valid values: HTML, "cross-origin opener policies" and "embedder policies"; Fetch, "Cross-Origin-Resource-Policy
+# header".
 OPENER_POLICIES = frozenset({"unsafe-none", "same-origin-allow-popups", "same-origin", "noopener-allow-popups"})
 EMBEDDER_POLICIES = frozenset({"unsafe-none", "require-corp", "credentialless"})
 RESOURCE_POLICIES = frozenset({"same-origin", "same-site", "cross-origin"})
-DEPRECATED = {
+DEPRECATED_HEADERS = {
     "Public-Key-Pins": "browsers no longer read it, and a wrong pin locked visitors out",
     "Public-Key-Pins-Report-Only": "browsers no longer read it",
     "Expect-CT": "browsers require certificate transparency anyway",
@@ -48,7 +49,7 @@ DEPRECATED = {
 
 @dataclass(frozen=True, slots=True)
 class CorsRow(Place):
-    """Response to a request from a foreign origin. All of them explain the finding."""
+    """CORS headers of the response to a request from a foreign origin."""
 
     kind: ClassVar[str] = "cors"
 
@@ -106,7 +107,7 @@ def clickjacking(page: Page, document: Document, policies: Policies) -> Verdict:
         return Fail("ignored", "Browsers ignore the header, so any site may frame the page.", places=headers)
     if values:
         return Fail("no-effect", "The header does not stop any site from framing the page.", places=headers)
-    if _frames_in_meta(document):
+    if _has_framing_policy_in_meta(document):
         return Fail("missing", "No header sends frame-ancestors or X-Frame-Options; in <meta> they are ignored.")
     return Fail("missing", "The response has neither frame-ancestors nor X-Frame-Options.")
 
@@ -201,7 +202,7 @@ def permissions_policy(page: Page) -> Verdict:
         return Warn("missing", "The response has no Permissions-Policy header.")
     if not value.strip():
         return Warn("empty", "The Permissions-Policy header is empty and restricts nothing.")
-    from http_sfv.dictionary import Dictionary  # most pages have no header that needs it
+    from http_sfv.dictionary import Dictionary  # deferred, because most pages have no such header
 
     features = Dictionary()
     try:
@@ -232,16 +233,16 @@ def permissions_policy(page: Page) -> Verdict:
 def cross_origin_policies(page: Page) -> Verdict:
     valid: list[Code] = []
     wrong: list[Code] = []
-    for name, known in (
+    for name, values in (
         ("Cross-Origin-Opener-Policy", OPENER_POLICIES),
         ("Cross-Origin-Embedder-Policy", EMBEDDER_POLICIES),
         ("Cross-Origin-Resource-Policy", RESOURCE_POLICIES),
     ):
         value = page.headers.get(name)
         if value is not None:
-            # Only Cross-Origin-Resource-Policy is not a structured field.
-            policy = value.strip(" \t") if known is RESOURCE_POLICIES else _structured_token(value)
-            (valid if policy in known else wrong).append(Code(f"{name}: {value}"))
+            # Cross-Origin-Resource-Policy, unlike the other two, is not a structured field.
+            policy = value.strip(" \t") if values is RESOURCE_POLICIES else _structured_token(value)
+            (valid if policy in values else wrong).append(Code(f"{name}: {value}"))
     if wrong:
         return Warn("invalid", "{policies} {policies:is|are} not valid.", policies=Values(wrong))
     if valid:
@@ -327,7 +328,9 @@ def content_type(page: Page) -> Verdict:
     references=("RFC 9110, section 16.3", "CWE-477", "MDN: X-XSS-Protection"),
 )
 def deprecated_headers(page: Page) -> Verdict:
-    sent: dict[str, Value] = {name: Word(f"{name} ({why})") for name, why in DEPRECATED.items() if name in page.headers}
+    sent: dict[str, Value] = {
+        name: Word(f"{name} ({why})") for name, why in DEPRECATED_HEADERS.items() if name in page.headers
+    }
     auditor = page.headers.get("X-XSS-Protection")
     if auditor is not None and auditor.split(";")[0].strip() != "0":
         sent["X-XSS-Protection"] = Clause.of(
@@ -342,7 +345,7 @@ def deprecated_headers(page: Page) -> Verdict:
 
 
 def _judge_frame_ancestors(lists: list[tuple[str, ...]]) -> Verdict:
-    """Judge frame-ancestors. Every policy must allow a framing site, so the strictest decides."""
+    """Judge frame-ancestors. Browsers enforce every policy, so the strictest source list decides."""
     sent = "; ".join(f"frame-ancestors {' '.join(sources)}".strip() for sources in lists)
     headers = Header.of(CSP, [sent])
     if any(not any(is_broad_source(source) for source in sources) for sources in lists):
@@ -354,22 +357,23 @@ def _judge_frame_ancestors(lists: list[tuple[str, ...]]) -> Verdict:
     )
 
 
-def _frames_in_meta(document: Document) -> bool:
+def _has_framing_policy_in_meta(document: Document) -> bool:
     policies = [parse_policy(content) for content in http_equivs(document, CSP)]
     return bool(http_equivs(document, "X-Frame-Options")) or any("frame-ancestors" in policy for policy in policies)
 
 
 def _meta_referrer(document: Document) -> str | None:
-    """Return the last policy that a `<meta name="referrer">` sets. It overrides the header's."""
-    found = None
+    """Return the policy of the last valid `<meta name="referrer">`, which overrides the header's."""
+    policy = None
     for node in metas_named(document, "referrer"):
         value = (attribute(node, "content") or "").strip().lower()
         value = LEGACY_REFERRER_POLICIES.get(value, value)
-        found = value if value in REFERRER_POLICIES else found
-    return found
+        policy = value if value in REFERRER_POLICIES else policy
+    return policy
 
 
 def _structured_token(value: str) -> str | None:
+    """Return the token of a structured field (RFC 9651, section 3.3.4). None if the value is not a token."""
     from http_sfv.item import Item
     from http_sfv.types import Token
 

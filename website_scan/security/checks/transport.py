@@ -17,12 +17,12 @@ from website_scan.page.markup import http_equivs
 from website_scan.places import Column, ElementType, Header, Identity, Place, PlaceUrl, RedirectHop, as_written
 from website_scan.security.certificates import (
     FULL_CHAIN,
-    LEGACY_OFF,
-    MODERN_ON,
+    LEGACY_TLS_OFF,
     STRONG_SUITES,
+    TLS_1_3_ON,
     CertificateRow,
-    distrust,
     is_due_for_renewal,
+    trust_fault,
 )
 from website_scan.security.csp import Policies
 from website_scan.security.evidence import HttpsAnswer, PlainHttp, TlsPeer, TlsSupport
@@ -41,7 +41,7 @@ NO_TLS = NotApplicable("Nothing answers over TLS on the host.")
 
 @dataclass(frozen=True, slots=True)
 class AcceptedVersion(Place):
-    """Version of TLS that the server accepts, with the cipher suite that it chooses."""
+    """TLS version that the server accepts, with the cipher suite that the server chooses."""
 
     kind: ClassVar[str] = "tls-version"
 
@@ -112,7 +112,7 @@ def https_available(target: Target, peer: TlsPeer, support: TlsSupport) -> Verdi
             "ssl-3-only",
             "{server} supports only SSL 3.0, which browsers reject.",
             server=server,
-            fix=Fix("Accept TLS 1.2 and 1.3 only.", LEGACY_OFF),
+            fix=Fix("Accept TLS 1.2 and 1.3 only.", LEGACY_TLS_OFF),
         )
     if target.is_https:
         return CategoryFail(
@@ -224,10 +224,10 @@ def http_to_https_redirect(plain: PlainHttp) -> Verdict:
 def tls_cert_trusted(peer: TlsPeer) -> Verdict:
     if peer.handshake is None:
         return NO_TLS
-    chain = [CertificateRow.of(each) for each in peer.handshake.chain]
-    distrusted = distrust(peer.handshake, chain)
-    if distrusted is not None:
-        return distrusted
+    chain = [CertificateRow.of(certificate) for certificate in peer.handshake.chain]
+    fault = trust_fault(peer.handshake, chain)
+    if fault is not None:
+        return fault
     return Pass(
         "The chain from “{subject}” leads to a trusted root.",
         subject=Excerpt(peer.handshake.leaf.subject),
@@ -326,10 +326,10 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Verdict:
 def tls_cert_strength(peer: TlsPeer) -> Verdict:
     if peer.handshake is None:
         return NO_TLS
-    judged = peer.handshake.signed
-    leaf = judged[0]
-    details = [CertificateRow.of(each) for each in judged]
-    if weak := [certificate for certificate in judged if certificate.weak_point]:
+    certificates = peer.handshake.signed
+    leaf = certificates[0]
+    details = [CertificateRow.of(certificate) for certificate in certificates]
+    if weak := [certificate for certificate in certificates if certificate.weak_point]:
         return Fail(
             "weak",
             "The certificate of “{subject}” has {fault}.",
@@ -354,7 +354,7 @@ def tls_cert_strength(peer: TlsPeer) -> Verdict:
     },
     why="Versions before TLS 1.2 have known weaknesses, and attackers can downgrade connections to them.",
     severity=MEDIUM,
-    fix=Fix("Accept TLS 1.2 and 1.3 only.", LEGACY_OFF),
+    fix=Fix("Accept TLS 1.2 and 1.3 only.", LEGACY_TLS_OFF),
     references=("RFC 8996", "RFC 7568", "CWE-327"),
 )
 def tls_legacy_protocols(support: TlsSupport) -> Verdict:
@@ -377,7 +377,7 @@ def tls_legacy_protocols(support: TlsSupport) -> Verdict:
     outcomes={"unsupported": "TLS 1.3 is not supported", "only-tls-1-2": outcome("TLS 1.3 is not supported", LOW)},
     why="TLS 1.3 connects one round trip faster, and lacks the features that known attacks exploit.",
     severity=HIGH,
-    fix=Fix("Enable TLS 1.3 beside TLS 1.2, with OpenSSL 1.1.1 or later.", MODERN_ON),
+    fix=Fix("Enable TLS 1.3 beside TLS 1.2, with OpenSSL 1.1.1 or later.", TLS_1_3_ON),
     references=("RFC 9325, section 3.1", "RFC 8446", "CWE-327"),
 )
 def tls_modern_protocols(support: TlsSupport) -> Verdict:
@@ -552,7 +552,7 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Verdict
             "{references} {references:is|are} over plain HTTP, which upgrade-insecure-requests changes to HTTPS.",
             references=Count(len(insecure), "reference"),
         )
-    # What browsers block comes first.
+    # Active content, which browsers block, comes first.
     resources = sorted(insecure, key=lambda resource: resource.passive)
     places = [HttpResource(resource.element, excerpt(resource.url), resource.passive) for resource in resources]
     active = [resource for resource in insecure if not resource.passive]

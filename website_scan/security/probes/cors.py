@@ -1,4 +1,4 @@
-"""CORS probe: the permissions that the site gives to foreign origins."""
+"""CORS probe: access that the site grants to foreign origins."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def cors(page: Page, network: Network) -> Cors:
     Raises `SiteProtected` if the site refuses further requests.
     """
     origins = (f"https://{secrets.token_hex(8)}.example", "null")
-    return Cors(tuple(_ask(page, network, origin) for origin in origins))
+    return Cors(tuple(_fetch_with_origin(page, network, origin) for origin in origins))
 
 
-def _ask(page: Page, network: Network, origin: str) -> CorsAnswer:
+def _fetch_with_origin(page: Page, network: Network, origin: str) -> CorsAnswer:
     response = network.fetch(
         Request(page.target, headers={**ACCEPT, "Origin": origin}, max_bytes=MAX_BYTES, verify=False)
     )

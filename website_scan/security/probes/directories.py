@@ -1,4 +1,4 @@
-"""Directory probe: the folders of the page's own assets, to see if the server lists them."""
+"""Directory probe: requests for the folders of the page's own assets, which the server may list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from website_scan.page.references import References
 from website_scan.security.evidence import AssetDirectories
 
 MAX_DIRECTORIES = 5
-AT_ONCE = 2  # other probes request the same host at the same time
+AT_ONCE = 2  # low, because other probes send requests to the same host at the same time
 MAX_BYTES = 64 * 1024
 TIMEOUT_S = 5.0
 
@@ -23,18 +23,17 @@ TIMEOUT_S = 5.0
 def asset_directories(page: Page, references: References, network: Network) -> AssetDirectories:
     """Fetch the first five folders of assets on the page's origin, except the root and the page's own.
 
-    No redirect is followed. Raises `SiteProtected` if the site refuses further requests, or a `NetError`.
+    Redirects are not followed. Raises `SiteProtected` if the site refuses further requests, or a `NetError`.
     """
     origin = page.target.origin
     folders: dict[str, None] = {}
-    for each in references.items:
-        if each.url.startswith(f"{origin}/"):
-            folder = each.url.partition("?")[0].rpartition("/")[0] + "/"
+    for reference in references.items:
+        if reference.url.startswith(f"{origin}/"):
+            folder = reference.url.partition("?")[0].rpartition("/")[0] + "/"
             if folder not in (f"{origin}/", page.target.url):
                 folders.setdefault(folder)
-    wanted = list(folders)[:MAX_DIRECTORIES]
 
-    def ask(url: str) -> Response:
+    def fetch(url: str) -> Response:
         response = network.fetch(
             Request(page.target.join(url), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False)
         )
@@ -42,4 +41,4 @@ def asset_directories(page: Page, references: References, network: Network) -> A
         return response
 
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "directory") as pool:
-        return AssetDirectories(tuple(pool.map(ask, wanted)))
+        return AssetDirectories(tuple(pool.map(fetch, list(folders)[:MAX_DIRECTORIES])))

@@ -18,26 +18,29 @@ from website_scan.security.sensitive_files import HTML_TYPES
 
 MAX_LABELS = 10
 MAX_BYTES = 64 * 1024
-FILE = "/.well-known/security.txt"
+SECURITY_TXT_PATH = "/.well-known/security.txt"
 
 
 @probe(of_origin=True)
 def caa_records(target: Target, network: Network) -> CaaRecords:
-    """Look up CAA records by the climb of RFC 8659, section 3. Raises NotReachable or TimedOut without DNS."""
+    """Look up CAA records of the host, then of each parent (RFC 8659, section 3).
+
+    Raises `NotReachable` or `TimedOut` if DNS fails.
+    """
     domain = own_domain(target.host)
     if domain is None:
         return CaaRecords(None)
     labels = target.host.split(".")
     for start in range(max(0, len(labels) - MAX_LABELS), len(labels)):
         name = ".".join(labels[start:])
-        if found := network.records(name, "CAA").records:
-            return CaaRecords(domain, name, found)
+        if records := network.records(name, "CAA").records:
+            return CaaRecords(domain, name, records)
     return CaaRecords(domain)
 
 
 @probe(of_origin=True)
 def dnssec_records(target: Target, network: Network) -> DnssecRecords:
-    """Look up DS and DNSKEY of the domain. Raises NotReachable or TimedOut without DNS."""
+    """Look up DS and DNSKEY of the domain. Raises `NotReachable` or `TimedOut` if DNS fails."""
     domain = own_domain(target.host)
     if domain is None:
         return DnssecRecords(None)
@@ -47,7 +50,7 @@ def dnssec_records(target: Target, network: Network) -> DnssecRecords:
 
 @probe(of_origin=True)
 def mail_records(target: Target, network: Network) -> MailRecords:
-    """Look up MX, SPF and DMARC of the domain. Raises NotReachable or TimedOut without DNS."""
+    """Look up MX, SPF and DMARC of the domain. Raises `NotReachable` or `TimedOut` if DNS fails."""
     domain = own_domain(target.host)
     if domain is None:
         return MailRecords(None)
@@ -56,7 +59,7 @@ def mail_records(target: Target, network: Network) -> MailRecords:
     return MailRecords(
         domain,
         mx=network.records(domain, "MX").records,
-        # Both are recognized by their first word (RFC 7208, section 4.5, and RFC 7489, section 6.6.3).
+        # The first word identifies SPF and DMARC records (RFC 7208, section 4.5, and RFC 7489, section 6.6.3).
         spf=tuple(text for text in texts if text.lower() == "v=spf1" or text.lower().startswith("v=spf1 ")),
         dmarc=tuple(text for text in policies if text.split(";")[0].strip().lower() == "v=dmarc1"),
     )
@@ -64,9 +67,9 @@ def mail_records(target: Target, network: Network) -> MailRecords:
 
 @probe(of_origin=True)
 def security_txt(page: Page, network: Network) -> SecurityTxt:
-    """Fetch security.txt of the host, then of its domain (RFC 9116, section 3). Without a response it counts as absent.
+    """Fetch security.txt of the host, then of its domain (RFC 9116, section 3).
 
-    Raises `SiteProtected` if the site refuses further requests.
+    A host that does not answer counts as one without the file. Raises `SiteProtected` if the site refuses requests.
     """
     target = page.target
     origins = [f"https://{authority(target.host, target.port if target.is_https else 443, 443)}"]
@@ -74,15 +77,17 @@ def security_txt(page: Page, network: Network) -> SecurityTxt:
     if domain is not None and domain != target.host:
         origins.append(f"https://{domain}")
     for origin in origins:
-        response = _ask(network, target, origin)
-        if response is not None and response.status == 200 and not _is_page(response):
+        response = _fetch(network, target, origin)
+        if response is not None and response.status == 200 and not _is_catch_all_page(response):
             return SecurityTxt(response)
     return SecurityTxt(None)
 
 
-def _ask(network: Network, target: Target, origin: str) -> Response | None:
+def _fetch(network: Network, target: Target, origin: str) -> Response | None:
     try:
-        response = network.follow(Request(target.join(f"{origin}{FILE}"), max_bytes=MAX_BYTES, verify=False))[-1]
+        response = network.follow(
+            Request(target.join(f"{origin}{SECURITY_TXT_PATH}"), max_bytes=MAX_BYTES, verify=False)
+        )[-1]
     except (TimedOut, BudgetExceeded):
         raise
     except (NetError, InvalidUrl):
@@ -91,8 +96,8 @@ def _ask(network: Network, target: Target, origin: str) -> Response | None:
     return response
 
 
-def _is_page(response: Response) -> bool:
-    """Return True if the response is a page that the site sends for any path. A media type alone proves no page."""
+def _is_catch_all_page(response: Response) -> bool:
+    """Return True if the body is HTML, XML or JSON, which some sites send for any path instead of text."""
     body = response.body
     is_markup = is_html(body) or (media_type(response) in HTML_TYPES and has_markup(body))
     return is_markup or body[:512].lstrip().startswith((b"<?xml", b"{"))

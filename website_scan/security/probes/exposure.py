@@ -1,4 +1,4 @@
-"""Exposure probes: sensitive files and source maps, proved by content and compared with soft 404s."""
+"""Exposure probes: sensitive files and source maps, proved by their content and compared with soft 404s."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from website_scan.security.evidence import Exposure, NotFoundBaseline, PathAnswe
 from website_scan.security.file_signatures import source_map
 from website_scan.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, identify
 
-# Other probes request the same host at the same time.
+# Low, because other probes send requests to the same host at the same time.
 AT_ONCE = 5
 TIMEOUT_S = 5.0
 TIME_LIMIT_S = 20.0
-# After so many paths without a response, the rest is not requested: the site is blocking the scanner.
-MAX_SILENT = 6
-# Comparisons of a response with one for a path that cannot exist; each may take 20 ms.
-MAX_COMPARED = 80
+# Number of timeouts after which the site is probably blocking the scanner, so that no more paths are requested.
+MAX_TIMEOUTS = 6
+# Maximum number of comparisons with responses for paths that cannot exist. A comparison may take 20 ms.
+MAX_COMPARISONS = 80
 MAPS_AT_ONCE = 1
 MAX_SCRIPTS = 3
 SCRIPT_BYTES = 1024 * 1024
-# ECMA-426, "extracting source map URLs": the comment follows the code.
+# ECMA-426, "extracting source map URLs": the comment is at the end of the script.
 MAP_COMMENT = re.compile(rb"//[#@][ \t]*sourceMappingURL=([^\s'\"]{1,2000})\s*\Z")
 COMMENT_BYTES = 4096
 
@@ -43,41 +43,40 @@ COMMENT_BYTES = 4096
 def exposure(page: Page, baseline: NotFoundBaseline, network: Network) -> Exposure:
     """Request every family's paths on the page's origin, at most five at once.
 
-    Random sibling paths are requested only if a file was proved, because nothing else depends on them.
-    After status 429, when the budget is used up, or after 20 s, the rest is not requested. Each path left has
-    an `error` that says so.
+    Random sibling paths are requested only if a signature matches, to rule out a soft 404. After status 429, 20 s, six
+    timeouts or the end of the budget of requests and bytes, all other paths get an `error` instead of a request.
     """
-    asker = _Asker(page, baseline, network)
-    wanted = [(family, file) for family, files in files_of(page.target.host).items() for file in files]
+    requester = _FileRequester(page, baseline, network)
+    files = [(family, file) for family, group in files_of(page.target.host).items() for file in group]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "exposure") as pool:
-        answers = pool.map(asker.answer, [file for _, file in wanted])
+        answers = pool.map(requester.request, [file for _, file in files])
         families: dict[str, list[PathAnswer]] = {}
-        for (family, _), answer in zip(wanted, answers, strict=True):
+        for (family, _), answer in zip(files, answers, strict=True):
             families.setdefault(family, []).append(answer)
-    return Exposure({family: tuple(each) for family, each in families.items()})
+    return Exposure({family: tuple(group) for family, group in families.items()})
 
 
 @probe()
 def source_maps(page: Page, references: References, baseline: NotFoundBaseline, network: Network) -> SourceMaps:
-    """Request the source maps of the page's own scripts, within the limits of `exposure`, which uses the same host."""
-    asker = _Asker(page, baseline, network)
+    """Request the source maps of the first three scripts on the page's origin, within the limits of `exposure`."""
+    requester = _FileRequester(page, baseline, network)
     with concurrent.futures.ThreadPoolExecutor(MAPS_AT_ONCE, "source-map") as pool:
-        maps = pool.map(asker.source_map, _own_scripts(page, references))
-        return SourceMaps(tuple(each for each in maps if each is not None))
+        maps = pool.map(requester.source_map, _own_scripts(page, references))
+        return SourceMaps(tuple(answer for answer in maps if answer is not None))
 
 
 def _own_scripts(page: Page, references: References) -> list[Target]:
-    """Return the first scripts from the page's origin."""
-    urls = [each.url for each in references.items if each.kind is ResourceKind.SCRIPT]
+    """Return the URLs of the first three scripts on the page's origin."""
+    urls = [reference.url for reference in references.items if reference.kind is ResourceKind.SCRIPT]
     return [page.target.join(url) for url in urls if url.startswith(f"{page.target.origin}/")][:MAX_SCRIPTS]
 
 
-class _Stopped(Exception):
-    """Raised when nothing more may be requested; the text says why."""
+class _RequestsStopped(Exception):
+    """Raised when no more requests may be sent, with the reason as its text."""
 
 
-class _Asker:
-    """Requests files of one site until it refuses or the time is up."""
+class _FileRequester:
+    """Requests files of one site until it refuses requests, stops answering, or the time is up."""
 
     def __init__(self, page: Page, baseline: NotFoundBaseline, network: Network) -> None:
         self._page = page
@@ -86,53 +85,55 @@ class _Asker:
         self._ends = time.monotonic() + TIME_LIMIT_S
         self._lock = threading.Lock()
         self._stopped = ""
-        self._silent = 0
-        self._compared = 0
+        self._timeouts = 0
+        self._comparisons = 0
 
-    def answer(self, file: SensitiveFile, reuse: Reuse = Reuse.NEVER) -> PathAnswer:
+    def request(self, file: SensitiveFile, reuse: Reuse = Reuse.NEVER) -> PathAnswer:
         try:
-            return self._judge(file, reuse)
-        except (_Stopped, NetError) as error:
+            return self._fetch_and_identify(file, reuse)
+        except (_RequestsStopped, NetError) as error:
             return PathAnswer(file.path, None, error=str(error))
 
     def source_map(self, script: Target) -> PathAnswer | None:
-        """Request the source map of a script at the named or the usual place. None if it has none of its own."""
+        """Request the source map that a script names, or SCRIPT.map. None if the map is inline or on another origin."""
         try:
-            # The request is the same as the page's, so that other probes can reuse the response.
+            # The headers equal those of the other probes' requests, so that the response can be reused.
             response = self._fetch(script.path, SCRIPT_BYTES, Reuse.ALLOWED, Referer=self._page.target.url)
-            map_path = self._map_path(script, response)
-        except (_Stopped, NetError) as error:
+            map_path = self._source_map_path(script, response)
+        except (_RequestsStopped, NetError) as error:
             return PathAnswer(script.path, None, error=str(error))
-        return None if map_path is None else self.answer(SensitiveFile(map_path, source_map, JSON_BYTES), Reuse.ALLOWED)
+        return (
+            None if map_path is None else self.request(SensitiveFile(map_path, source_map, JSON_BYTES), Reuse.ALLOWED)
+        )
 
-    def _map_path(self, script: Target, response: Response) -> str | None:
-        """Return the path of a script's map on the page's origin. None if the map is elsewhere or inside the script."""
+    def _source_map_path(self, script: Target, response: Response) -> str | None:
+        """Return the path of a script's source map. None if the map is inline or on another origin."""
         header = response.headers.get("SourceMap") or response.headers.get("X-SourceMap")
         comment = MAP_COMMENT.search(response.body[-COMMENT_BYTES:])
-        named = header or (comment[1].decode("utf-8", "replace") if comment else "")
-        if named.startswith("data:"):
+        url = header or (comment[1].decode("utf-8", "replace") if comment else "")
+        if url.startswith("data:"):
             return None
         try:
-            target = script.join(named or f"{script.path.partition('?')[0]}.map")
+            target = script.join(url or f"{script.path.partition('?')[0]}.map")
         except (InvalidUrl, Blocked):
             return None
         return target.path if target.origin == script.origin else None
 
-    def _judge(self, file: SensitiveFile, reuse: Reuse) -> PathAnswer:
+    def _fetch_and_identify(self, file: SensitiveFile, reuse: Reuse) -> PathAnswer:
         response = self._fetch(file.path, file.max_bytes, reuse)
-        matched = identify(file, response)
-        is_exposed = matched is not None and not self._is_soft_404(file, response)
+        proof = identify(file, response)
+        is_exposed = proof is not None and not self._is_soft_404(file, response)
         return PathAnswer(
             path=file.path,
             status=response.status,
             media_type=excerpt(media_type(response)),
             size_bytes=_size_bytes(response),
             is_exposed=is_exposed,
-            excerpt=excerpt(matched) if matched is not None and is_exposed else "",
+            excerpt=excerpt(proof) if proof is not None and is_exposed else "",
         )
 
     def _is_soft_404(self, file: SensitiveFile, response: Response) -> bool:
-        """Return True if a path that cannot exist gets a response that is similar, or proves the same file."""
+        """Return True if the response for a path that cannot exist is similar, or matches the same signature."""
         return any(
             identify(file, other) is not None or self._resembles(response, file.path, other, path)
             for path, other in self._baseline(file)
@@ -142,24 +143,24 @@ class _Asker:
         if response.status != other.status:
             return False
         with self._lock:
-            self._compared += 1
-            if self._compared > MAX_COMPARED:
-                raise _Stopped("The site serves such files without end, also where none can be.")
+            self._comparisons += 1
+            if self._comparisons > MAX_COMPARISONS:
+                raise _RequestsStopped("The site serves such files without end, also where none can be.")
         return resembles(response, path, other, other_path)
 
     def _baseline(self, file: SensitiveFile) -> Iterator[tuple[str, Response]]:
-        """Yield responses for paths that cannot exist: first the known ones, then siblings, fetched when needed."""
-        for each in self._not_found:
-            yield each.url.removeprefix(self._page.target.origin), each
+        """Yield responses for paths that cannot exist: those of the baseline, then for random sibling paths."""
+        for response in self._not_found:
+            yield response.url.removeprefix(self._page.target.origin), response
         for path in siblings(file.path):
             yield path, self._fetch(path, file.max_bytes)
 
     def _fetch(self, path: str, max_bytes: int, reuse: Reuse = Reuse.NEVER, **headers: str) -> Response:
-        left_s = self._ends - time.monotonic()
-        if left_s <= 0:
+        remaining_s = self._ends - time.monotonic()
+        if remaining_s <= 0:
             self._stop("The time for this was used up.")
         if self._stopped:
-            raise _Stopped(self._stopped)
+            raise _RequestsStopped(self._stopped)
         target = self._page.target
         try:
             response = self._network.fetch(
@@ -167,7 +168,7 @@ class _Asker:
                     target.join(f"{target.origin}{path}"),
                     headers=headers,
                     max_bytes=max_bytes,
-                    timeout_s=min(TIMEOUT_S, left_s),
+                    timeout_s=min(TIMEOUT_S, remaining_s),
                     verify=False,
                     reuse=reuse,
                 )
@@ -176,8 +177,8 @@ class _Asker:
             self._stop(str(error))
         except TimedOut:
             with self._lock:
-                self._silent += 1
-                is_blocked = self._silent >= MAX_SILENT
+                self._timeouts += 1
+                is_blocked = self._timeouts >= MAX_TIMEOUTS
             if is_blocked:
                 self._stop("The site stopped answering.")
             raise
@@ -187,11 +188,11 @@ class _Asker:
 
     def _stop(self, reason: str) -> None:
         self._stopped = self._stopped or reason
-        raise _Stopped(self._stopped)
+        raise _RequestsStopped(self._stopped)
 
 
 def _size_bytes(response: Response) -> int:
-    """Return the size of the body; by its header if only the beginning was read."""
+    """Return the size of the body, by Content-Length if only the beginning was read."""
     length = response.headers.get("Content-Length") or ""
     is_declared = (
         response.truncated and "Content-Encoding" not in response.headers and re.fullmatch(r"\d{1,15}", length)

@@ -1,4 +1,4 @@
-"""Header probes: CSP and cookies, parsed once for several checks."""
+"""Header probes: parsed CSP and cookies of the page."""
 
 from __future__ import annotations
 

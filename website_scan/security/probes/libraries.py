@@ -1,4 +1,4 @@
-"""Library probe: the beginnings of the page's own scripts, where libraries name themselves."""
+"""Library probe: the beginnings of the page's own scripts, where libraries have license comments."""
 
 from __future__ import annotations
 
@@ -15,35 +15,36 @@ from website_scan.page.fetch import decode, raise_if_rate_limited
 from website_scan.page.references import References, ResourceKind
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.security.evidence import LoadedScripts, Script
-from website_scan.security.javascript_libraries import by_address
+from website_scan.security.javascript_libraries import library_of_url
 from website_scan.urls import host_of
 
 MAX_SCRIPTS = 40
 MAX_READ = 8
 AT_ONCE = 4
 READ_BYTES = 64 * 1024
-# The same limit as other probes, so that a script is fetched only once.
+# The limit equals that of other probes, so that they can reuse the response.
 MAX_BYTES = 1024 * 1024
 
 
 @probe()
 def loaded_scripts(page: Page, references: References, network: Network) -> LoadedScripts:
-    """List the page's scripts. Read the first eight of its own site whose address names no library.
+    """List the page's scripts. Fetch the first eight on the page's site whose URL names no library.
 
-    Raises `SiteProtected` if the site refuses further requests. A script without a response has no text.
+    A script that did not answer has no text. Raises `SiteProtected` if the site refuses further requests.
     """
-    addresses = [each.url for each in references.items if each.kind is ResourceKind.SCRIPT][:MAX_SCRIPTS]
-    unknown = [each for each in addresses if by_address(each) is None and _is_own(each, page)][:MAX_READ]
+    urls = [reference.url for reference in references.items if reference.kind is ResourceKind.SCRIPT][:MAX_SCRIPTS]
+    unrecognized = [url for url in urls if library_of_url(url) is None and _is_on_same_site(url, page)][:MAX_READ]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "script") as pool:
-        texts = dict(zip(unknown, pool.map(lambda url: _beginning(url, page, network), unknown), strict=True))
-    return LoadedScripts(tuple(Script(url, texts.get(url, "")) for url in addresses))
+        beginnings = pool.map(lambda url: _fetch_beginning(url, page, network), unrecognized)
+        texts = dict(zip(unrecognized, beginnings, strict=True))
+    return LoadedScripts(tuple(Script(url, texts.get(url, "")) for url in urls))
 
 
-def _is_own(url: str, page: Page) -> bool:
+def _is_on_same_site(url: str, page: Page) -> bool:
     return is_same_site(host_of(url), page.target.host)
 
 
-def _beginning(url: str, page: Page, network: Network) -> str:
+def _fetch_beginning(url: str, page: Page, network: Network) -> str:
     try:
         response = network.fetch(
             Request(

@@ -1,4 +1,4 @@
-"""Nonce probe: a second fetch of the page, whose nonces should differ."""
+"""Nonce probe: second request for the page, whose CSP nonces should differ from the first."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from website_scan.security.evidence import SecondFetch
 
 @probe()
 def second_fetch(page: Page, policies: Policies, network: Network) -> SecondFetch:
-    """Fetch the page again if its policy has a nonce. Otherwise the result has no page.
+    """Fetch the page again, past caches, if its policy has a nonce. Otherwise `page` of the result is None.
 
-    The request asks caches to fetch anew. Raises `SiteProtected` if the site refuses further requests.
+    Raises `SiteProtected` if the site refuses further requests.
     """
     if not policies.nonces:
         return SecondFetch()

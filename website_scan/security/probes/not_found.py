@@ -1,4 +1,4 @@
-"""Baseline probe: the site's responses for paths that do not exist. Other findings are compared with them."""
+"""Baseline probe: responses for paths that do not exist, which other probes and checks compare with."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ TIMEOUT_S = 10.0
 
 @probe(of_origin=True)
 def not_found_baseline(page: Page, network: Network) -> NotFoundBaseline:
-    """Request two random paths of different lengths and one that can't be decoded, on the page's origin.
+    """Request two random paths of different lengths and one with invalid UTF-8, on the page's origin.
 
-    The last makes some frameworks fail. No redirect is followed. Raises `SiteProtected` if a protection or a rate
-    limit answers, and a `NetError` if one of the first two gets no response.
+    Invalid UTF-8 makes some frameworks fail with a debug page. Redirects are not followed. Raises `SiteProtected` if a
+    bot protection or rate limit answers, and `NetError` if one of the first two paths gets no response.
     """
-    answers = [_ask(page, network, f"/{secrets.token_hex(number_of_bytes)}") for number_of_bytes in (5, 12)]
+    answers = [_fetch(page, network, f"/{secrets.token_hex(number_of_bytes)}") for number_of_bytes in (5, 12)]
     try:
-        answers.append(_ask(page, network, f"/%C0{secrets.token_hex(5)}"))
+        answers.append(_fetch(page, network, f"/%C0{secrets.token_hex(5)}"))
     except (SiteProtected, BudgetExceeded):
         raise
     except NetError:
-        pass  # a firewall may block it, and nothing depends on it
+        pass  # a firewall may block the malformed path, which is optional evidence
     return NotFoundBaseline(tuple(answers))
 
 
-def _ask(page: Page, network: Network, path: str) -> Response:
+def _fetch(page: Page, network: Network, path: str) -> Response:
     response = network.fetch(
         Request(page.target.join(path), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False)
     )

@@ -1,4 +1,4 @@
-"""TLS probes: the handshake, and the protocol versions and cipher suites that the server accepts."""
+"""TLS probes: handshake, and the protocol versions and cipher suites that the server accepts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from website_scan.net.tls.trust import HANDSHAKE_TIMEOUT_S
 from website_scan.page.evidence import Page
 from website_scan.security.evidence import TlsPeer, TlsSupport
 
-# A scan may have eight connections open to a host at once; these are half of them.
+# Half of the eight connections that a scan may have open to a host at once.
 OFFERS_AT_ONCE = 4
-# For a page that came over plain HTTP: a web server that takes any hello for a slow request stays silent.
-TWIN_TIMEOUT_S = 4.0
+# Short timeout for the TLS port of a page over plain HTTP: an HTTP server may wait for the rest of a TLS hello forever.
+UNSURE_TIMEOUT_S = 4.0
 
 VERSION_OFFERS: tuple[tuple[TlsVersion, tuple[int, ...]], ...] = (
     (TlsVersion.TLS1_3, tuple(TLS13)),
@@ -31,24 +31,24 @@ VERSION_OFFERS: tuple[tuple[TlsVersion, tuple[int, ...]], ...] = (
 
 @probe(of_origin=True)
 def tls_peer(page: Page, network: Network) -> TlsPeer:
-    """Shake hands with the page's host.
+    """Perform a TLS handshake with the page's host.
 
-    For a page over plain HTTP, the handshake is with its https twin: port 443 for port 80, otherwise the same port,
-    because no other is known. An https page whose handshake now fails is an error, not a host without TLS.
+    For a page over plain HTTP, the port is 443 instead of 80, or the page's own port, because no other is known.
+    Raises `NotReachable`, `TimedOut` or `TlsFailed` if the page came over https but the handshake fails.
     """
-    from website_scan.net.tls.handshake import handshake  # loads OpenSSL, which only this probe and one other need
+    from website_scan.net.tls.handshake import handshake  # deferred, because the import loads OpenSSL
 
-    host, port = _place(page)
+    host, port = _host_and_port(page)
     try:
-        timeout_s = HANDSHAKE_TIMEOUT_S if page.target.is_https else TWIN_TIMEOUT_S
+        timeout_s = HANDSHAKE_TIMEOUT_S if page.target.is_https else UNSURE_TIMEOUT_S
         return TlsPeer(host, port, handshake(network, host, port, timeout_s=timeout_s))
     except (NotReachable, TimedOut, TlsFailed) as error:
         if page.target.is_https:
             raise
-        return TlsPeer(host, port, None, str(error), is_silent=isinstance(error, TimedOut))
+        return TlsPeer(host, port, None, str(error), has_timed_out=isinstance(error, TimedOut))
 
 
-def _place(page: Page) -> tuple[str, int]:
+def _host_and_port(page: Page) -> tuple[str, int]:
     for target in (page.target, page.requested):
         if target.is_https:
             return target.host, target.port
@@ -58,15 +58,15 @@ def _place(page: Page) -> tuple[str, int]:
 
 @probe(of_origin=True)
 def tls_support(peer: TlsPeer, network: Network) -> TlsSupport:
-    """Offer one hello per protocol version and one with weak suites only. Ask for more only if that was accepted.
+    """Send one TLS hello per protocol version, and one with weak suites only. If accepted, send more weak hellos.
 
-    Raises `TlsFailed` if a server that completes a handshake accepts none of these offers, so that they show nothing.
+    Raises `TlsFailed` if a server that completes a handshake accepts none of these hellos.
     """
-    if peer.handshake is None and (peer.is_silent or not _speaks_tls(peer, network)):
+    if peer.handshake is None and (peer.has_timed_out or not _speaks_tls(peer, network)):
         return TlsSupport({})
     offers = [*VERSION_OFFERS, (TlsVersion.TLS1_2, tuple(WEAK))]
     with ThreadPoolExecutor(OFFERS_AT_ONCE, "offer") as pool:
-        *answers, weak = pool.map(lambda each: _ask(network, peer, *each), offers)
+        *answers, weak = pool.map(lambda arguments: _accepted_hello(network, peer, *arguments), offers)
     versions = {
         version: NAMES[answer.cipher]
         for (version, _), answer in zip(VERSION_OFFERS, answers, strict=True)
@@ -80,7 +80,7 @@ def tls_support(peer: TlsPeer, network: Network) -> TlsSupport:
 
 
 def _speaks_tls(peer: TlsPeer, network: Network) -> bool:
-    """Return True if the port answers a hello with TLS at all, even with a refusal."""
+    """Return True if the port answers a hello with a TLS message, even if the message is an alert."""
     try:
         answer = offer(network, peer.host, peer.port, TlsVersion.TLS1_2, SOUND_OR_OLD)
     except (NotReachable, TimedOut, NotTls):
@@ -88,8 +88,8 @@ def _speaks_tls(peer: TlsPeer, network: Network) -> bool:
     return answer is not None
 
 
-def _ask(network: Network, peer: TlsPeer, version: TlsVersion, ciphers: Sequence[int]) -> ServerHello | None:
-    """Return the server's hello if it accepted the offer. Silence is a refusal: a client can't go on either."""
+def _accepted_hello(network: Network, peer: TlsPeer, version: TlsVersion, ciphers: Sequence[int]) -> ServerHello | None:
+    """Return the server's hello if it accepts the version and a cipher suite. None after an alert or a timeout."""
     try:
         answer = offer(network, peer.host, peer.port, version, ciphers)
     except (NotReachable, TimedOut, NotTls):
@@ -99,15 +99,18 @@ def _ask(network: Network, peer: TlsPeer, version: TlsVersion, ciphers: Sequence
     return answer if answer.cipher in ciphers else None
 
 
-def _weak_ciphers(network: Network, peer: TlsPeer, taken: ServerHello | None, chosen: Sequence[str]) -> tuple[str, ...]:
-    """Return one suite for each weakness. Each further offer leaves out the weaknesses already seen."""
-    found: dict[Weakness, str] = {}
+def _weak_ciphers(network: Network, peer: TlsPeer, hello: ServerHello | None, chosen: Sequence[str]) -> tuple[str, ...]:
+    """Return one suite for each weakness that the server accepts.
+
+    Every further hello omits the weaknesses that the server has already accepted.
+    """
+    suites: dict[Weakness, str] = {}
     for name in chosen:
         if (kind := weakness(name)) is not None:
-            found.setdefault(kind, name)
-    while taken is not None:
-        name = NAMES[taken.cipher]
-        found.setdefault(weakness(name) or Weakness.NULL, name)
-        left = [code for code, each in WEAK.items() if weakness(each) not in found]
-        taken = _ask(network, peer, TlsVersion.TLS1_2, left) if left else None
-    return tuple(found.values())
+            suites.setdefault(kind, name)
+    while hello is not None:
+        name = NAMES[hello.cipher]
+        suites.setdefault(weakness(name) or Weakness.NULL, name)
+        remaining = [code for code, suite in WEAK.items() if weakness(suite) not in suites]
+        hello = _accepted_hello(network, peer, TlsVersion.TLS1_2, remaining) if remaining else None
+    return tuple(suites.values())

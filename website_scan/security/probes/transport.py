@@ -1,4 +1,4 @@
-"""Transport probes: the same host over the other scheme, plain HTTP for an https page, HTTPS for an http page."""
+"""Transport probes: the page over the other scheme, plain HTTP for an https page, HTTPS for an http page."""
 
 from __future__ import annotations
 
@@ -13,51 +13,50 @@ from website_scan.page.fetch import ACCEPT, authority, plain_twin
 from website_scan.security.evidence import HttpsAnswer, PlainHttp, TlsPeer
 from website_scan.urls import Url
 
-# Bodies do not matter here.
+# Only headers matter here, so long bodies need not be read.
 MAX_BYTES = 64 * 1024
 CONNECT_TIMEOUT_S = 5.0
 
 
 @probe(of_origin=True)
 def plain_http(page: Page, network: Network) -> PlainHttp:
-    """Follow the redirects from the requested host's plain HTTP address, with the page's own path.
+    """Follow the redirects from the plain HTTP URL of the requested page.
 
-    An https page on another port than 443 has no known twin, so nothing is requested: port 80 of the host may serve
-    another site altogether.
+    An https page on another port than 443 has no known plain HTTP URL, because port 80 may serve another site.
     """
     if not page.requested.is_https:
         return PlainHttp(page.requested.url, page.hops)
     if page.requested.port != 443:
         return PlainHttp(None)
-    twin = plain_twin(page.requested)
+    plain_target = plain_twin(page.requested)
     try:
-        first = network.fetch(Request(twin, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=CONNECT_TIMEOUT_S))
+        first = network.fetch(Request(plain_target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=CONNECT_TIMEOUT_S))
     except (Blocked, BudgetExceeded):
         raise  # an error of the scanner, not of the site
     except NetError as error:
-        return PlainHttp(twin.url, error=str(error))
+        return PlainHttp(plain_target.url, error=str(error))
     location = first.headers.get("Location")
     if not (300 <= first.status < 400 and location):
-        return PlainHttp(twin.url, (first,))
+        return PlainHttp(plain_target.url, (first,))
     try:
-        following = twin.join(location)
+        following = plain_target.join(location)
         hops = network.follow(Request(following, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False))
     except Refusal as error:
-        return PlainHttp(twin.url, (first,), str(error), next_url=_absolute(location, twin))
-    return PlainHttp(twin.url, (first, *hops))
+        return PlainHttp(plain_target.url, (first,), str(error), next_url=_absolute_url(location, plain_target))
+    return PlainHttp(plain_target.url, (first, *hops))
 
 
-def _absolute(location: str, twin: Target) -> str:
-    url = Url.parse(location, twin.url)
+def _absolute_url(location: str, plain_target: Target) -> str:
+    url = Url.parse(location, plain_target.url)
     return url.href if url is not None else location
 
 
 @probe()
 def https_answer(page: Page, peer: TlsPeer, network: Network) -> HttpsAnswer:
-    """Return the page's own response if it came over https, otherwise fetch its twin from the same host."""
+    """Return the page's own response if it came over https. Otherwise fetch the same path over https."""
     if page.target.is_https:
         return HttpsAnswer(page.response)
     if peer.handshake is None:
         return HttpsAnswer(None)
-    twin = f"https://{authority(peer.host, peer.port, 443)}{page.target.path}"
-    return HttpsAnswer(network.fetch(Request(twin, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False)))
+    https_url = f"https://{authority(peer.host, peer.port, 443)}{page.target.path}"
+    return HttpsAnswer(network.fetch(Request(https_url, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False)))

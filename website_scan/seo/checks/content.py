@@ -17,21 +17,21 @@ from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outc
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, live
 from website_scan.seo.log_in import is_log_in
-from website_scan.seo.metadata import descriptions, title_px, titles, width
+from website_scan.seo.metadata import descriptions, latin_width, title_px, titles
 from website_scan.seo.visible_text import read_visible_text
 from website_scan.values import Count, Excerpt, Number, Value
 
-# The content of an error page is not indexed.
+# Error pages are not judged, because search engines do not index their content.
 CATEGORY = Category("Content and metadata", weight=22, html=True, error_pages=False)
 
-TITLE_PX = (160, 600)
-# In letters of Latin width.
-DESCRIPTION_WIDTH = (80, 160)
-ENOUGH_WORDS = 50
+TITLE_RANGE_PX = (160, 600)
+# Minimum and maximum width, in Latin letters.
+DESCRIPTION_RANGE = (80, 160)
+MIN_WORDS = 50
 
 
 class MeasuredDescription(TypedDict):
-    """Values of a meta description. `width` is there if it is not the number of characters."""
+    """Values in the summary of a meta description. `width` is present if it differs from the number of characters."""
 
     characters: Value
     width: NotRequired[Value]
@@ -49,30 +49,30 @@ class MeasuredDescription(TypedDict):
         "long": outcome("Page title is too long", LOW),
     },
     why="Search results usually show the title as their headline, and search engines may replace a poor one.",
-    judged=f"Titles from {TITLE_PX[0]} to {TITLE_PX[1]} pixels pass, in the width of Arial as search results show it. "
-    "Where scripts set the title, theirs counts.",
+    judged=f"Titles from {TITLE_RANGE_PX[0]} to {TITLE_RANGE_PX[1]} pixels pass, in the width of Arial as search "
+    "results show it. Where scripts set the title, theirs counts.",
     severity=HIGH,
     fix="Write one `<title>` in the head, of about 20 to 60 characters, that distinguishes this page from all others.",
     references=("HTML, the title element", "Google Search Central: title links"),
 )
 def title(document: Document, rendered: Rendered | None) -> Verdict:
-    # A difference between the two is what rendered-metadata reports.
-    found = (list(titles(rendered.document)) if rendered is not None else []) or list(titles(document))
-    if not found:
+    # The check rendered-metadata reports differences between the HTML and the rendered page.
+    texts = (list(titles(rendered.document)) if rendered is not None else []) or list(titles(document))
+    if not texts:
         return Fail("missing", "The page has no title.")
-    if not found[0]:
+    if not texts[0]:
         return Fail("empty", "The page's title is empty.")
-    title = Excerpt(found[0], 80)
-    if len(found) > 1:
+    title = Excerpt(texts[0], 80)
+    if len(texts) > 1:
         return Warn(
             "several",
             "The page has {titles}, of which browsers show the first: “{title}”.",
-            titles=Count(len(found), "title"),
+            titles=Count(len(texts), "title"),
             title=title,
         )
     measured = "The title has {characters}, about {pixels}"
-    characters, pixels = Count(len(found[0]), "character"), Count(title_px(found[0]), "pixel")
-    least, most = TITLE_PX
+    characters, pixels = Count(len(texts[0]), "character"), Count(title_px(texts[0]), "pixel")
+    least, most = TITLE_RANGE_PX
     if pixels.value < least:
         return Warn("short", f"{measured}: “{{title}}”.", characters=characters, pixels=pixels, title=title)
     if pixels.value > most:
@@ -97,32 +97,32 @@ def title(document: Document, rendered: Rendered | None) -> Verdict:
         "long": "Meta description is too long",
     },
     why="Search results often show the meta description, which helps people decide whether to click.",
-    judged=f"Descriptions from {DESCRIPTION_WIDTH[0]} to {DESCRIPTION_WIDTH[1]} characters pass, in the HTML itself or "
+    judged=f"Descriptions from {DESCRIPTION_RANGE[0]} to {DESCRIPTION_RANGE[1]} characters pass, in the HTML itself or "
     "once scripts have added them.",
     severity=LOW,
     fix=Fix("Summarize the page in 80 to 160 characters.", {Language.HTML: '<meta name="description" content="…">'}),
     references=("Google Search Central: snippets and meta descriptions",),
 )
 def meta_description(document: Document, rendered: Rendered | None) -> Verdict:
-    found = descriptions(document) or (descriptions(rendered.document) if rendered is not None else [])
-    if not found:
+    texts = descriptions(document) or (descriptions(rendered.document) if rendered is not None else [])
+    if not texts:
         return Fail("missing", "The page has no meta description.")
-    description = next((each for each in found if each), "")
+    description = next(filter(None, texts), "")
     if not description:
         return Fail("empty", "The page's meta description is empty.")
-    least, most = DESCRIPTION_WIDTH
-    room = width(description)
+    least, most = DESCRIPTION_RANGE
+    measured_width = latin_width(description)
     measured = "The meta description has {characters}"
     values: MeasuredDescription = {
         "characters": Count(len(description), "character"),
         "description": Excerpt(description, 80),
     }
-    if room != len(description):
+    if measured_width != len(description):
         measured += ", as wide as {width} Latin ones"
-        values["width"] = Number(room)
-    if room < least:
+        values["width"] = Number(measured_width)
+    if measured_width < least:
         return Warn("short", f"{measured}, fewer than {{least}}: “{{description}}”.", least=Number(least), **values)
-    if room > most:
+    if measured_width > most:
         return Warn(
             "long",
             f"{measured}, of which search results show about {{most}}: “{{description}}”.",
@@ -148,7 +148,7 @@ def h1(document: AccessibleDocument, rendered: Rendered | None) -> Verdict:
     headings = _main_headings(document)
     if not any(headings) and rendered is not None:
         headings = _main_headings(AccessibleDocument(rendered.document)) or headings
-    texts = [each for each in headings if each]
+    texts = [text for text in headings if text]
     if len(texts) > 1:
         return Pass(
             "The main heading is “{text}”, the first of {headings}.", text=Excerpt(texts[0], 80), headings=len(texts)
@@ -161,7 +161,7 @@ def h1(document: AccessibleDocument, rendered: Rendered | None) -> Verdict:
 
 
 def _main_headings(document: AccessibleDocument) -> list[str]:
-    """Return the texts of the main headings that are not hidden; "" for an empty one."""
+    """Return the texts of the visible main headings; an empty heading is ""."""
     return [
         accessible_name(document, node) or shown_text(document, node)
         for node in live(document.document, "h1, [role=heading i][aria-level='1']")
@@ -194,7 +194,7 @@ def seo_image_alt(document: AccessibleDocument) -> Faults:
     name="Page has enough text",
     outcomes={"little": "Page has little text"},
     why="Search engines find little that tells them what the page is about.",
-    judged=f"Pages with at least {ENOUGH_WORDS} words pass, in the HTML itself or once their scripts have run. Log-in "
+    judged=f"Pages with at least {MIN_WORDS} words pass, in the HTML itself or once their scripts have run. Log-in "
     "pages, and pages that ask not to be indexed, are not judged.",
     severity=LOW,
     fix="Write about the page's subject, as text in the HTML itself.",
@@ -206,9 +206,11 @@ def thin_content(
     page: Page, document: AccessibleDocument, indexing: IndexingRules, rendered: Rendered | None
 ) -> Verdict:
     text = read_visible_text(document)
-    if text.words < ENOUGH_WORDS and rendered is not None:
-        text = max(text, read_visible_text(AccessibleDocument(rendered.document)), key=lambda each: each.words)
-    if text.words >= ENOUGH_WORDS:
+    if text.words < MIN_WORDS and rendered is not None:
+        text = max(
+            text, read_visible_text(AccessibleDocument(rendered.document)), key=lambda candidate: candidate.words
+        )
+    if text.words >= MIN_WORDS:
         if text.is_long:
             return Pass("The page has more than {words} of visible text.", words=Count(text.words // 100 * 100, "word"))
         return Pass("The page has {words} of visible text.", words=Count(text.words, "word"))

@@ -19,7 +19,7 @@ from website_scan.net.errors import NetError
 from website_scan.outcomes import Fail, Fix, Language, Pass, Verdict, Warn, outcome
 from website_scan.page.evidence import Page
 from website_scan.places import Column, Identity, Place, PlaceUrl, Status, as_prose
-from website_scan.seo.places import AnsweredRobots
+from website_scan.seo.places import RobotsTxtRow
 from website_scan.values import Address, Bytes, Count, Reason, Share, Values
 
 CATEGORY = Category("Crawlability", weight=15)
@@ -28,8 +28,8 @@ NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 NO_SITEMAP = NotApplicable("No sitemap was found.")
 
 
-class SitemapsUnread(NetError):
-    """Raised if the responses for the sitemaps chosen from an index prove nothing about any of them."""
+class InconclusiveSitemaps(NetError):
+    """Raised if all sitemaps requested from an index got inconclusive responses, such as timeouts."""
 
     code = "TIMEOUT"
 
@@ -56,7 +56,7 @@ class InvalidLine(Place):
 
 @dataclass(frozen=True, slots=True)
 class ReadSitemap(Place):
-    """Sitemap that was requested. `fault` is a clause on why the check reports it, empty for the others."""
+    """Sitemap that was requested. `fault` is a clause, or empty if the check does not report the sitemap."""
 
     kind: ClassVar[str] = "sitemap"
 
@@ -70,14 +70,14 @@ class ReadSitemap(Place):
 
     @classmethod
     def of(cls, file: SitemapFile, fault: str = "") -> Self:
-        found = file.sitemap
+        sitemap = file.sitemap
         return cls(
             url=excerpt(file.url),
             status=file.status,
-            type=found.kind if found else None,
-            addresses=found.count if found else None,
-            bytes=found.size_bytes if found else None,
-            error=excerpt(fault or file.error or (found.fault if found else "")) or None,
+            type=sitemap.kind if sitemap else None,
+            addresses=sitemap.count if sitemap else None,
+            bytes=sitemap.size_bytes if sitemap else None,
+            error=excerpt(fault or file.error or (sitemap.fault if sitemap else "")) or None,
             fault=excerpt(fault),
         )
 
@@ -118,7 +118,7 @@ def robots_txt(file: RobotsFile) -> Verdict:
             "robots.txt cannot be reached ({error}), so crawlers stay away from the whole site.",
             error=Reason(file.error),
         )
-    places = [AnsweredRobots.of(response)]
+    places = [RobotsTxtRow.of(response)]
     if file.is_unreachable:
         return Fail(
             "error-status",
@@ -143,7 +143,7 @@ def robots_txt(file: RobotsFile) -> Verdict:
             "invalid-lines",
             "Crawlers cannot use {lines} of robots.txt.",
             lines=Count(len(faults), "line"),
-            places=[InvalidLine.of(each) for each in faults],
+            places=[InvalidLine.of(fault) for fault in faults],
             fix="Write each line as `name: value`, put rules after a `User-agent` line, start their paths with `/`, "
             "and give sitemaps their full URL: `Sitemap: https://HOST/sitemap.xml`.",
         )
@@ -172,9 +172,9 @@ def robots_txt(file: RobotsFile) -> Verdict:
     references=("sitemaps.org: protocol", "Google Search Central: sitemaps"),
 )
 def sitemap_found(sitemaps: Sitemaps) -> Verdict:
-    available = [each for each in sitemaps.files if each.sitemap is not None]
-    unavailable = [each for each in sitemaps.files if each.sitemap is None and each.is_conclusive]
-    rows = [ReadSitemap.of(each, _no_answer(each) if each in unavailable else "") for each in sitemaps.files]
+    available = [file for file in sitemaps.files if file.sitemap is not None]
+    unavailable = [file for file in sitemaps.files if file.sitemap is None and file.is_conclusive]
+    rows = [ReadSitemap.of(file, _load_fault(file) if file in unavailable else "") for file in sitemaps.files]
     if unavailable:
         return Warn(
             "unavailable",
@@ -185,7 +185,7 @@ def sitemap_found(sitemaps: Sitemaps) -> Verdict:
         )
     if not available:
         return Warn("missing", "robots.txt names no sitemap, and neither /sitemap.xml nor /sitemap_index.xml is one.")
-    urls = Values([Address(each.url) for each in available])
+    urls = Values([Address(file.url) for file in available])
     if sitemaps.named:
         return Pass("robots.txt names {urls}.", urls=urls, details=rows)
     return Pass("{urls} {urls:is|are} in the usual place.", urls=urls, details=rows)
@@ -211,29 +211,29 @@ def sitemap_found(sitemaps: Sitemaps) -> Verdict:
 def sitemap_valid(
     page: Page, indexing: IndexingRules, canonicals: Canonicals, sitemaps: Sitemaps, robots: RobotsFile | None
 ) -> Verdict:
-    top = [each for each in sitemaps.files if each.sitemap is not None]
+    top = [file for file in sitemaps.files if file.sitemap is not None]
     if not top:
         return NO_SITEMAP
-    # sitemap-index reports children that can't be read.
-    read = top + [each for each in sitemaps.children if each.sitemap is not None and not each.sitemap.fault]
-    if (faulty := _faulty(rows := _rows(read, _fault))).value:
-        return Fail("invalid", "{sitemaps} {sitemaps:is|are} invalid.", sitemaps=faulty, places=rows)
-    if (faulty := _faulty(rows := _rows(read, _minor_fault))).value:
-        is_foreign = any(each.sitemap is not None and each.sitemap.foreign_count for each in read)
+    # The check sitemap-index reports children that can't be read.
+    readable = top + [file for file in sitemaps.children if file.sitemap is not None and not file.sitemap.fault]
+    if (share := _share_with_fault(rows := _sitemap_rows(readable, _sitemap_fault))).value:
+        return Fail("invalid", "{sitemaps} {sitemaps:is|are} invalid.", sitemaps=share, places=rows)
+    if (share := _share_with_fault(rows := _sitemap_rows(readable, _protocol_fault))).value:
+        is_foreign = any(file.sitemap is not None and file.sitemap.foreign_count for file in readable)
         return Warn(
             "other-host" if is_foreign else "no-namespace",
             "{sitemaps} {sitemaps:does|do} not follow the protocol.",
-            sitemaps=faulty,
+            sitemaps=share,
             places=rows,
             fix=Fix(
                 "List only URLs of the sitemap's own host, and name the namespace of the protocol.",
                 {Language.FILE: f'<urlset xmlns="{NAMESPACE}">'},
             ),
         )
-    names_page = any(each.sitemap is not None and each.sitemap.names_page for each in read)
-    count = sum(each.sitemap.count for each in read if each.sitemap and each.sitemap.kind is not SitemapKind.INDEX)
+    names_page = any(file.sitemap is not None and file.sitemap.names_page for file in readable)
+    count = sum(file.sitemap.count for file in readable if file.sitemap and file.sitemap.kind is not SitemapKind.INDEX)
     urls = Count(count, "URL")
-    if not names_page and sitemaps.is_complete and _belongs_in(page, indexing, canonicals, robots):
+    if not names_page and sitemaps.is_complete and _should_be_listed(page, indexing, canonicals, robots):
         own = Address(page.target.url)
         fix = "Add to the sitemap: `<url><loc>{page}</loc></url>`."
         if not count:
@@ -246,7 +246,7 @@ def sitemap_valid(
     listed = ", the page among them" if names_page else ""
     return Pass(
         f"{{sitemaps}} with {{urls}} can be read{listed}.",
-        sitemaps=Count(len(read), "sitemap"),
+        sitemaps=Count(len(readable), "sitemap"),
         urls=urls,
         details=rows,
     )
@@ -262,24 +262,24 @@ def sitemap_valid(
     references=("sitemaps.org: using sitemap index files", "Google Search Central: large sitemaps"),
 )
 def sitemap_index(sitemaps: Sitemaps) -> Verdict:
-    indexes = [each.sitemap for each in sitemaps.files if each.sitemap and each.sitemap.kind is SitemapKind.INDEX]
+    indexes = [file.sitemap for file in sitemaps.files if file.sitemap and file.sitemap.kind is SitemapKind.INDEX]
     if not indexes:
         return NotApplicable("No sitemap index was found.")
-    total = sum(each.count for each in indexes)
+    total = sum(index.count for index in indexes)
     if not sitemaps.children:
-        if total or any(each.fault for each in indexes):
+        if total or any(index.fault for index in indexes):
             return NotApplicable("The index names no sitemap that could be loaded.")
         return Warn(
             "empty",
             "The sitemap index names no sitemap.",
             fix="Name the sitemaps in the index: `<sitemap><loc>https://HOST/PATH</loc></sitemap>`.",
         )
-    conclusive = [each for each in sitemaps.children if each.is_conclusive]
+    conclusive = [file for file in sitemaps.children if file.is_conclusive]
     if not conclusive:
-        raise SitemapsUnread(f"None of the index's sitemaps could be checked. {sitemaps.children[0].error}")
-    rows = [ReadSitemap.of(each, _child_fault(each)) for each in conclusive]
+        raise InconclusiveSitemaps(f"None of the index's sitemaps could be checked. {sitemaps.children[0].error}")
+    rows = [ReadSitemap.of(file, _index_entry_fault(file)) for file in conclusive]
     checked, sitemaps_named = Count(len(conclusive)), Count(total, "sitemap")
-    if any(each.fault for each in rows):
+    if any(row.fault for row in rows):
         return Fail(
             "unreadable",
             "Crawlers cannot read all sitemaps of the index ({checked} of {sitemaps} checked).",
@@ -295,16 +295,16 @@ def sitemap_index(sitemaps: Sitemaps) -> Verdict:
     )
 
 
-def _faulty(rows: Sequence[ReadSitemap]) -> Share:
-    return Share(sum(bool(each.fault) for each in rows), len(rows), "sitemap")
+def _share_with_fault(rows: Sequence[ReadSitemap]) -> Share:
+    return Share(sum(bool(row.fault) for row in rows), len(rows), "sitemap")
 
 
-def _rows(files: Sequence[SitemapFile], judge: Callable[[Sitemap], str]) -> list[ReadSitemap]:
-    return [ReadSitemap.of(each, judge(each.sitemap) if each.sitemap else "") for each in files]
+def _sitemap_rows(files: Sequence[SitemapFile], judge: Callable[[Sitemap], str]) -> list[ReadSitemap]:
+    return [ReadSitemap.of(file, judge(file.sitemap) if file.sitemap else "") for file in files]
 
 
-def _fault(sitemap: Sitemap) -> str:
-    """Return why crawlers reject a sitemap, as a clause. Empty if they do not."""
+def _sitemap_fault(sitemap: Sitemap) -> str:
+    """Return the reason, as a clause, why crawlers reject a sitemap. Empty if valid."""
     if sitemap.fault:
         return sitemap.fault
     if sitemap.size_bytes > MAX_BYTES:
@@ -313,38 +313,38 @@ def _fault(sitemap: Sitemap) -> str:
         return f"has more than the limit of {MAX_URLS:,} URLs"
     if sitemap.relative_count:
         urls = counted(sitemap.relative_count, "URL")
-        return f"has {urls} without a valid scheme and host ({_first(sitemap.relative)})"
+        return f"has {urls} without a valid scheme and host ({_quote_first(sitemap.relative)})"
     return ""
 
 
-def _minor_fault(sitemap: Sitemap) -> str:
+def _protocol_fault(sitemap: Sitemap) -> str:
     if sitemap.foreign_count:
-        return f"has {counted(sitemap.foreign_count, 'URL')} on another host ({_first(sitemap.foreign)})"
+        return f"has {counted(sitemap.foreign_count, 'URL')} on another host ({_quote_first(sitemap.foreign)})"
     if not sitemap.has_known_namespace:
         named = f"names {excerpt(sitemap.namespace, 60)} as" if sitemap.namespace else "does not name"
         return f"{named} its namespace, which must be {NAMESPACE}"
     return ""
 
 
-def _first(addresses: Sequence[str]) -> str:
+def _quote_first(addresses: Sequence[str]) -> str:
     more = ", …" if len(addresses) > 1 else ""
     return f"“{excerpt(addresses[0], 60)}”{more}"
 
 
-def _child_fault(file: SitemapFile) -> str:
+def _index_entry_fault(file: SitemapFile) -> str:
     if file.sitemap is None:
-        return _no_answer(file)
+        return _load_fault(file)
     if file.sitemap.kind is SitemapKind.INDEX:
         return "is an index itself"
     return file.sitemap.fault
 
 
-def _no_answer(file: SitemapFile) -> str:
+def _load_fault(file: SitemapFile) -> str:
     return f"answers with status {file.status}" if file.status else f"does not load: {clause(file.error)}"
 
 
-def _belongs_in(page: Page, indexing: IndexingRules, canonicals: Canonicals, robots: RobotsFile | None) -> bool:
-    """Return True if a sitemap should list the page: it may be indexed, under this very URL."""
+def _should_be_listed(page: Page, indexing: IndexingRules, canonicals: Canonicals, robots: RobotsFile | None) -> bool:
+    """Return True if a sitemap should list the page: it may be crawled and indexed, and has no other canonical URL."""
     if page.response.status != 200 or not page.is_html or "?" in page.target.url or indexing.decisive:
         return False
     if robots is not None and not decide(robots.robots, GOOGLEBOT, page.target.path).allowed:

@@ -1,4 +1,4 @@
-"""Indexability checks: may search engines index the page, and under which URL."""
+"""Indexability checks: may search engines index the page, and under which URL?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from website_scan.seo.canonical import target_fault
 from website_scan.seo.evidence import CanonicalAnswer, MissingPathAnswer
 from website_scan.seo.hreflang import Alternates
 from website_scan.seo.metadata import ROBOTS, MetadataOutsideHead, metadata_kinds
-from website_scan.seo.places import AnsweredRobots
+from website_scan.seo.places import RobotsTxtRow
 from website_scan.seo.visible_text import read_missing_page_words
 from website_scan.urls import Url
 from website_scan.values import Address, Count, Excerpt, Reason, Values, Word
@@ -35,9 +35,9 @@ from website_scan.written_urls import WrittenUrl
 
 CATEGORY = Category("Indexability", weight=30, error_pages=False)
 
-PERMANENT = frozenset({301, 308})
-MANY_REDIRECTS = 5
-BING_NAMES = frozenset({"bingbot", "msnbot"})
+PERMANENT_REDIRECTS = frozenset({301, 308})
+MAX_REDIRECTS = 5
+BING_CRAWLERS = frozenset({"bingbot", "msnbot"})
 
 NO_CANONICAL = NotApplicable("The page names no canonical URL.")
 CANONICAL = {Language.HTML: '<link rel="canonical" href="https://HOST/PATH">'}
@@ -79,13 +79,13 @@ class RobotsRule(Place):
 
     @property
     def label(self) -> str:
-        """Return no text, because the sentences name the rules that decide."""
+        """Empty, because the summary of the finding already quotes the rules."""
         return ""
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlerRule(Place):
-    """Decision of robots.txt on a crawler, with the line that decides for the group `agent`."""
+    """Decision of robots.txt about a crawler, with the rule that decides."""
 
     kind: ClassVar[str] = "crawler"
 
@@ -129,7 +129,7 @@ class CanonicalLink(Place):
 
     @property
     def label(self) -> str:
-        """Return no text, because the sentences name the links that are at fault."""
+        """Empty, because the summary of the finding already names the links."""
         return ""
 
 
@@ -145,7 +145,7 @@ class CanonicalTarget(Place):
 
 @dataclass(frozen=True, slots=True)
 class MisplacedMetadata(Place):
-    """Metadata element in the body, by its kind."""
+    """Metadata element in the body instead of the head."""
 
     kind: ClassVar[str] = "misplaced-metadata"
     are_counted: ClassVar[bool] = True
@@ -155,7 +155,7 @@ class MisplacedMetadata(Place):
 
     @property
     def label(self) -> str:
-        """Return the kind of element. Empty for robots rules, which count in the body, too."""
+        """Kind of the element. Empty for robots meta elements, which search engines obey in the body, too."""
         return "" if self.element == ROBOTS else self.element
 
     def normal(self, page: WrittenUrl) -> str:
@@ -206,7 +206,7 @@ def http_status(page: Page) -> Verdict:
 def soft_404(
     page: Page, document: AccessibleDocument, missing: MissingPathAnswer, rendered: Rendered | None
 ) -> Verdict:
-    served = read_missing_page_words(document)
+    words = read_missing_page_words(document)
     status = page.response.status
     if missing.response is not None and resembles(page.response, page.target.path, missing.response, missing.path):
         return Fail(
@@ -217,7 +217,9 @@ def soft_404(
             path=Address(missing.path),
             details=[MissingPath(excerpt(missing.path), missing.response.status)],
         )
-    if served.agree or (rendered is not None and read_missing_page_words(AccessibleDocument(rendered.document)).agree):
+    if words.in_all_parts or (
+        rendered is not None and read_missing_page_words(AccessibleDocument(rendered.document)).in_all_parts
+    ):
         return Warn(
             "error-page",
             "The page says that it does not exist, but answers with status {status}.",
@@ -244,35 +246,35 @@ def soft_404(
 )
 def is_indexable(indexing: IndexingRules) -> Verdict:
     rules, excluding = indexing.rules, indexing.excluding
-    rows = [RobotsRule.of(each) for each in excluding or rules]
+    rows = [RobotsRule.of(rule) for rule in excluding or rules]
     if indexing.decisive:
-        allows_too = any(each.name in ("index", "all") for each in rules)
-        more = "; the index rule beside it does not override that" if allows_too else ""
+        is_contradictory = any(rule.name in ("index", "all") for rule in rules)
+        more = "; the index rule beside it does not override that" if is_contradictory else ""
         return Fail(
             "excluded",
             f"The page asks not to be indexed: {{rules}}{more}.",
-            rules=_shown(indexing.decisive),
+            rules=_quoted_rules(indexing.decisive),
             places=rows,
         )
-    if excluding and not any(each.agent in SEARCH_ENGINES for each in excluding):
+    if excluding and not any(rule.agent in SEARCH_ENGINES for rule in excluding):
         return Pass(
             "Search engines may index the page; other crawlers are asked not to: {rules}.",
-            rules=_shown(excluding),
+            rules=_quoted_rules(excluding),
             details=rows,
         )
     if excluding:
         return Warn(
             "excluded-from-some",
             "The page asks some search engines not to index it: {rules}.",
-            severity=MEDIUM if any(each.agent in BING_NAMES for each in excluding) else LOW,
-            rules=_shown(excluding),
+            severity=MEDIUM if any(rule.agent in BING_CRAWLERS for rule in excluding) else LOW,
+            rules=_quoted_rules(excluding),
             places=rows,
         )
     if indexing.ambiguous:
         return Warn(
             "missing-commas",
             "Commas are missing between rules, so noindex may or may not be obeyed: {rules}.",
-            rules=_shown(indexing.ambiguous),
+            rules=_quoted_rules(indexing.ambiguous),
             places=rows,
             fix='Separate the rules with commas, as in `content="noindex, nofollow"`, or remove `noindex`.',
         )
@@ -280,12 +282,12 @@ def is_indexable(indexing: IndexingRules) -> Verdict:
         return Warn(
             "unreadable-date",
             "Search engines ignore a date that they cannot read: {rules}.",
-            rules=_shown(indexing.unreadable_dates),
+            rules=_quoted_rules(indexing.unreadable_dates),
             places=rows,
             fix="Write the date as in `unavailable_after: 2030-12-31T23:59:00Z`.",
         )
     if rules:
-        return Pass("The page may be indexed; its rules are {rules}.", rules=_shown(rules), details=rows)
+        return Pass("The page may be indexed; its rules are {rules}.", rules=_quoted_rules(rules), details=rows)
     return Pass("Neither a robots meta element nor X-Robots-Tag keeps the page out of search engines.")
 
 
@@ -321,7 +323,7 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Ver
             "be read.",
             status=file.response.status,
             url=Address(file.url),
-            places=[AnsweredRobots.of(file.response)],
+            places=[RobotsTxtRow.of(file.response)],
             fix=fix,
         )
     path = page.target.path
@@ -336,16 +338,16 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Ver
             "robots.txt allows Googlebot, but blocks {engines}.",
             severity=MEDIUM if "Bingbot" in blocked else LOW,
             engines=Values([Word(name) for name in blocked]),
-            places=[CrawlerRule.of(name, each, file) for name, each in blocked.items()],
+            places=[CrawlerRule.of(name, decision, file) for name, decision in blocked.items()],
         )
     for hop in page.hops[:-1]:
         target = page.target.join(hop.url)
-        if target.origin == page.target.origin and not (on_way := decide(file.robots, GOOGLEBOT, target.path)).allowed:
+        if target.origin == page.target.origin and not (at_hop := decide(file.robots, GOOGLEBOT, target.path)).allowed:
             return Warn(
                 "redirect",
                 "robots.txt allows the page, but blocks {url}, which redirects to it.",
                 url=Address(hop.url),
-                places=[CrawlerRule.of("Googlebot", on_way, file)],
+                places=[CrawlerRule.of("Googlebot", at_hop, file)],
             )
     if file.response is None:
         return Pass("There is no robots.txt, so nothing is blocked.")
@@ -371,39 +373,39 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Ver
     references=("RFC 6596, section 3", "RFC 8288", "Google Search Central: canonical URLs"),
 )
 def canonical_valid(canonicals: Canonicals) -> Verdict:
-    found = canonicals.links
-    if not found:
+    links = canonicals.links
+    if not links:
         return NO_CANONICAL
-    links = [CanonicalLink.of(each) for each in found]
-    if any(not each.reference.strip() for each in found):
-        return Fail("empty", "A canonical link is empty.", places=links)
-    if bad := [each for each in found if each.url is None]:
+    places = [CanonicalLink.of(link) for link in links]
+    if any(not link.reference.strip() for link in links):
+        return Fail("empty", "A canonical link is empty.", places=places)
+    if invalid := [link for link in links if link.url is None]:
         return Fail(
             "invalid",
             "A canonical link is not an http or https URL: {references}.",
-            references=_references(bad),
-            places=links,
+            references=_references(invalid),
+            places=places,
         )
-    counting = [each for each in found if not qualifier(each)]
-    urls = sorted({each.url or "" for each in counting})
+    effective = [link for link in links if not qualifier(link)]
+    urls = sorted({link.url or "" for link in effective})
     if len(urls) > 1:
-        where = " in Link headers and in the head" if len({each.source for each in counting}) > 1 else ""
+        where = " in Link headers and in the head" if len({link.source for link in effective}) > 1 else ""
         return Fail(
             "contradictory",
             f"{{count}} canonical URLs{where} contradict each other: {{urls}}.",
             count=len(urls),
             urls=Values([Address(url) for url in urls]),
-            places=links,
+            places=places,
         )
-    if not counting:
+    if not effective:
         return Warn(
             "ignored",
             "The canonical link has {attribute}, which belongs to rel=alternate.",
-            attribute=Word(qualifier(found[0])),
-            places=links,
+            attribute=Word(qualifier(links[0])),
+            places=places,
             fix="Remove `{attribute}` from the canonical link.",
         )
-    return Pass("The canonical URL is {url}.", url=Address(urls[0]), details=links)
+    return Pass("The canonical URL is {url}.", url=Address(urls[0]), details=places)
 
 
 @check(
@@ -416,15 +418,15 @@ def canonical_valid(canonicals: Canonicals) -> Verdict:
     references=("Google Search Central: canonical URLs",),
 )
 def canonical_absolute(canonicals: Canonicals) -> Verdict:
-    found = [each for each in canonicals.links if each.url is not None]
-    if not found:
+    valid = [link for link in canonicals.links if link.url is not None]
+    if not valid:
         return NO_CANONICAL
-    if relative := [each for each in found if not each.is_absolute]:
+    if relative := [link for link in valid if not link.is_absolute]:
         return Warn(
             "relative",
             "The canonical URL is relative: {references}.",
             references=_references(relative),
-            places=[CanonicalLink.of(each) for each in relative],
+            places=[CanonicalLink.of(link) for link in relative],
         )
     return Pass("The canonical URL has scheme and host.")
 
@@ -458,10 +460,10 @@ def canonical_target(
         return NO_CANONICAL
     if url is None:
         return NotApplicable("No single canonical URL is named.")
-    shown = Address(url)
+    address = Address(url)
     details = [CanonicalTarget(excerpt(page.target.url), excerpt(url))]
     if url == page.target.url:
-        return Pass("The page names itself as canonical: {url}.", url=shown, details=details)
+        return Pass("The page names itself as canonical: {url}.", url=address, details=details)
     if (fault := target_fault(page, url, alternates, answer, clock.now, details)) is not None:
         return fault
     other = Url.of(url)
@@ -469,7 +471,7 @@ def canonical_target(
         return Warn(
             "other-site",
             "The canonical URL {url} is on another site.",
-            url=shown,
+            url=address,
             details=details,
             fix="If the content is yours, name this page's own URL; if it is a copy, leave it as it is.",
         )
@@ -477,10 +479,10 @@ def canonical_target(
         return Warn(
             "plain-http",
             "The canonical URL {url} is plain HTTP, while the page came over HTTPS.",
-            url=shown,
+            url=address,
             details=details,
         )
-    return Pass("The canonical URL {url} answers with status 200 and may be indexed.", url=shown, details=details)
+    return Pass("The canonical URL {url} answers with status 200 and may be indexed.", url=address, details=details)
 
 
 @check(
@@ -501,19 +503,19 @@ def redirect_chain(page: Page, document: Document) -> Verdict:
     redirects = page.hops[:-1]
     chain = [RedirectHop(number, excerpt(hop.url), hop.status) for number, hop in enumerate(page.hops, 1)]
     count, final = Count(len(redirects), "redirect"), Address(page.target.url)
-    if len(redirects) > MANY_REDIRECTS:
+    if len(redirects) > MAX_REDIRECTS:
         return Fail("chain", "{redirects} in a row lead to {url}.", redirects=count, url=final, details=chain)
-    onward = refresh(page, document)
-    if onward is not None and onward.url is not None:
+    next_page = refresh(page, document)
+    if next_page is not None and next_page.url is not None:
         return Warn(
             "refresh",
             "A refresh sends visitors on to {url}.",
-            url=Address(onward.url),
+            url=Address(next_page.url),
             details=chain,
             fix="Answer with a 301 or 308 redirect instead of the refresh: `Location: {url}`.",
         )
-    temporary = [hop for hop in redirects if hop.status not in PERMANENT]
-    # Browsers store HSTS for the requested host only if it is upgraded first, before it redirects elsewhere.
+    temporary = [hop for hop in redirects if hop.status not in PERMANENT_REDIRECTS]
+    # An upgrade to https may add a redirect, because browsers store HSTS for the requested host only if it comes first.
     is_upgraded = bool(redirects) and _is_upgrade(redirects[0].url, page.hops[1].url)
     if len(redirects) - is_upgraded > 1:
         if temporary:
@@ -556,19 +558,19 @@ def redirect_chain(page: Page, document: Document) -> Verdict:
     html=True,
 )
 def head_integrity(document: Document, outside: MetadataOutsideHead) -> Verdict:
-    found = [MisplacedMetadata(each.kind, excerpt(each.snippet)) for each in outside.elements]
-    if not found:
+    misplaced = [MisplacedMetadata(entry.kind, excerpt(entry.snippet)) for entry in outside.elements]
+    if not misplaced:
         kinds = metadata_kinds(document)
         if not kinds:
             return NotApplicable("The page has no such metadata.")
         return Pass("In the head: {kinds}.", kinds=Values([Word(kind) for kind in kinds]))
-    name, seen = "metadata", "Metadata is in the body instead of the head"
-    if all(each.element == ROBOTS for each in found):
-        name, seen = "robots-rules", "The robots meta element is in the body"
-    kind = Warn if name == "robots-rules" else Fail
+    name, summary = "metadata", "Metadata is in the body instead of the head"
+    if all(place.element == ROBOTS for place in misplaced):
+        name, summary = "robots-rules", "The robots meta element is in the body"
+    verdict = Warn if name == "robots-rules" else Fail
     if outside.head_end:
-        return kind(name, f"{seen}, after {{cause}}.", cause=Excerpt(outside.head_end, 60), places=found)
-    return kind(name, f"{seen}.", places=found)
+        return verdict(name, f"{summary}, after {{cause}}.", cause=Excerpt(outside.head_end, 60), places=misplaced)
+    return verdict(name, f"{summary}.", places=misplaced)
 
 
 def _is_upgrade(before: str, after: str) -> bool:
@@ -579,9 +581,9 @@ def _is_upgrade(before: str, after: str) -> bool:
     )
 
 
-def _shown(rules: Iterable[IndexingRule]) -> Values:
-    return Values([Excerpt(each.shown) for each in rules])
+def _quoted_rules(rules: Iterable[IndexingRule]) -> Values:
+    return Values([Excerpt(rule.shown) for rule in rules])
 
 
 def _references(links: Iterable[RelatedLink]) -> Values:
-    return Values([Address(each.reference) for each in links])
+    return Values([Address(link.reference) for link in links])

@@ -1,4 +1,4 @@
-"""International checks: the language versions of a page (hreflang)."""
+"""International checks: language versions of a page (hreflang)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from website_scan.values import Count, Share
 
 CATEGORY = Category("International", weight=5)
 
-NONE = NotApplicable("The page names no other language versions.")
-GOOGLE = "Google Search Central: localized versions of your pages"
+NO_ALTERNATES = NotApplicable("The page names no other language versions.")
+GOOGLE_DOCUMENTATION = "Google Search Central: localized versions of your pages"
 OWN_LINK = {Language.HTML: '<link rel="alternate" hreflang="en" href="https://example.com/this-page">'}
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidCode(Place):
-    """Code that search engines do not understand. An empty one names no place."""
+    """hreflang code that search engines do not understand. An empty code is only a detail of the finding."""
 
     kind: ClassVar[str] = "hreflang-code"
 
@@ -38,7 +38,7 @@ class InvalidCode(Place):
 
 @dataclass(frozen=True, slots=True)
 class RelativeEntry(Place):
-    """Language version without an absolute URL. One with an empty code names no place."""
+    """Language version without an absolute URL. An entry with an empty code is only a detail of the finding."""
 
     kind: ClassVar[str] = "hreflang-entry"
 
@@ -72,22 +72,24 @@ class UnconfirmedVersion(Place):
     severity=MEDIUM,
     fix='Use a language code, with a country code if it matters: `hreflang="en"`, `hreflang="en-GB"`, '
     '`hreflang="x-default"`.',
-    references=(GOOGLE, "RFC 5646", "ISO 3166-1"),
+    references=(GOOGLE_DOCUMENTATION, "RFC 5646", "ISO 3166-1"),
 )
 def hreflang_code(alternates: Alternates) -> Verdict:
     if not alternates.links:
-        return NONE
-    faults = {each.code: fault for each in alternates.links if (fault := code_fault(each.code)) is not None}
+        return NO_ALTERNATES
+    faults = {link.code: fault for link in alternates.links if (fault := code_fault(link.code)) is not None}
     if faults:
         invalid = [InvalidCode(excerpt(code, 60), fault) for code, fault in faults.items()]
         return Fail(
             "invalid",
             "{codes} {codes:is|are} invalid.",
             codes=Count(len(invalid), "hreflang code"),
-            places=[each for each in invalid if each.hreflang],
-            details=[each for each in invalid if not each.hreflang],
+            places=[code for code in invalid if code.hreflang],
+            details=[code for code in invalid if not code.hreflang],
         )
-    return Pass("The {versions:code|codes} of {versions} {versions:is|are} valid.", versions=_versions(alternates))
+    return Pass(
+        "The {versions:code|codes} of {versions} {versions:is|are} valid.", versions=_count_versions(alternates)
+    )
 
 
 @check(
@@ -99,25 +101,27 @@ def hreflang_code(alternates: Alternates) -> Verdict:
     fix=Fix(
         "Write the full URL.", {Language.HTML: '<link rel="alternate" hreflang="de" href="https://example.com/de/">'}
     ),
-    references=(GOOGLE,),
+    references=(GOOGLE_DOCUMENTATION,),
 )
 def hreflang_absolute(alternates: Alternates) -> Verdict:
     if not alternates.links:
-        return NONE
+        return NO_ALTERNATES
     relative = [
-        RelativeEntry(excerpt(each.code, 60), excerpt(each.link.reference))
-        for each in alternates.links
-        if not each.link.is_absolute or each.url is None
+        RelativeEntry(excerpt(alternate.code, 60), excerpt(alternate.link.reference))
+        for alternate in alternates.links
+        if not alternate.link.is_absolute or alternate.url is None
     ]
     if relative:
         return Fail(
             "relative",
             "{entries} {entries:has|have} no absolute URL.",
             entries=Count(len(relative), "hreflang entry", "hreflang entries"),
-            places=[each for each in relative if each.hreflang],
-            details=[each for each in relative if not each.hreflang],
+            places=[entry for entry in relative if entry.hreflang],
+            details=[entry for entry in relative if not entry.hreflang],
         )
-    return Pass("The {versions:URL|URLs} of {versions} {versions:is|are} absolute.", versions=_versions(alternates))
+    return Pass(
+        "The {versions:URL|URLs} of {versions} {versions:is|are} absolute.", versions=_count_versions(alternates)
+    )
 
 
 @check(
@@ -127,12 +131,12 @@ def hreflang_absolute(alternates: Alternates) -> Verdict:
     why="Search engines may ignore a set that lacks the page itself.",
     severity=MEDIUM,
     fix=Fix("Add the page itself to the set.", OWN_LINK),
-    references=(GOOGLE,),
+    references=(GOOGLE_DOCUMENTATION,),
 )
 def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Verdict:
     if not alternates.links:
-        return NONE
-    if canonicals.own_urls & {each.url for each in alternates.links}:
+        return NO_ALTERNATES
+    if canonicals.own_urls & {alternate.url for alternate in alternates.links}:
         return Pass("The page is among its language versions.")
     return Warn("missing", "The page is not among the language versions that it names.")
 
@@ -147,12 +151,12 @@ def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Verdict:
         "Add a version for visitors whose language you do not offer.",
         {Language.HTML: '<link rel="alternate" hreflang="x-default" href="https://…">'},
     ),
-    references=(GOOGLE,),
+    references=(GOOGLE_DOCUMENTATION,),
 )
 def hreflang_x_default(alternates: Alternates) -> Verdict:
     if not alternates.links:
-        return NONE
-    if any(each.is_default for each in alternates.links):
+        return NO_ALTERNATES
+    if any(alternate.is_default for alternate in alternates.links):
         return Pass("An x-default names the version for all other languages.")
     return Warn("missing", "No x-default names the version for visitors whose language is not among the others.")
 
@@ -164,32 +168,34 @@ def hreflang_x_default(alternates: Alternates) -> Verdict:
     why="Search engines ignore a link that is not returned, as any page could claim to be a version.",
     severity=HIGH,
     fix=Fix("Put the same set of links on every version, this page among them.", OWN_LINK),
-    references=(GOOGLE,),
+    references=(GOOGLE_DOCUMENTATION,),
 )
 def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: AlternateAnswers) -> Verdict:
     if not alternates.links:
-        return NONE
+        return NO_ALTERNATES
     if not answers.answers:
         return NotApplicable("No other language version than the page itself could be fetched.")
     own = canonicals.own_urls
-    # A page for all other languages may redirect visitors by their language, as Google's own example does.
-    named = {each.url for each in alternates.links if not each.is_default}
+    # x-default may redirect visitors by their language, as Google's own example does, so a redirect is no fault there.
+    language_urls = {alternate.url for alternate in alternates.links if not alternate.is_default}
     unconfirmed: list[UnconfirmedVersion] = []
     judged = 0
-    for each in answers.answers:
-        status = each.page.response.status if each.page is not None else None
-        if status is not None and (_proves_nothing(status) or (300 <= status < 400 and each.url not in named)):
+    for answer in answers.answers:
+        status = answer.page.response.status if answer.page is not None else None
+        if status is not None and (
+            _is_inconclusive(status) or (300 <= status < 400 and answer.url not in language_urls)
+        ):
             continue
         judged += 1
-        if each.page is None or each.document is None:
-            fault = f"does not load ({clause(each.error)})"
+        if answer.page is None or answer.document is None:
+            fault = f"does not load ({clause(answer.error)})"
         elif status != 200:
             fault = f"answers with status {status}"
-        elif not own & {version.url for version in read_alternates(each.page, each.document).links}:
+        elif not own & {version.url for version in read_alternates(answer.page, answer.document).links}:
             fault = "does not link back"
         else:
             continue
-        unconfirmed.append(UnconfirmedVersion(excerpt(each.url or ""), fault))
+        unconfirmed.append(UnconfirmedVersion(excerpt(answer.url or ""), fault))
     if not judged:
         return NotApplicable("The responses of the other language versions could not be judged.")
     if unconfirmed:
@@ -202,10 +208,10 @@ def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: Alt
     return Pass("{versions} {versions:links|link} back.", versions=Count(judged, "language version"))
 
 
-def _versions(alternates: Alternates) -> Count:
+def _count_versions(alternates: Alternates) -> Count:
     return Count(len(alternates.links), "language version")
 
 
-def _proves_nothing(status: int) -> bool:
-    """Return True for a status that only scanners may get, or a temporary one. Search engines may get the page."""
+def _is_inconclusive(status: int) -> bool:
+    """Return True for a status that is temporary or that only scanners may get, while search engines get the page."""
     return status in (401, 403, 405, 408, 429) or status >= 500

@@ -34,36 +34,36 @@ from website_scan.seo.link_texts import is_generic
 from website_scan.values import Code, Count, Excerpt, Reason, Share, Value
 from website_scan.written_urls import WrittenUrl
 
-# Crawlers do not follow an error page's links.
+# Error pages are not judged, because crawlers do not follow their links.
 CATEGORY = Category("Links", weight=10, html=True, error_pages=False)
 
-UNCRAWLABLE = "{links} cannot be followed by crawlers"
-NO_OUTSIDE_NAMES = "external links could not be checked, because the scanner's name servers cannot resolve other sites"
+UNCRAWLABLE_SUMMARY = "{links} cannot be followed by crawlers"
+UNCHECKED_LINKS = "external links could not be checked, because the scanner's name servers cannot resolve other sites"
 
-# Attributes in place of href by which a script makes a link.
-INSTEAD_OF_HREF = ("onclick", "routerlink", "data-href", "ng-href", "ng-click")
-# Scripts that lead to no page a crawler could miss: printing, going back, bookmarklets.
+# Attributes that scripts use instead of href to make an element a link.
+HREF_SUBSTITUTES = ("onclick", "routerlink", "data-href", "ng-href", "ng-click")
+# javascript: URLs that open no page: printing, going back, bookmarklets.
 HARMLESS_SCRIPT = re.compile(
     r"javascript:(?:void\s*+)?\(?\s*+(?:(?:window\.|self\.)?(?:print\s*+\(|history\.(?:back|go)\s*+\()"
     r"|\(?\s*+(?:async\s++)?function\b|\(?\s*+\(\s*+\)\s*+=>)",
     re.IGNORECASE,
 )
-# Scripts that do nothing: if something happens on a click, another script does it.
+# javascript: URLs without any effect. Another script may handle the click.
 EMPTY_SCRIPT = re.compile(r"javascript:(?:\s|;|void\b|undefined\b|false\b|[()0])*\Z", re.IGNORECASE)
-# Attributes of links that open, close or switch something on the page (WAI-ARIA, Bootstrap).
-CONTROLLING = frozenset(
+# Attributes of controls that open, close or switch a part of the page (WAI-ARIA, Bootstrap).
+CONTROL_ATTRIBUTES = frozenset(
     {
         *("aria-expanded", "aria-haspopup", "aria-controls", "aria-pressed", "aria-selected"),
         *("data-toggle", "data-target", "data-dismiss", "data-slide"),
         *("data-bs-toggle", "data-bs-target", "data-bs-dismiss", "data-bs-slide"),
     }
 )
-# Signs that a script leads to another page.
-LEADING = re.compile(
+# Text in a script that indicates navigation to another page.
+NAVIGATION = re.compile(
     r"""location|href|navigat|redirect|\b(?:go|open|load|show)\w{0,20}\s*+\(\s*+["']|https?:|\.html?\b""", re.IGNORECASE
 )
-# Pages of its own that a site has reasons to keep crawlers away from.
-PRIVATE = re.compile(
+# Paths of pages that crawlers need not visit: log-in, account, cart, search.
+UNCRAWLED_PATH = re.compile(
     r"(?:^|[/_-])(?:log-?in|sign-?(?:in|up)|register|account|cart|basket|checkout|wishlist|compare|search|password|auth"
     r"|oauth|sso|admin|wp-login|wp-admin|konto|warenkorb|panier|compte|carrito|cuenta)(?:[/._-]|$)",
     re.IGNORECASE,
@@ -72,7 +72,7 @@ PRIVATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class UncrawlableLink(Place):
-    """Link that crawlers cannot follow. One without text names no place."""
+    """Link that crawlers cannot follow. A link without text is only a detail of the finding."""
 
     kind: ClassVar[str] = "uncrawlable-link"
     are_counted: ClassVar[bool] = True
@@ -91,7 +91,7 @@ class UncrawlableLink(Place):
 
 @dataclass(frozen=True, slots=True)
 class GenericLink(Place):
-    """Link whose text says nothing about the linked page."""
+    """Link whose text does not describe the linked page."""
 
     kind: ClassVar[str] = "generic-link"
     are_counted: ClassVar[bool] = True
@@ -106,7 +106,7 @@ class GenericLink(Place):
 
 @dataclass(frozen=True, slots=True)
 class BrokenLink(Place):
-    """Link that ends at an error. `error` says why no response came."""
+    """Link that leads to an error status, or to no response for the reason in `error`."""
 
     kind: ClassVar[str] = "broken-link"
 
@@ -121,8 +121,8 @@ class BrokenLink(Place):
 
     @property
     def label(self) -> str:
-        shown = str(self.status) if self.status is not None else (self.error or "").rstrip(".")
-        return f"{cut(self.url, 100)} ({shown})"
+        reason = str(self.status) if self.status is not None else (self.error or "").rstrip(".")
+        return f"{cut(self.url, 100)} ({reason})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class NofollowLink(Place):
 
 
 class CheckedLinks(TypedDict):
-    """How many links were checked, why others were not, and how many answers prove nothing."""
+    """Values in the summary: numbers of checked, all and inconclusive links, and why other links were not checked."""
 
     checked: Value
     links: Value
@@ -175,18 +175,18 @@ def crawlable_anchors(document: Document) -> Verdict:
     if not anchors:
         return NotApplicable("The page has no links.")
     uncrawlable = [
-        UncrawlableLink(excerpt(node.text().strip(), 80), _tag(node), why)
+        UncrawlableLink(excerpt(node.text().strip(), 80), _start_tag(node), fault)
         for node in anchors
-        if (why := _uncrawlable(document, node))
+        if (fault := _crawl_fault(document, node))
     ]
     if not uncrawlable:
         return Pass("Crawlers can follow the page's links ({links} checked).", links=Count(len(anchors), "link"))
     links = Share(len(uncrawlable), len(anchors), "link")
-    details = [each for each in uncrawlable if not each.text]
-    if places := [each for each in uncrawlable if each.text]:
-        return Fail("uncrawlable", f"{UNCRAWLABLE}.", links=links, places=places, details=details)
+    details = [link for link in uncrawlable if not link.text]
+    if places := [link for link in uncrawlable if link.text]:
+        return Fail("uncrawlable", f"{UNCRAWLABLE_SUMMARY}.", links=links, places=places, details=details)
     first = Code(details[0].markup)
-    return Fail("uncrawlable", f"{UNCRAWLABLE}, such as {{first}}.", links=links, first=first, details=details)
+    return Fail("uncrawlable", f"{UNCRAWLABLE_SUMMARY}, such as {{first}}.", links=links, first=first, details=details)
 
 
 @check(
@@ -238,18 +238,18 @@ def link_text(links: PageLinks, document: AccessibleDocument) -> Verdict:
 )
 def broken_links(links: LinkAnswers) -> Verdict:
     answers = links.answers
-    judged = [each for each in answers if each.is_broken is not None]
-    broken = [each for each in judged if each.is_broken]
+    judged = [answer for answer in answers if answer.is_broken is not None]
+    broken = [answer for answer in judged if answer.is_broken]
     checked = "{checked} of {links} checked"
     values: CheckedLinks = {"checked": Count(len(answers)), "links": Count(links.internal + links.external, "link")}
     if links.stopped:
         checked += "; the others were not, because of {stopped}"
         values["stopped"] = Reason(links.stopped)
-    if not links.knows_outside_names:
-        checked += f"; {NO_OUTSIDE_NAMES}"
-    internal = Count(sum(each.is_internal for each in broken), "internal link")
+    if not links.resolves_other_sites:
+        checked += f"; {UNCHECKED_LINKS}"
+    internal = Count(sum(answer.is_internal for answer in broken), "internal link")
     external = Count(len(broken) - internal.value, "external link")
-    places = [BrokenLink.of(each) for each in broken]
+    places = [BrokenLink.of(answer) for answer in broken]
     if internal.value and external.value:
         seen = f"{{internal}} and {{external}} are broken ({checked})."
         return Fail("internal", seen, internal=internal, external=external, places=places, **values)
@@ -260,7 +260,7 @@ def broken_links(links: LinkAnswers) -> Verdict:
         seen = f"{{external}} {{external:is|are}} broken ({checked})."
         return Warn("external", seen, external=external, places=places, **values)
     if not judged:
-        why = "" if links.knows_outside_names else f" In addition, {NO_OUTSIDE_NAMES}."
+        why = "" if links.resolves_other_sites else f" In addition, {UNCHECKED_LINKS}."
         return NotApplicable(
             f"No response shows whether a link is broken.{why}" if answers else "The page has no link to check."
         )
@@ -283,14 +283,14 @@ def broken_links(links: LinkAnswers) -> Verdict:
 def localhost_links(page: Page, document: Document) -> Verdict:
     if is_local_host(page.target.host):
         return NotApplicable("The page itself is on a local or private host.")
-    found = list(local_addresses(document))
-    if not found:
+    local = list(local_addresses(document))
+    if not local:
         return Pass("No link and no resource has a local or private address.")
     return Fail(
         "private",
         "{references} {references:leads to a local or private host or file|lead to local or private hosts or files}.",
-        references=Count(len(found), "reference"),
-        places=[PrivateReference(each.tag, each.attribute, excerpt(each.reference)) for each in found],
+        references=Count(len(local), "reference"),
+        places=[PrivateReference(entry.tag, entry.attribute, excerpt(entry.reference)) for entry in local],
     )
 
 
@@ -317,22 +317,22 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Verdict:
                 links=Count(len(own), "internal link"),
                 fix="Remove `nofollow` from the robots meta element or the `X-Robots-Tag` header.",
             )
-    # Links in comments and paid links are marked correctly. Filters and forms need not be crawled.
-    held = [
+    # nofollow is right for links in user comments, paid links, filters, forms and pages such as the log-in.
+    wrong = [
         link.url
         for link in own
         if "nofollow" in link.relations
         and not link.relations & {"ugc", "sponsored"}
         and "?" not in link.url
         and not changes_state(link.url)
-        and not PRIVATE.search(link.url.partition("//")[2].partition("/")[2])
+        and not UNCRAWLED_PATH.search(link.url.partition("//")[2].partition("/")[2])
     ]
-    if held:
+    if wrong:
         return Warn(
             "links",
             "{links} {links:has|have} rel=nofollow.",
-            links=Share(len(held), len(own), "internal link"),
-            places=[NofollowLink(excerpt(url)) for url in dict.fromkeys(held)],
+            links=Share(len(wrong), len(own), "internal link"),
+            places=[NofollowLink(excerpt(url)) for url in dict.fromkeys(wrong)],
         )
     followed = sum("nofollow" not in link.relations for link in own)
     others = Count(len(own) - followed, "internal link")
@@ -351,19 +351,19 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Verdict:
     return Pass("{links} can be followed by crawlers.", links=crawlable)
 
 
-def _uncrawlable(document: Document, node: LexborNode) -> str:
-    """Return why a crawler can't follow an `a` element that looks like a link, as a clause. Empty if it can."""
+def _crawl_fault(document: Document, node: LexborNode) -> str:
+    """Return the reason, as a clause, why crawlers can't follow an `a` element. Empty if crawlable or not a link."""
     names = node.attributes
     if (attribute(node, "role") or "").strip():
         return ""
     reference = reference_of(node)
     if reference is None:
-        script = next((name for name in INSTEAD_OF_HREF if name in names), None)
-        return f"has no href, but {script}" if script else ""  # else a placeholder, or the target of a fragment
+        script = next((name for name in HREF_SUBSTITUTES if name in names), None)
+        return f"has no href, but {script}" if script else ""  # otherwise a placeholder, or the target of a fragment
     reference = reference.strip()
     if not reference:
-        return ""  # the page itself, as in the last of its breadcrumbs
-    # Browsers skip line ends and tabs inside a URL.
+        return ""  # a link to the page itself, such as the last breadcrumb
+    # Browsers remove line ends and tabs inside a URL.
     scheme = re.sub(r"[\t\r\n]", "", reference[:200]).lower()
     if scheme.startswith("javascript:"):
         is_harmless = HARMLESS_SCRIPT.match(scheme) or (EMPTY_SCRIPT.match(scheme) and _is_control(node))
@@ -374,22 +374,23 @@ def _uncrawlable(document: Document, node: LexborNode) -> str:
 
 
 def _is_control(node: LexborNode) -> bool:
-    """Return True if a link without an address switches something on the page, so that no page is behind it.
+    """Return True if a link without a URL controls a part of the page instead of opening another page.
 
-    So does one whose own script leads nowhere, and a sign or icon without words, which names no page.
+    Signs of a control are ARIA or Bootstrap attributes, an onclick script without navigation, and a text without
+    letters or digits, such as an icon.
     """
-    if CONTROLLING & node.attributes.keys():
+    if CONTROL_ATTRIBUTES & node.attributes.keys():
         return True
     if script := attribute(node, "onclick"):
-        return not LEADING.search(script)
+        return not NAVIGATION.search(script)
     nodes = (node, *select(node, "img"))
-    named = "".join(attribute(each, name) or "" for each in nodes for name in ("aria-label", "alt"))
-    return not any(character.isalnum() for character in node.text() + named)
+    label = "".join(attribute(part, name) or "" for part in nodes for name in ("aria-label", "alt"))
+    return not any(character.isalnum() for character in node.text() + label)
 
 
-def _tag(node: LexborNode) -> str:
-    """Return the element's start tag with the attribute that shows the fault."""
-    for name in ("href", "xlink:href", *INSTEAD_OF_HREF):
+def _start_tag(node: LexborNode) -> str:
+    """Return the start tag of an `a` element with only its href, or the attribute used instead of href."""
+    for name in ("href", "xlink:href", *HREF_SUBSTITUTES):
         value = attribute(node, name)
         if value is not None:
             return f'<a {name}="{excerpt(value, 60)}">'

@@ -1,4 +1,4 @@
-"""Mobile checks: layout for phones, from which most searches come."""
+"""Mobile checks: viewport, font sizes and tap targets on phones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CATEGORY = Category("Mobile", weight=8, html=True)
 
 VIEWPORT = {Language.HTML: '<meta name="viewport" content="width=device-width, initial-scale=1">'}
 LEGIBLE_PX = 12
-LEAST_LEGIBLE = 0.6
+MIN_LEGIBLE_SHARE = 0.6
 TARGET_PX = 24
 
 
@@ -59,12 +59,12 @@ def viewport(document: Document) -> Verdict:
     references=("CSS Viewport Module Level 1",),
 )
 def viewport_width(document: Document) -> Verdict:
-    found = declared_viewport(document)
-    if found is None:
+    viewport = declared_viewport(document)
+    if viewport is None:
         return NotApplicable("The page has no viewport.")
-    content = Code(found.content, 100)
-    width, zoom = found.properties.get("width"), scale(found.properties.get("initial-scale", ""))
-    # A zoom without a width makes the layout as wide as the device, too.
+    content = Code(viewport.content, 100)
+    width, zoom = viewport.properties.get("width"), scale(viewport.properties.get("initial-scale", ""))
+    # An initial-scale of at least 1 without a width also makes the layout as wide as the device.
     if width == "device-width" or (width is None and zoom is not None and zoom >= 1):
         return Pass("The layout has the width of the device: “{content}”.", content=content)
     return Warn("other-width", "The layout does not have the width of the device: “{content}”.", content=content)
@@ -75,7 +75,7 @@ def viewport_width(document: Document) -> Verdict:
     name="Most text has a legible font size",
     outcomes={"small": "Much of the text is too small for phones"},
     why="People on phones have to zoom to read.",
-    judged=f"At least {LEAST_LEGIBLE:.0%} of the text must be {LEGIBLE_PX} px or larger.",
+    judged=f"At least {MIN_LEGIBLE_SHARE:.0%} of the text must be {LEGIBLE_PX} px or larger.",
     severity=LOW,
     fix=Fix("Set body text to 16 pixels, and no text below 12.", {Language.CSS: "body { font-size: 16px }"}),
     references=("Lighthouse: legible font sizes",),
@@ -86,15 +86,15 @@ def font_legible(rendered: Rendered) -> Verdict:
     if not total:
         return NotApplicable("The rendered page has no text.")
     legible = sum(letters for px, letters in rendered.letters_by_px.items() if px >= LEGIBLE_PX) / total
-    share = Percent(int(legible * 100))  # rounded down, so that 59.6 does not read as enough
+    share = Percent(int(legible * 100))  # rounded down, so that 59.6 % is not reported as 60 %
     pixels = Count(LEGIBLE_PX, "pixel")
-    if legible < LEAST_LEGIBLE:
+    if legible < MIN_LEGIBLE_SHARE:
         return Warn(
             "small",
             "Only {share} of the text is set at {pixels} or more; at least {least} should be.",
             share=share,
             pixels=pixels,
-            least=Percent(LEAST_LEGIBLE * 100),
+            least=Percent(MIN_LEGIBLE_SHARE * 100),
         )
     return Pass("{share} of the text is set at {pixels} or more.", share=share, pixels=pixels)
 
@@ -115,16 +115,21 @@ def font_legible(rendered: Rendered) -> Verdict:
 def tap_targets(rendered: Rendered) -> Verdict:
     if not rendered.targets:
         return NotApplicable("The rendered page has no tap targets.")
-    # Spacing makes up for size: a circle of 24 pixels around each centre must not touch others.
-    small = [each for each in rendered.targets if each.is_crowded and min(each.width_px, each.height_px) < TARGET_PX]
-    if small:
+    # Spacing makes up for size: a circle of 24 pixels around a target's centre must not touch others (WCAG 2.5.8).
+    crowded = [
+        target
+        for target in rendered.targets
+        if target.is_crowded and min(target.width_px, target.height_px) < TARGET_PX
+    ]
+    if crowded:
         return Warn(
             "crowded",
             "{targets} {targets:is|are} smaller than {pixels} and close to others.",
-            targets=Share(len(small), len(rendered.targets), "tap target"),
+            targets=Share(len(crowded), len(rendered.targets), "tap target"),
             pixels=Count(TARGET_PX, "pixel"),
             places=[
-                CrowdedTarget(excerpt(each.selector), width=each.width_px, height=each.height_px) for each in small
+                CrowdedTarget(excerpt(target.selector), width=target.width_px, height=target.height_px)
+                for target in crowded
             ],
         )
     return Pass(

@@ -1,4 +1,4 @@
-"""Rendering checks: content and metadata that only scripts add. Search engines see them later, if at all."""
+"""Rendering checks: content and metadata that only scripts add, which search engines index late or not at all."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from website_scan.values import Share
 CATEGORY = Category("Rendering", weight=5, html=True)
 
 JAVASCRIPT_SEO = "Google Search Central: JavaScript SEO basics"
-FEW_WORDS = 50
+MIN_WORDS = 50
 # Minimum share of the rendered text that must be in the HTML itself.
-LEAST_SHARE = 0.5
-LABELS = {"title": "title", "canonical": "canonical URL", "robots": "robots rules"}
+MIN_SHARE = 0.5
+METADATA_LABELS = {"title": "title", "canonical": "canonical URL", "robots": "robots rules"}
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedMetadata(Place):
-    """Metadata that differs before and after scripts have run; empty where there is none."""
+    """Metadata that scripts change: value in the HTML as sent, and after scripts have run. Missing values are empty."""
 
     kind: ClassVar[str] = "changed-metadata"
 
@@ -42,7 +42,7 @@ class ChangedMetadata(Place):
 
     @property
     def label(self) -> str:
-        return f"the {LABELS.get(self.name, self.name)} from {_quoted(self.raw)} to {_quoted(self.rendered)}"
+        return f"the {METADATA_LABELS.get(self.name, self.name)} from {_quoted(self.raw)} to {_quoted(self.rendered)}"
 
 
 @check(
@@ -59,7 +59,7 @@ def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, re
     pairs = {
         "title": (next(titles(document), ""), next(titles(rendered.document), "")),
         "canonical": (canonicals.url or "", read_canonicals(page, rendered.document).url or ""),
-        "robots": (_robots(document), _robots(rendered.document)),
+        "robots": (_robots_rules(document), _robots_rules(rendered.document)),
     }
     changed = [
         ChangedMetadata(name, excerpt(before), excerpt(after))
@@ -100,18 +100,18 @@ def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: 
 def rendered_content(document: AccessibleDocument, rendered: Rendered) -> Verdict:
     before = read_visible_text(document).words
     after = read_visible_text(AccessibleDocument(rendered.document)).words
-    if after < FEW_WORDS:
+    if after < MIN_WORDS:
         return NotApplicable(f"The rendered page has {after} words, too few to compare.")
     words = Share(before, after, "word")
-    if before < after * LEAST_SHARE:
+    if before < after * MIN_SHARE:
         return Warn(
             "added-by-scripts", "Only {words} {words:is|are} in the HTML itself; scripts add the rest.", words=words
         )
     return Pass("{words} {words:is|are} in the HTML itself.", words=words)
 
 
-def _robots(document: Document) -> str:
-    """Return the robots rules that have an effect, in a normal form."""
+def _robots_rules(document: Document) -> str:
+    """Return the robots rules for Google that restrict indexing, lower-case and sorted."""
     rules = {
         " ".join(rule.split())
         for node in live(document, "meta[name]")

@@ -16,7 +16,7 @@ from website_scan.seo.metadata import SocialMetadata
 from website_scan.urls import Url
 from website_scan.values import Address, Excerpt, Reason
 
-# Nobody shares an error page.
+# Error pages are not judged, because nobody shares them.
 CATEGORY = Category("Social cards", weight=3, html=True, error_pages=False)
 
 OPEN_GRAPH = "The Open Graph protocol"
@@ -33,7 +33,7 @@ OPEN_GRAPH = "The Open Graph protocol"
 )
 def og_title(social: SocialMetadata) -> Verdict:
     if not social.title:
-        return _missing(social, "The page has no og:title.")
+        return _missing_verdict(social, "The page has no og:title.")
     return Pass("og:title is “{title}”.", title=Excerpt(social.title, 80))
 
 
@@ -55,7 +55,7 @@ def og_title(social: SocialMetadata) -> Verdict:
 )
 def og_image(social: SocialMetadata, image: SocialImage) -> Verdict:
     if not social.image:
-        return _missing(social, "The page has no og:image.")
+        return _missing_verdict(social, "The page has no og:image.")
     url = Address(social.image, 120)
     places = [Resource(excerpt(social.image, 120))]
     if not is_absolute(social.image):
@@ -115,9 +115,9 @@ def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Verdic
 )
 def twitter_card(social: SocialMetadata) -> Verdict:
     if not social.card:
-        return _missing(social, "The page has no twitter:card.")
+        return _missing_verdict(social, "The page has no twitter:card.")
     return Pass("twitter:card is “{card}”.", card=Excerpt(social.card, 40))
 
 
-def _missing(social: SocialMetadata, summary: str) -> Verdict:
+def _missing_verdict(social: SocialMetadata, summary: str) -> Verdict:
     return NotApplicable(social.needless) if social.needless else Warn("missing", summary)

@@ -1,4 +1,4 @@
-"""Structured data checks: JSON-LD on the page."""
+"""Structured data checks: syntax, vocabulary and required properties of JSON-LD."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_NAMES = 1000
 
 @dataclass(frozen=True, slots=True)
 class BrokenBlock(Place):
-    """Block of JSON-LD that cannot be parsed, by its number, with the line and column of the fault."""
+    """Block of JSON-LD that cannot be parsed. `fault` has its number, and the line and column of the syntax error."""
 
     kind: ClassVar[str] = "json-ld-block"
 
@@ -30,7 +30,7 @@ class BrokenBlock(Place):
 
 @dataclass(frozen=True, slots=True)
 class UnknownName(Place):
-    """Type or property that schema.org does not have."""
+    """Type or property that schema.org does not define."""
 
     kind: ClassVar[str] = "schema-org-name"
 
@@ -39,7 +39,7 @@ class UnknownName(Place):
 
 @dataclass(frozen=True, slots=True)
 class MissingProperty(Place):
-    """Property that a rich result requires: "Product lacks name"."""
+    """Missing property that a rich result requires, such as "Product lacks name"."""
 
     kind: ClassVar[str] = "missing-property"
 
@@ -56,18 +56,18 @@ class MissingProperty(Place):
     references=("RFC 8259", "JSON-LD 1.1, section 7"),
 )
 def jsonld_syntax(json_ld: JsonLd) -> Verdict:
-    found = json_ld.blocks
-    if not found:
+    blocks = json_ld.blocks
+    if not blocks:
         return NotApplicable("The page has no JSON-LD.")
-    broken = [BrokenBlock(f"block {number}: {block.fault}") for number, block in enumerate(found, 1) if block.fault]
+    broken = [BrokenBlock(f"block {number}: {block.fault}") for number, block in enumerate(blocks, 1) if block.fault]
     if broken:
         return Fail(
             "invalid",
             "{blocks} cannot be parsed.",
-            blocks=Share(len(broken), len(found), "JSON-LD block"),
+            blocks=Share(len(broken), len(blocks), "JSON-LD block"),
             places=broken,
         )
-    return Pass("{blocks} {blocks:is|are} valid JSON.", blocks=Count(len(found), "JSON-LD block"))
+    return Pass("{blocks} {blocks:is|are} valid JSON.", blocks=Count(len(blocks), "JSON-LD block"))
 
 
 @check(
@@ -80,12 +80,12 @@ def jsonld_syntax(json_ld: JsonLd) -> Verdict:
     references=("schema.org",),
 )
 def jsonld_vocabulary(json_ld: JsonLd) -> Verdict:
-    found = json_ld.graph
-    if not found.nodes:
+    graph = json_ld.graph
+    if not graph.nodes:
         return NotApplicable("The page has no JSON-LD of schema.org that can be parsed.")
     names = (
-        *(f"the type {name}" for name in dict.fromkeys(unknown_types(found))),
-        *(f"the property {name}" for name in dict.fromkeys(unknown_properties(found))),
+        *(f"the type {name}" for name in dict.fromkeys(unknown_types(graph))),
+        *(f"the property {name}" for name in dict.fromkeys(unknown_properties(graph))),
     )
     unknown = [UnknownName(excerpt(name, 100)) for name in names[:MAX_NAMES]]
     if unknown:
@@ -95,7 +95,7 @@ def jsonld_vocabulary(json_ld: JsonLd) -> Verdict:
             names=Count(len(unknown), "name"),
             places=unknown,
         )
-    return Pass("{nodes} {nodes:uses|use} the schema.org vocabulary.", nodes=Count(len(found.nodes), "node"))
+    return Pass("{nodes} {nodes:uses|use} the schema.org vocabulary.", nodes=Count(len(graph.nodes), "node"))
 
 
 @check(

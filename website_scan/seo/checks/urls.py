@@ -1,4 +1,4 @@
-"""URL checks: URLs that people can read, type and share."""
+"""URL checks: readability of the page's URL."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ CATEGORY = Category("URL hygiene", weight=2)
 
 MAX_CHARACTERS = 115
 ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
-# The last four: osCommerce, xt:Commerce, Zen Cart, ColdFusion; then ASP.NET's (S(…)) in the path.
-SESSION = re.compile(
+# Session IDs in URLs. The last four parameters are osCommerce's, xt:Commerce's, Zen Cart's and ColdFusion's; then
+# ASP.NET's (S(…)) in the path.
+SESSION_ID = re.compile(
     r"([?&;](?:phpsessid|jsessionid|aspsessionid[a-z]*|session_?id|sessid|sid|oscsid|xtcsid|zenid|cftoken)=)[^&;/?#]{6,}"
     r"|(/\(S\()[0-9a-z]{20,}(?=\)\)/)",
     re.IGNORECASE,
 )
-# A language with its script or country, as in /en-GB/ and /zh_Hant_TW/; BCP 47 writes them with capitals.
+# Language tags in the path, such as /en-GB/ and /zh_Hant_TW/, which BCP 47 writes with capitals.
 LOCALE = re.compile(r"(?<=/)[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?(?:[-_][A-Z]{2})?(?=/|$)")
-# A plus between letters stands for a space; in “c++” it is a plus.
-PLUS = re.compile(r"\w\+\w")
+# A plus between letters means a space, unlike those of “c++”.
+PLUS_FOR_SPACE = re.compile(r"\w\+\w")
 
 
 @check(
@@ -47,14 +48,14 @@ def url_hygiene(page: Page) -> Verdict:
         faults.append("underscores")
     if any(letter.isupper() for letter in plain):
         faults.append("capital letters")
-    if "%20" in path or PLUS.search(path):
+    if "%20" in path or PLUS_FOR_SPACE.search(path):
         faults.append("spaces")
     if "//" in path:
         faults.append("double slashes")
-    without_session = SESSION.sub(rf"\g<1>\g<2>{MASK}", url)
+    without_session = SESSION_ID.sub(rf"\g<1>\g<2>{MASK}", url)
     if without_session != url:
         faults.append("a session ID")
-    # Browsers show the decoded URL: a Japanese letter takes nine characters when encoded.
+    # Browsers display the decoded URL. Encoded, a Japanese letter takes nine characters.
     length = len(urllib.parse.unquote(url))
     if length > MAX_CHARACTERS:
         faults.append(f"{length} characters (more than {MAX_CHARACTERS})")

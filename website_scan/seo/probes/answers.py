@@ -1,4 +1,4 @@
-"""Probes of the URLs that a page names: its canonical URL, its language versions, and its image for sharing."""
+"""Probes that request URLs in the page's metadata: its canonical URL, its language versions, and its og:image."""
 
 from __future__ import annotations
 
@@ -31,42 +31,45 @@ CANONICAL_TIMEOUT_S = 15.0
 
 @probe()
 def canonical_answer(page: Page, canonicals: Canonicals, network: Network) -> CanonicalAnswer:
-    """Fetch the canonical URL once without following redirects, unless it is the page's own.
+    """Fetch the canonical URL, unless it is the page's own. Redirects are not followed.
 
-    Raises `SiteProtected`, `TimedOut`, `BudgetExceeded`, and `NotReachable` for a name that may exist, because none of
-    them proves anything about the URL.
+    Raises errors that prove nothing about the URL: `SiteProtected`, `TimedOut`, `BudgetExceeded`, and `NotReachable`
+    for a host name that may exist.
     """
     url = canonicals.url
     if url is None or url == page.target.url:
         return CanonicalAnswer()
-    found = _answer(url, page, network, CANONICAL_TIMEOUT_S)
-    if found.page is not None and (sign := challenge_sign(found.page.response)):
+    answer = _fetch(url, page, network, CANONICAL_TIMEOUT_S)
+    if answer.page is not None and (sign := challenge_sign(answer.page.response)):
         raise SiteProtected(f"A protection answered in place of the canonical URL: {sign}.")
-    return CanonicalAnswer(url, found.page, found.document, found.error)
+    return CanonicalAnswer(url, answer.page, answer.document, answer.error)
 
 
 @probe()
 def alternate_answers(page: Page, alternates: Alternates, canonicals: Canonicals, network: Network) -> AlternateAnswers:
-    """Fetch the first ten other language versions once each, without following redirects.
+    """Fetch the first ten other language versions. Redirects are not followed.
 
-    Versions on names that may exist although they have no address here are left out. Raises `SiteProtected` if the site
-    refuses further requests, `TimedOut` and `BudgetExceeded`.
+    Versions on host names that the scanner cannot resolve, but that may exist, are left out. Raises `SiteProtected` if
+    the site refuses further requests, `TimedOut` and `BudgetExceeded`.
     """
     own = canonicals.own_urls
     urls = [url for url in alternates.by_url if url not in own]
 
-    def ask(url: str) -> PageAnswer | None:
+    def fetch(url: str) -> PageAnswer | None:
         with contextlib.suppress(NotReachable):
-            return _answer(url, page, network, TIMEOUT_S)
+            return _fetch(url, page, network, TIMEOUT_S)
         return None
 
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "alternate") as pool:
-        answers = pool.map(ask, urls[:MAX_ALTERNATES])
-        return AlternateAnswers(tuple(each for each in answers if each is not None))
+        answers = pool.map(fetch, urls[:MAX_ALTERNATES])
+        return AlternateAnswers(tuple(answer for answer in answers if answer is not None))
 
 
-def _answer(url: str, page: Page, network: Network, timeout_s: float) -> PageAnswer:
-    """Fetch a URL. Raises as the probes do, and `NotReachable` only for a name that may exist."""
+def _fetch(url: str, page: Page, network: Network, timeout_s: float) -> PageAnswer:
+    """Fetch a URL without following redirects.
+
+    Raises `SiteProtected`, `TimedOut`, `BudgetExceeded`, and `NotReachable` for a host name that may exist.
+    """
     try:
         target = page.target.join(url)
         response = network.fetch(
@@ -87,28 +90,28 @@ def _answer(url: str, page: Page, network: Network, timeout_s: float) -> PageAns
             raise
         return PageAnswer(url, error=str(error))
     raise_if_rate_limited(response)
-    answered = Page(requested=target, target=target, hops=(response,))
-    return PageAnswer(url, answered, parse_document(answered))
+    fetched = Page(requested=target, target=target, hops=(response,))
+    return PageAnswer(url, fetched, parse_document(fetched))
 
 
 @probe()
 def missing_path_answer(page: Page, document: AccessibleDocument, network: Network) -> MissingPathAnswer:
-    """Fetch a path that does not exist, but only if the page's title or heading says that it does not exist.
+    """Fetch a random path that cannot exist, but only if the page's title or heading says "page not found".
 
     Raises `SiteProtected`, `TimedOut` and `BudgetExceeded`.
     """
-    if page.response.status >= 400 or not read_missing_page_words(document).any:
+    if page.response.status >= 400 or not read_missing_page_words(document).in_title_or_heading:
         return MissingPathAnswer()
     path, _ = siblings(page.target.path)
-    found = _answer(path, page, network, TIMEOUT_S)
-    return MissingPathAnswer(path, found.page.response if found.page is not None else None)
+    answer = _fetch(path, page, network, TIMEOUT_S)
+    return MissingPathAnswer(path, answer.page.response if answer.page is not None else None)
 
 
 @probe()
 def social_image(page: Page, social: SocialMetadata, network: Network) -> SocialImage:
-    """Fetch the beginning of the og:image. Redirects are followed, as networks do.
+    """Fetch the beginning of the og:image. Redirects are followed, as social networks do.
 
-    Raises `SiteProtected`, `TimedOut`, `BudgetExceeded`, and `NotReachable` for a name that may exist.
+    Raises `SiteProtected`, `TimedOut`, `BudgetExceeded`, and `NotReachable` for a host name that may exist.
     """
     if not social.image:
         return SocialImage()

@@ -1,4 +1,4 @@
-"""Probes that parse the page once for all checks, without network access."""
+"""Metadata probes: parsed links and metadata of the page, without network access."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def alternates(page: Page, document: Document) -> Alternates:
 
 @probe()
 def social_metadata(page: Page, document: AccessibleDocument, indexing: IndexingRules) -> SocialMetadata:
-    found = read_social_metadata(document.document)
-    if not found.is_missing:
-        return found
+    social = read_social_metadata(document.document)
+    if not social.is_missing:
+        return social
     if indexing.decisive:
-        return replace(found, needless="The page asks not to be indexed, and has no metadata for sharing.")
-    return replace(found, needless="People do not share log-in pages." if is_log_in(page, document) else "")
+        return replace(social, needless="The page asks not to be indexed, and has no metadata for sharing.")
+    return replace(social, needless="People do not share log-in pages." if is_log_in(page, document) else "")
 
 
 @probe()

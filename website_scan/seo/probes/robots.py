@@ -1,4 +1,4 @@
-"""The site's robots.txt."""
+"""Probe of robots.txt."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from website_scan.page.evidence import Page
 
 @probe(of_origin=True)
 def robots_file(page: Page, network: Network) -> RobotsFile:
-    """Load the robots.txt of the origin where the page ended."""
+    """Load the robots.txt of the page's origin after redirects."""
     return load_robots(page.target, network)

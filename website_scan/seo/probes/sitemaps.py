@@ -1,4 +1,4 @@
-"""Sitemap probe: sitemaps named in robots.txt, else in the usual places, and some of those that an index names."""
+"""Sitemap probe: sitemaps in robots.txt or at the usual URLs, and a sample of those in their indexes."""
 
 from __future__ import annotations
 
@@ -23,44 +23,45 @@ from website_scan.page.fetch import RateLimitedBySite, SiteProtected, challenge_
 MAX_NAMED = 5
 MAX_CHILDREN = 5
 AT_ONCE = 5
-MAX_BYTES = 5 * 1024 * 1024  # on the wire; with compression, this holds the largest sitemap that is allowed
+MAX_BYTES = 5 * 1024 * 1024  # on the wire, enough for the largest sitemap allowed if it is compressed
 TIMEOUT_S = 15.0
 
 
 @probe()
 def sitemaps(page: Page, canonicals: Canonicals, robots: RobotsFile | None, network: Network) -> Sitemaps:
-    """Load the first five sitemaps of robots.txt, or those in the usual places, and up to five that indexes name.
+    """Load the first five sitemaps of robots.txt, or those at the usual URLs, and up to five from their indexes.
 
-    A missing or invalid sitemap is evidence. Raises `SiteProtected`, `TimedOut` or `BudgetExceeded` if nothing is
-    known about any of them.
+    Missing and invalid sitemaps are part of the evidence. Raises `SiteProtected`, `TimedOut` or `BudgetExceeded` if no
+    sitemap got a conclusive response.
     """
     loader = _Loader(page, canonicals, network)
     named = tuple(dict.fromkeys(robots.robots.sitemaps if robots else ()))
     if named:
         files = loader.load(named[:MAX_NAMED])
     else:
-        # Many sites answer every address with something. Only a root element of a sitemap, even broken, proves one.
-        found = [each for each in loader.load(USUAL) if not each.is_conclusive or (each.sitemap and each.sitemap.kind)]
-        files = tuple({each.url: each for each in found}.values())  # one often redirects to the other
-    if loader.errors and not any(each.is_conclusive for each in files):
+        # Many sites answer every URL with a page, so only the root element of a sitemap, even an invalid one, counts.
+        candidates = loader.load(USUAL)
+        usual = [file for file in candidates if not file.is_conclusive or (file.sitemap and file.sitemap.kind)]
+        files = tuple({file.url: file for file in usual}.values())  # one usual URL often redirects to the other
+    if loader.errors and not any(file.is_conclusive for file in files):
         raise loader.errors[0]
-    indexes = [each.sitemap for each in files if each.sitemap and each.sitemap.kind is SitemapKind.INDEX]
-    known = {each.url for each in files}
-    names = dict.fromkeys(url for index in indexes for url in index.children if url not in known)
-    return Sitemaps(files, len(named), loader.load(sampled(list(names), MAX_CHILDREN)))
+    indexes = [file.sitemap for file in files if file.sitemap and file.sitemap.kind is SitemapKind.INDEX]
+    loaded = {file.url for file in files}
+    children = dict.fromkeys(url for index in indexes for url in index.children if url not in loaded)
+    return Sitemaps(files, len(named), loader.load(sampled(list(children), MAX_CHILDREN)))
 
 
 class _Loader:
-    """Loads sitemaps for one page. `errors` are those that prove nothing about a sitemap."""
+    """Loads sitemaps for one page. `errors` has the inconclusive ones, such as timeouts."""
 
     def __init__(self, page: Page, canonicals: Canonicals, network: Network) -> None:
         self._page = page
-        self._wanted = canonicals.own_urls
+        self._page_urls = canonicals.own_urls
         self._network = network
         self.errors: list[NetError | SiteProtected] = []
 
     def load(self, addresses: Sequence[str]) -> tuple[SitemapFile, ...]:
-        """Load each address. The results are in the same order."""
+        """Load the sitemaps, and return them in the order of their addresses."""
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "sitemap") as pool:
             return tuple(pool.map(self._load, addresses))
 
@@ -87,12 +88,12 @@ class _Loader:
 
     def _read(self, response: Response) -> Sitemap:
         hosts = frozenset({self._page.target.host, self._page.target.join(response.url).host})
-        found = parse_sitemap(response.body, is_cut=response.truncated, hosts=hosts, pages=self._wanted)
+        sitemap = parse_sitemap(response.body, is_cut=response.truncated, hosts=hosts, pages=self._page_urls)
         length = response.headers.get("Content-Length") or ""
-        if found.is_whole or "Content-Encoding" in response.headers or not re.fullmatch(r"\d{1,15}", length):
-            return found
-        is_compressed = found.size_bytes > len(response.body)
-        return found if is_compressed else replace(found, size_bytes=max(found.size_bytes, int(length)))
+        if sitemap.is_whole or "Content-Encoding" in response.headers or not re.fullmatch(r"\d{1,15}", length):
+            return sitemap
+        is_compressed = sitemap.size_bytes > len(response.body)
+        return sitemap if is_compressed else replace(sitemap, size_bytes=max(sitemap.size_bytes, int(length)))
 
     def _inconclusive(self, file: SitemapFile, error: NetError | SiteProtected) -> SitemapFile:
         self.errors.append(error)

@@ -7,7 +7,7 @@ from tests.website_scan.security.cast import document, page, policies
 from website_scan.outcomes import Fail
 from website_scan.security.checks import content as checks
 from website_scan.security.evidence import LoadedScripts, Script
-from website_scan.security.javascript_libraries import by_address, by_banner, version_key
+from website_scan.security.javascript_libraries import libraries_of_banners, library_of_url, version_key
 
 DIGEST = "sha384-" + "A" * 64
 
@@ -17,7 +17,7 @@ DIGEST = "sha384-" + "A" * 64
     [
         (f"<script src=https://cdn.example.net/a.js integrity={DIGEST} crossorigin></script>", "pass"),
         (f'<script src=https://cdn.example.net/a.js integrity="{DIGEST}?x {DIGEST}"></script>', "pass"),
-        ("<script src=https://js.stripe.com/v3/></script>", "pass"),  # changes by design
+        ("<script src=https://js.stripe.com/v3/></script>", "pass"),  # its vendor changes this file without notice
         ("<link rel=stylesheet href='https://fonts.googleapis.com/css2?family=A'>", "pass"),
         ("<script src=/a.js></script><script src=https://static.example.com/a.js></script>", "n/a"),
         ("<script src=data:text/javascript,1></script>", "n/a"),
@@ -49,21 +49,21 @@ DIGEST = "sha384-" + "A" * 64
     ],
 )
 def test_sri_third_party(html: str, expected: str) -> None:
-    seen = page(html=f"<!doctype html><head>{html}", url="https://www.example.com/")
-    finding = checks.sri_third_party(seen, document(seen), policies(seen))
+    html_page = page(html=f"<!doctype html><head>{html}", url="https://www.example.com/")
+    finding = checks.sri_third_party(html_page, document(html_page), policies(html_page))
     assert outcome(finding) == expected
     assert verdict(finding) == {"missing": "warn", "over-http": "fail"}.get(expected, expected)
 
 
-def test_sri_names_files_by_element_and_address() -> None:
+def test_sri_finding_lists_element_and_url_of_each_file() -> None:
     files = [
         ("script", "https://cdn.example.net/a.js"),
         ("link", "https://cdn.example.net/a.css"),
     ]
-    seen = page(
+    html_page = page(
         html=f"<!doctype html><head><script src={files[0][1]}></script><link rel=stylesheet href={files[1][1]}>"
     )
-    finding = checks.sri_third_party(seen, document(seen), policies(seen))
+    finding = checks.sri_third_party(html_page, document(html_page), policies(html_page))
     assert message(finding) == "The page loads 2 third-party files without an integrity attribute."
     assert rows(finding) == [{"element": element, "url": url} for element, url in files]
 
@@ -85,13 +85,13 @@ def test_sri_names_files_by_element_and_address() -> None:
     ],
 )
 def test_compromised_cdn(html: str, expected: str) -> None:
-    seen = page(html=f"<!doctype html><head>{html}")
-    finding = checks.compromised_cdn(document(seen))
+    html_page = page(html=f"<!doctype html><head>{html}")
+    finding = checks.compromised_cdn(document(html_page))
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "loaded" else expected)
 
 
-def test_compromised_cdn_counts_files_and_hosts() -> None:
+def test_compromised_cdn_message_counts_files_and_hosts() -> None:
     def message_for(*urls: str) -> str:
         markup = "".join(f"<script src={url}></script>" for url in urls)
         return message(checks.compromised_cdn(document(page(html=f"<!doctype html><head>{markup}"))))
@@ -121,7 +121,7 @@ def test_vulnerable_js_library(scripts: list[Script], expected: str) -> None:
     assert outcome(checks.vulnerable_js_library(LoadedScripts(tuple(scripts)))) == expected
 
 
-def test_each_vulnerable_library_has_version_vulnerabilities_and_remedy() -> None:
+def test_library_finding_lists_version_vulnerabilities_and_fixed_version() -> None:
     scripts = (Script("https://a.example/jquery-3.4.1.js"), Script("https://a.example/angular@1.8.3/angular.js"))
     finding = checks.vulnerable_js_library(LoadedScripts(scripts))
     assert isinstance(finding, Fail)
@@ -138,7 +138,7 @@ def test_each_vulnerable_library_has_version_vulnerabilities_and_remedy() -> Non
     ]
 
 
-def test_a_single_vulnerable_library_is_in_the_title() -> None:
+def test_title_names_the_only_vulnerable_library() -> None:
     finding = checks.vulnerable_js_library(LoadedScripts((Script("https://code.jquery.com/jquery-3.4.1.min.js"),)))
     assert verdict(finding) == "fail"
     assert title_of(checks.vulnerable_js_library, finding) == "jQuery 3.4.1 has known vulnerabilities"
@@ -166,7 +166,10 @@ def test_a_single_vulnerable_library_is_in_the_title() -> None:
         ("https://cdn.jsdelivr.net/npm/@scope/swiper@1.0.0/swiper.js", None),
         ("https://cdn.jsdelivr.net/gh/jquery/jquery@3.4.1/dist/jquery.min.js", ("jquery", "3.4.1")),
         ("https://a.example/wp-includes/js/jquery/jquery.min.js?ver=3.4.1", ("jquery", "3.4.1")),
-        ("https://a.example/wp-includes/js/jquery/jquery.js?ver=1.12.4-wp", None),  # fixed without a new version number
+        (
+            "https://a.example/wp-includes/js/jquery/jquery.js?ver=1.12.4-wp",
+            None,
+        ),  # WordPress's patched copy
         ("https://a.example/js/jquery.min.js?ver=3.4.1", None),  # the site's own version
         ("https://a.example/js/bootstrap-datepicker-1.9.0.js", None),
         ("https://a.example/js/jquery.fancybox-1.3.4.js", None),
@@ -177,9 +180,9 @@ def test_a_single_vulnerable_library_is_in_the_title() -> None:
         ("not a url", None),
     ],
 )
-def test_libraries_by_address(url: str, expected: tuple[str, str] | None) -> None:
-    found = by_address(url)
-    assert (found and (found.library.package, found.version)) == expected
+def test_library_is_recognized_by_script_url(url: str, expected: tuple[str, str] | None) -> None:
+    library = library_of_url(url)
+    assert (library and (library.library.package, library.version)) == expected
 
 
 @pytest.mark.parametrize(
@@ -207,11 +210,11 @@ def test_libraries_by_address(url: str, expected: tuple[str, str] | None) -> Non
         ("/*! jQuery Foo v1.2.3 */", []),
     ],
 )
-def test_libraries_by_banner(text: str, expected: list[tuple[str, str]]) -> None:
-    assert sorted((each.library.package, each.version) for each in by_banner(text)) == sorted(expected)
+def test_libraries_are_recognized_by_license_comments(text: str, expected: list[tuple[str, str]]) -> None:
+    assert sorted((entry.library.package, entry.version) for entry in libraries_of_banners(text)) == sorted(expected)
 
 
-def test_versions_are_compared_as_numbers() -> None:
+def test_library_versions_are_sorted_numerically() -> None:
     versions = ["1.9.1", "1.12.4", "3.0.0-beta1", "3.0.0", "3.4.1", "10.0.0"]
     assert sorted(["10.0.0", "3.0.0", "1.12.4", "3.4.1", "1.9.1", "3.0.0-beta1"], key=version_key) == versions
 
@@ -236,13 +239,13 @@ def test_versions_are_compared_as_numbers() -> None:
     ],
 )
 def test_link_noopener(html: str, expected: str) -> None:
-    seen = page(html=f"<!doctype html><body>{html}")
-    assert outcome(checks.link_noopener(seen, document(seen))) == expected
+    html_page = page(html=f"<!doctype html><body>{html}")
+    assert outcome(checks.link_noopener(html_page, document(html_page))) == expected
 
 
 def test_links_with_rel_opener_are_counted_and_listed() -> None:
-    seen = page(html="<!doctype html><body><a href=https://other.example.org/a target=_blank rel=opener>x</a>")
-    finding = checks.link_noopener(seen, document(seen))
+    html_page = page(html="<!doctype html><body><a href=https://other.example.org/a target=_blank rel=opener>x</a>")
+    finding = checks.link_noopener(html_page, document(html_page))
     assert verdict(finding) == "warn"
     assert message(finding) == "1 link to another site has rel=opener."
     assert rows(finding) == [{"url": "https://other.example.org/a"}]

@@ -18,16 +18,16 @@ from website_scan.written_urls import split_url
 HOST = "www.example.com"
 
 
-def setting(*lines: str, url: str = f"https://{HOST}/") -> Page:
+def page_with_cookies(*lines: str, url: str = f"https://{HOST}/") -> Page:
     return page(*(("Set-Cookie", line) for line in lines), url=url)
 
 
-def judge_secure(seen: Page) -> Verdict:
-    return checks.cookie_secure(seen, cookies(seen))
+def judge_secure(html_page: Page) -> Verdict:
+    return checks.cookie_secure(html_page, cookies(html_page))
 
 
-def cookies(seen: Page) -> Cookies:
-    return probe.cookies(seen, Clock(NOW))
+def cookies(html_page: Page) -> Cookies:
+    return probe.cookies(html_page, Clock(NOW))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def cookies(seen: Page) -> Cookies:
         (["lang=en"], "missing"),
         (["csrftoken=1"], "missing"),
         (["sidebar=1", "author=x"], "missing"),
-        (["sessionid=; Max-Age=0"], "n/a"),  # a deletion
+        (["sessionid=; Max-Age=0"], "n/a"),  # Max-Age=0 deletes the cookie
         (["sessionid=; Max-Age=-1; Expires=Wed, 21 Nov 2029 07:28:00 GMT"], "n/a"),
         (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], "n/a"),
         (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:01 GMT"], "n/a"),
@@ -48,17 +48,17 @@ def cookies(seen: Page) -> Cookies:
         (["sessionid=1", "sessionid=; Max-Age=0"], "n/a"),
         (["sessionid=1", "sessionid=; Max-Age=0; Path=/"], "n/a"),  # the same path, which is the default
         (["sessionid=1", "sessionid=; Max-Age=0; Path=/app"], "missing-on-session"),
-        (["sessionid=1; Domain=other.com"], "n/a"),  # refused by browsers
+        (["sessionid=1; Domain=other.com"], "n/a"),  # browsers reject a cookie for another site
         (["sessionid=1; Domain=com"], "n/a"),
         (["sessionid=1; Domain=.example.com"], "missing-on-session"),
-        (["sessionid=1; Domain=..example.com"], "n/a"),  # one dot is dropped, and the rest is not a host
+        (["sessionid=1; Domain=..example.com"], "n/a"),  # browsers remove one dot; the rest is not a host name
         (["sessionid=1; Domain=..www.example.com"], "n/a"),
         (["sessionid=1; Expires=nonsense"], "missing-on-session"),
-        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:00"], "n/a"),  # a deletion without a zone
+        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:00"], "n/a"),  # expires in the past, without a time zone
         (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Expires=nonsense"], "n/a"),
         (["sessionid=x; Max-Age=0; Max-Age=nonsense"], "n/a"),
         ([f"sessionid=x; Max-Age={'9' * 1000}"], "missing-on-session"),
-        (["__Host-sid=1; Path=/"], "n/a"),  # refused by browsers; cookie-prefix reports it
+        (["__Host-sid=1; Path=/"], "n/a"),  # browsers reject the cookie; the check cookie-prefix reports it
         (["heroku-session-affinity=ACyDaANoA24IAcnd"], "missing-on-load-balancer"),
         (
             ["AWSALB=0YtqEBGWiz; Path=/", "BIGipServer~Common~session_pool=1677787402.36895.0000"],
@@ -76,7 +76,7 @@ def cookies(seen: Page) -> Cookies:
     ],
 )
 def test_cookie_secure(lines: list[str], expected: str) -> None:
-    finding = judge_secure(setting(*lines))
+    finding = judge_secure(page_with_cookies(*lines))
     assert outcome(finding) == expected
     verdicts = {"missing": "fail", "missing-on-session": "fail", "missing-on-load-balancer": "warn"}
     assert verdict(finding) == verdicts.get(expected, expected)
@@ -95,36 +95,36 @@ def test_cookie_secure(lines: list[str], expected: str) -> None:
         ),
     ],
 )
-def test_secure_matters_most_for_sessions(lines: list[str], severity: Severity, expected: str) -> None:
-    finding = judge_secure(setting(*lines))
+def test_missing_secure_is_most_severe_on_session_cookies(lines: list[str], severity: Severity, expected: str) -> None:
+    finding = judge_secure(page_with_cookies(*lines))
     assert severity_of(checks.cookie_secure, finding) == severity
     assert message(finding) == expected
 
 
-def test_session_cookies_come_first() -> None:
-    finding = judge_secure(setting("lang=en", "sid=1"))
+def test_finding_lists_session_cookies_first() -> None:
+    finding = judge_secure(page_with_cookies("lang=en", "sid=1"))
     assert [row["cookie"] for row in rows(finding)] == ["sid", "lang"]
 
 
-def test_a_cookie_without_a_name_has_the_fingerprint_of_its_host() -> None:
-    finding = checks.cookie_samesite(cookies(setting("value-alone")))
+def test_nameless_cookie_has_fingerprint_of_its_host() -> None:
+    finding = checks.cookie_samesite(cookies(page_with_cookies("value-alone")))
     assert isinstance(finding, Warn)
     (place,) = finding.places
     assert place.label == "(without a name)"
     assert place.normal(split_url("https://other.example/")) == HOST
 
 
-def test_a_load_balancer_s_cookie_is_not_listed_beside_the_application_s() -> None:
-    finding = judge_secure(setting("AWSALB=0YtqEBGWiz", "lang=en"))
+def test_load_balancer_cookie_is_not_listed_if_application_cookie_lacks_secure() -> None:
+    finding = judge_secure(page_with_cookies("AWSALB=0YtqEBGWiz", "lang=en"))
     assert outcome(finding) == "missing"
     assert [row["cookie"] for row in rows(finding)] == ["lang"]
 
 
-def test_on_a_page_over_plain_http_secure_cannot_be_asked_for() -> None:
-    assert verdict(judge_secure(setting("sessionid=1", url=f"http://{HOST}/"))) == "n/a"
+def test_cookie_secure_does_not_apply_over_plain_http() -> None:
+    assert verdict(judge_secure(page_with_cookies("sessionid=1", url=f"http://{HOST}/"))) == "n/a"
 
 
-def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> None:
+def test_cookies_of_redirects_count_only_on_same_site() -> None:
     def hop(url: str, cookie: str) -> object:
         return response(url, ("Set-Cookie", cookie), status=302)
 
@@ -134,8 +134,8 @@ def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> 
         hop("https://login.example.net/", "other_session=1"),
         response("https://www.example.com/", ("Set-Cookie", "lang=en; Secure")),
     )
-    seen = Page(requested=target("http://example.com/"), target=final, hops=hops)  # type: ignore[arg-type]
-    finding = judge_secure(seen)
+    html_page = Page(requested=target("http://example.com/"), target=final, hops=hops)  # type: ignore[arg-type]
+    finding = judge_secure(html_page)
     assert verdict(finding) == "fail"
     assert [row["cookie"] for row in rows(finding)] == ["sessionid"]
 
@@ -145,7 +145,7 @@ def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> 
     [
         (["sessionid=1; HttpOnly"], "pass"),
         (["lang=en"], "n/a"),
-        (["csrftoken=1", "XSRF-TOKEN=2", "_csrf=3", "anticsrftoken=4"], "n/a"),  # scripts must read them
+        (["csrftoken=1", "XSRF-TOKEN=2", "_csrf=3", "anticsrftoken=4"], "n/a"),  # scripts must read CSRF tokens
         (["__RequestVerificationToken_L2FwcA2=1"], "n/a"),  # ASP.NET's, with the application's path
         (["sessionid=1"], "missing"),
         (["a=1; HttpOnly", "authToken=eyJhbGciOiJIUzI1NiJ9"], "missing"),
@@ -156,7 +156,7 @@ def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> 
     ],
 )
 def test_cookie_httponly(lines: list[str], expected: str) -> None:
-    finding = checks.cookie_httponly(cookies(setting(*lines)))
+    finding = checks.cookie_httponly(cookies(page_with_cookies(*lines)))
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "missing" else expected)
 
@@ -175,7 +175,7 @@ def test_cookie_httponly(lines: list[str], expected: str) -> None:
     ],
 )
 def test_cookie_samesite(lines: list[str], expected: str) -> None:
-    finding = checks.cookie_samesite(cookies(setting(*lines)))
+    finding = checks.cookie_samesite(cookies(page_with_cookies(*lines)))
     assert outcome(finding) == expected
     verdicts = {"missing": "warn", "none-without-secure": "fail", "invalid": "fail"}
     assert verdict(finding) == verdicts.get(expected, expected)
@@ -189,8 +189,10 @@ def test_cookie_samesite(lines: list[str], expected: str) -> None:
         (["a=1"], "missing", Severity.MEDIUM),
     ],
 )
-def test_samesite_matters_little_for_load_balancers(lines: list[str], expected: str, severity: Severity) -> None:
-    finding = checks.cookie_samesite(cookies(setting(*lines)))
+def test_missing_samesite_is_less_severe_on_load_balancer_cookies(
+    lines: list[str], expected: str, severity: Severity
+) -> None:
+    finding = checks.cookie_samesite(cookies(page_with_cookies(*lines)))
     assert verdict(finding) == "warn"
     assert outcome(finding) == expected
     assert severity_of(checks.cookie_samesite, finding) == severity
@@ -214,7 +216,7 @@ def test_samesite_matters_little_for_load_balancers(lines: list[str], expected: 
         ("Nov 1994 6 8:49:37", "1994-11-06T08:49:37"),
         ("94 06 Nov 08:49:37", None),  # 94 is the day, then 06 the year
         ("6 94 Nov 08:49:37", "1994-11-06T08:49:37"),
-        # Two digits of a year: 69 is 2069, 70 is 1970. Three digits are a year of the antiquity, before 1601.
+        # A year of two digits: 69 is 2069, 70 is 1970. A year of three digits is invalid, because it is before 1601.
         ("1 Jan 69 0:0:0", "2069-01-01T00:00:00"),
         ("1 Jan 70 0:0:0", "1970-01-01T00:00:00"),
         ("1 Jan 99 0:0:0", "1999-01-01T00:00:00"),
@@ -225,29 +227,29 @@ def test_samesite_matters_little_for_load_balancers(lines: list[str], expected: 
         ("1 Jan 9999 23:59:59", "9999-01-01T23:59:59"),
         ("1 Jan 10000 0:0:0", None),
         ("1 Jan 7 0:0:0", None),  # one digit is no year
-        # A month needs its first three letters, in any case. What follows them does not count.
+        # Three letters of a month are required, in any case. Any text may follow them.
         ("1 JANUARY 1999 0:0:0", "1999-01-01T00:00:00"),
         ("1 janvier 1999 0:0:0", "1999-01-01T00:00:00"),
         ("1 Ja 1999 0:0:0", None),
         ("1 13 1999 0:0:0", None),
-        ("1 \u017fep 1999 0:0:0", None),  # a long s is no s
-        # The first of each part counts, so the second month, time or year does not.
+        ("1 \u017fep 1999 0:0:0", None),  # long s, which is not an ASCII letter
+        # Only the first month, time and year count.
         ("1 Jan Feb 1999 1:2:3 4:5:6 2001", "1999-01-01T01:02:03"),
         # After a part, anything but a digit may follow in the same token.
         ("1st Jan 1999A.D. 01:02:03Z", "1999-01-01T01:02:03"),
         ("1 Jan 1999 01:02:03.500", "1999-01-01T01:02:03"),
         ("1 Jan 1999 01:02:034", None),
         ("1 Jan 19991 01:02:03", None),
-        ("001 Jan 1999 01:02:03", None),  # three digits are a year, so that 1999 is too much and the day is missing
+        ("001 Jan 1999 01:02:03", None),  # 001 is the year, so the day is missing
         ("1 Jan 1999 1:2", None),
         ("1 Jan 1999 1:2:3:4", "1999-01-01T01:02:03"),
         ("1 Jan 1999 :01:02:03", None),  # a colon is no delimiter
-        # All printable marks except the colon are delimiters, and the tab.
+        # Delimiters are the tab and all printable punctuation except the colon.
         ("1\tJan\t1999\t1:2:3", "1999-01-01T01:02:03"),
         ("!1\"Jan#1999$1:2:3%&'()*+,-./;<=>?@[\\]^_`{|}~", "1999-01-01T01:02:03"),
         ("1\x7fJan 1999 1:2:3", None),
         ("1\xa0Jan 1999 1:2:3", None),
-        # Digits are ASCII.
+        # Only ASCII digits are valid.
         ("\u0661 Jan 1999 1:2:3", None),
         # Numbers out of range, and days that no month or year has.
         ("0 Jan 1999 0:0:0", None),
@@ -259,7 +261,7 @@ def test_samesite_matters_little_for_load_balancers(lines: list[str], expected: 
         ("1 Jan 1999 24:0:0", None),
         ("1 Jan 1999 0:60:0", None),
         ("1 Jan 1999 0:0:60", None),
-        # A missing part.
+        # A part is missing.
         ("", None),
         ("Jan 1999 0:0:0", None),
         ("1 1999 0:0:0", None),
@@ -270,15 +272,15 @@ def test_samesite_matters_little_for_load_balancers(lines: list[str], expected: 
         ("-1", None),
     ],
 )
-def test_cookie_dates(text: str, expected: str | None) -> None:
-    found = parse_date(text)
-    assert (found and found.replace(tzinfo=None).isoformat()) == expected
+def test_parse_date_follows_rfc_6265bis(text: str, expected: str | None) -> None:
+    date = parse_date(text)
+    assert (date and date.replace(tzinfo=None).isoformat()) == expected
 
 
 @given(st.text())
-def test_any_text_is_a_date_or_none(text: str) -> None:
-    found = parse_date(text)
-    assert found is None or found.tzinfo is not None
+def test_parse_date_accepts_any_text(text: str) -> None:
+    date = parse_date(text)
+    assert date is None or date.tzinfo is not None
 
 
 @pytest.mark.parametrize(
@@ -296,13 +298,13 @@ def test_any_text_is_a_date_or_none(text: str) -> None:
     ],
 )
 def test_cookie_prefix(lines: list[str], expected: str) -> None:
-    finding = checks.cookie_prefix(cookies(setting(*lines)))
+    finding = checks.cookie_prefix(cookies(page_with_cookies(*lines)))
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "broken" else expected)
 
 
-def test_each_cookie_that_breaks_its_prefix_has_the_broken_rule() -> None:
-    finding = checks.cookie_prefix(cookies(setting("__Host-sid=1; Secure", "__Secure-id=1")))
+def test_prefix_finding_lists_broken_rule_of_each_cookie() -> None:
+    finding = checks.cookie_prefix(cookies(page_with_cookies("__Host-sid=1; Secure", "__Secure-id=1")))
     assert message(finding) == "2 cookies break the rules of their prefix."
     assert [(row["cookie"], row["fault"]) for row in rows(finding)] == [
         ("__Host-sid", "__Host- requires Path=/"),
@@ -310,8 +312,11 @@ def test_each_cookie_that_breaks_its_prefix_has_the_broken_rule() -> None:
     ]
 
 
-def test_a_prefixed_cookie_over_plain_http_is_refused() -> None:
-    assert verdict(checks.cookie_prefix(cookies(setting("__Secure-a=1; Secure", url=f"http://{HOST}/")))) == "fail"
+def test_secure_prefix_over_plain_http_fails() -> None:
+    assert (
+        verdict(checks.cookie_prefix(cookies(page_with_cookies("__Secure-a=1; Secure", url=f"http://{HOST}/"))))
+        == "fail"
+    )
 
 
 @pytest.mark.parametrize(
@@ -325,7 +330,7 @@ def test_a_prefixed_cookie_over_plain_http_is_refused() -> None:
         (("awsalb", "AWSALBUM", "SERVERIDENTITY", "my-DO-LB", "route", "affinity", "NSC_", "BIGipServer", ""), False),
     ],
 )
-def test_names_of_load_balancers(names: tuple[str, ...], expected: bool) -> None:
+def test_load_balancer_cookies_are_recognized_by_name(names: tuple[str, ...], expected: bool) -> None:
     assert {is_load_balancer_cookie(name) for name in names} == {expected}
     assert not expected or not any(with_value(name).is_session_like for name in names)
 
@@ -352,7 +357,7 @@ def with_value(name: str, value: str = "0123456789abcdef") -> Cookie:
         *("fe_typo_user", ".AspNet.ApplicationCookie", "remember_web_" + "0f" * 20, "user_session", "__Secure-sid"),
     ],
 )
-def test_names_of_sessions(name: str) -> None:
+def test_session_cookies_are_recognized_by_name(name: str) -> None:
     assert with_value(name).is_session_like
 
 
@@ -381,21 +386,21 @@ def test_names_of_sessions(name: str) -> None:
         *("cookie_consent_token", "session_theme", "session_timeout", "sessionExpires", "session_count"),
     ],
 )
-def test_names_that_are_no_sessions(name: str) -> None:
+def test_other_cookies_are_not_session_like(name: str) -> None:
     assert not with_value(name).is_session_like
 
 
 @given(st.text(alphabet='ab=; ,\t"Secur_-samiteHtponlyDx/1', max_size=80))
-def test_whatever_is_sent_is_read(line: str) -> None:
+def test_parse_cookie_accepts_any_text(line: str) -> None:
     cookie = parse_cookie(line, HOST, NOW, over_https=True)
     assert cookie is None or isinstance(cookie.is_session_like, bool)
 
 
-def test_a_value_never_reaches_the_report() -> None:
-    finding = judge_secure(setting("sessionid=VERYSECRET"))
+def test_cookie_value_is_not_in_finding() -> None:
+    finding = judge_secure(page_with_cookies("sessionid=VERYSECRET"))
     assert "VERYSECRET" not in repr((message(finding), rows(finding)))
 
 
-def test_thousands_of_cookies_are_bounded() -> None:
-    seen = setting(*(f"a{number}=1" for number in range(5000)))
-    assert len(cookies_of(seen.hops, HOST, NOW)) == 300
+def test_cookies_of_returns_at_most_300_cookies() -> None:
+    html_page = page_with_cookies(*(f"a{number}=1" for number in range(5000)))
+    assert len(cookies_of(html_page.hops, HOST, NOW)) == 300

@@ -31,7 +31,7 @@ SITE = "https://site.example.com"
         ("Python/3.11 aiohttp/3.9.1", "named"),
         ("Foo/v2.1", "named"),
         ("nginx", "pass"),
-        ("Apache (Debian 12)", "pass"),  # a comment about the system, not a product's version
+        ("Apache (Debian 12)", "pass"),  # version of the operating system, not of a product
         ("ECS (dcb/7F84)", "pass"),  # a node
         ("BunnyCDN-DE1-1082", "pass"),
         ("Fly/6f91d33b9d (2024-06-27)", "pass"),  # a commit
@@ -50,7 +50,7 @@ def test_server_version(server: str | None, expected: str) -> None:
     assert verdict(finding) == ("fail" if expected == "named" else expected)
 
 
-def test_the_server_header_is_quoted() -> None:
+def test_server_version_finding_quotes_header() -> None:
     finding = checks.server_version(page(("Server", "nginx/1.25.3")))
     assert message(finding) == "Server: nginx/1.25.3 names a version."
     assert rows(finding) == [{"header": "Server", "value": "nginx/1.25.3"}]
@@ -65,7 +65,7 @@ def test_the_server_header_is_quoted() -> None:
         ([("X-AspNetMvc-Version", "5")], "one-header"),
         ([("X-Generator", "Drupal 10 (https://www.drupal.org)")], "one-header"),
         ([("X-Powered-By", "")], "pass"),
-        ([("X-Powered-By", "7f3a9c2e-11aa-4b1c-9d77-0123456789ab")], "pass"),  # the number of a node
+        ([("X-Powered-By", "7f3a9c2e-11aa-4b1c-9d77-0123456789ab")], "pass"),  # ID of a node
         ([("X-Powered-By", "1042")], "pass"),
         ([("X-Request-Id", "abc"), ("CF-RAY", "8f"), ("X-Amz-Cf-Id", "x"), ("X-Varnish", "1 2")], "pass"),
         ([("X-Served-By", "cache-fra-1"), ("X-Cache", "HIT"), ("X-B3-TraceId", "1"), ("X-Runtime", "0.01")], "pass"),
@@ -78,7 +78,7 @@ def test_powered_by(headers: list[tuple[str, str]], expected: str) -> None:
     assert verdict(finding) == ("fail" if expected == "one-header" else expected)
 
 
-def test_all_headers_that_name_software_are_listed() -> None:
+def test_powered_by_finding_lists_all_headers() -> None:
     finding = checks.powered_by(page(("X-Powered-By", "PHP/8.2.7"), ("X-Generator", "Drupal 10")))
     assert outcome(finding) == "several-headers"
     assert verdict(finding) == "fail"
@@ -152,7 +152,7 @@ GO = "panic: x\n\ngoroutine 7 [running]:\nmain.main()\n\t/srv/main.go:12 +0x1d\n
         ('{"status": 404, "error": "Not Found", "path": "/x"}', 404, None),
         ("<title>404 | Not Found</title>", 404, None),
         ("", 404, None),
-        # A blog about stack traces that answers every path with its start page, or shows it below a 404
+        # Articles about stack traces, which a site returns for any path with status 200 or 404
         (DJANGO, 200, None),
         ("<article><h1>Reading stack traces</h1><pre>" + JAVA_TRACE + PYTHON + GO + "</pre></article>", 404, None),
         ("<meta property=og:title content=Traces><pre>" + DJANGO + NODE_TRACE, 404, None),
@@ -165,8 +165,8 @@ GO = "panic: x\n\ngoroutine 7 [running]:\nmain.main()\n\t/srv/main.go:12 +0x1d\n
 def test_debug_error_page(body: str, status: int, shows: str | None) -> None:
     ordinary = response(f"{SITE}/a", HTML, status=404, body=b"<h1>Not found</h1>")
     wrong = response(f"{SITE}/b", HTML, status=status, body=body.encode())
-    seen = page()
-    finding = checks.debug_error_page(document(seen), NotFoundBaseline((ordinary, wrong)))
+    html_page = page()
+    finding = checks.debug_error_page(document(html_page), NotFoundBaseline((ordinary, wrong)))
     assert outcome(finding) == ("shown" if shows else "pass"), message(finding)
     if shows:
         assert verdict(finding) == "fail"
@@ -174,7 +174,7 @@ def test_debug_error_page(body: str, status: int, shows: str | None) -> None:
         assert rows(finding) == [{"path": "/b", "status": status, "shows": shows}]
 
 
-def test_what_the_page_itself_shows_is_its_content() -> None:
+def test_stack_trace_on_scanned_page_is_not_debug_output() -> None:
     trace = f"<h1>Traces</h1><pre>{JAVA_TRACE}</pre>"
     missing = NotFoundBaseline((response(f"{SITE}/a", HTML, status=404, body=trace.encode()),))
     article, other = page(html=trace), page()
@@ -182,10 +182,10 @@ def test_what_the_page_itself_shows_is_its_content() -> None:
     assert verdict(checks.debug_error_page(document(other), missing)) == "fail"
 
 
-def test_a_picture_is_no_error_page() -> None:
+def test_image_response_is_not_debug_output() -> None:
     picture = response(f"{SITE}/a", ("Content-Type", "image/png"), status=500, body=PYTHON.encode())
-    seen = page()
-    assert verdict(checks.debug_error_page(document(seen), NotFoundBaseline((picture,)))) == "pass"
+    html_page = page()
+    assert verdict(checks.debug_error_page(document(html_page), NotFoundBaseline((picture,)))) == "pass"
 
 
 NGINX = """<html><head><title>Index of /static/</title></head><body><h1>Index of /static/</h1><hr><pre>
@@ -230,8 +230,8 @@ ROOT = """<title>Index of /</title><h1>Index of /</h1><a href="?C=N;O=D">Name</a
     ],
 )
 def test_directory_listing(body: str, server: str | None) -> None:
-    asked = AssetDirectories((response(f"{SITE}/static/", HTML, body=body.encode()),))
-    finding = checks.directory_listing(page(), asked)
+    directories = AssetDirectories((response(f"{SITE}/static/", HTML, body=body.encode()),))
+    finding = checks.directory_listing(page(), directories)
     assert outcome(finding) == ("public" if server else "pass")
     if server:
         assert verdict(finding) == "fail"
@@ -239,15 +239,15 @@ def test_directory_listing(body: str, server: str | None) -> None:
         assert rows(finding) == [{"path": "/static/", "server": server}]
 
 
-def test_the_page_itself_may_be_a_listing_also_of_the_root_which_has_no_parent() -> None:
+def test_scanned_page_may_be_directory_listing_even_of_root() -> None:
     assert verdict(checks.directory_listing(page(html=ROOT), AssetDirectories(()))) == "fail"
     listed = page(html=NGINX.replace("/static/", "/a b/"), url=f"{SITE}/a%20b/")
     assert verdict(checks.directory_listing(listed, AssetDirectories(()))) == "fail"
 
 
-def test_a_listing_that_is_refused_is_none() -> None:
-    asked = AssetDirectories((response(f"{SITE}/static/", HTML, status=403, body=NGINX.encode()),))
-    assert verdict(checks.directory_listing(page(), asked)) == "pass"
+def test_listing_with_status_403_is_not_reported() -> None:
+    directories = AssetDirectories((response(f"{SITE}/static/", HTML, status=403, body=NGINX.encode()),))
+    assert verdict(checks.directory_listing(page(), directories)) == "pass"
 
 
 def body_of(text: str) -> str:
@@ -271,11 +271,11 @@ def body_of(text: str) -> str:
         ([], "<p>Connect to 10.1.2.3:8080.", "disclosed"),
         ([], "<p>Backend: 172.20.1.1", "disclosed"),
         ([], "<p>169.254.7.7 did not answer", "disclosed"),
-        # Not an address, or one that discloses nothing
+        # Texts that are not addresses, or default addresses of routers
         ([], "<p>Open 192.168.0.1 in your browser to set up the router.", "pass"),
         ([], '<p>Open <a href="http://192.168.1.1/">192.168.1.1</a> to set up the router.', "pass"),
         ([], '<a href="http://192.168.88.1:8080/webfig">WebFig</a> <code>"172.17.0.1"</code>', "pass"),
-        ([("Via", "1.1 192.168.1.1")], "", "disclosed"),  # sent by a machine, it is an address of its own network
+        ([("Via", "1.1 192.168.1.1")], "", "disclosed"),  # a proxy sends its real address
         ([], "<p>Version 10.0.0.1 mends two faults. So does version 10.4.2.1.", "pass"),
         ([], "<p>Foo 10.4.2.1 is out.", "pass"),
         ([], "<p>v10.4.2.1, release 10.4.2.2, Firmware: 10.4.2.3, Chrome/10.4.2.4", "pass"),
@@ -292,15 +292,15 @@ def body_of(text: str) -> str:
     ],
 )  # fmt: skip
 def test_private_ip(headers: list[tuple[str, str]], text: str, expected: str) -> None:
-    seen = page(*headers, html=body_of(text))
-    finding = checks.private_ip(seen, document(seen))
+    html_page = page(*headers, html=body_of(text))
+    finding = checks.private_ip(html_page, document(html_page))
     assert outcome(finding) == expected, finding
     assert verdict(finding) == ("warn" if expected == "disclosed" else expected)
 
 
-def test_private_addresses_are_listed_with_where_they_stand() -> None:
-    seen = page(("Via", "1.1 10.0.0.5 (squid)"), html=body_of("<!-- served by 10.1.2.3 -->"))
-    finding = checks.private_ip(seen, document(seen))
+def test_private_ip_finding_lists_addresses_with_header_or_comment() -> None:
+    html_page = page(("Via", "1.1 10.0.0.5 (squid)"), html=body_of("<!-- served by 10.1.2.3 -->"))
+    finding = checks.private_ip(html_page, document(html_page))
     assert message(finding) == "The response discloses 2 addresses of an internal network."
     assert rows(finding) == [
         {"address": "10.0.0.5", "where": "the header Via"},
@@ -308,16 +308,16 @@ def test_private_addresses_are_listed_with_where_they_stand() -> None:
     ]
 
 
-def test_the_scanned_address_itself_is_no_leak() -> None:
-    seen = page(html=body_of('<a href="http://10.1.2.3/">x</a>'))
-    on_it = Page(seen.requested, seen.target, (replace(seen.response, address="10.1.2.3"),))
-    assert verdict(checks.private_ip(seen, document(seen))) == "warn"
-    assert verdict(checks.private_ip(on_it, document(on_it))) == "pass"
+def test_ip_address_of_scanned_host_is_not_disclosure() -> None:
+    html_page = page(html=body_of('<a href="http://10.1.2.3/">x</a>'))
+    page_at_address = Page(html_page.requested, html_page.target, (replace(html_page.response, address="10.1.2.3"),))
+    assert verdict(checks.private_ip(html_page, document(html_page))) == "warn"
+    assert verdict(checks.private_ip(page_at_address, document(page_at_address))) == "pass"
 
 
-def test_addresses_are_also_found_where_there_is_no_markup() -> None:
-    seen = bare_page(("Content-Type", "application/json"), body=b'{"upstream": "10.1.2.3"}')
-    assert verdict(checks.private_ip(seen, document(seen))) == "warn"
+def test_private_ip_is_found_in_json_response() -> None:
+    html_page = bare_page(("Content-Type", "application/json"), body=b'{"upstream": "10.1.2.3"}')
+    assert verdict(checks.private_ip(html_page, document(html_page))) == "warn"
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_addresses_are_also_found_where_there_is_no_markup() -> None:
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "credentials"),
         ("TODO: remove the default password before release", "unfinished-work"),
         ("FIXME authentication is switched off here", "unfinished-work"),
-        # Words without a value
+        # Words for passwords without a value
         ("password field below", "pass"),
         ("Password: required", "pass"),
         ("password: see the wiki", "pass"),
@@ -369,34 +369,37 @@ def test_addresses_are_also_found_where_there_is_no_markup() -> None:
 @pytest.mark.parametrize("place", ["before", "body"])
 def test_security_comments(comment: str, expected: str, place: str) -> None:
     markup = f"<!-- {comment} -->"
-    seen = page(html=markup + body_of("") if place == "before" else body_of(f"<p>Text{markup}"))
-    finding = checks.security_comments(document(seen))
+    html_page = page(html=markup + body_of("") if place == "before" else body_of(f"<p>Text{markup}"))
+    finding = checks.security_comments(document(html_page))
     assert outcome(finding) == expected, finding
     assert verdict(finding) == {"credentials": "fail", "unfinished-work": "warn"}.get(expected, expected)
     if isinstance(finding, Fault):
-        shown = repr((finding.message, finding.values, finding.places, finding.details))
+        stored_text = repr((finding.message, finding.values, finding.places, finding.details))
         for secret in ("hunter", "geheim", "s3cr3t", "admin123", "0a1b2c", "AKIA", "eyJ"):
-            assert secret not in shown
+            assert secret not in stored_text
 
 
-def test_where_a_comment_stands_is_said() -> None:
+def test_credentials_finding_lists_line_of_each_comment() -> None:
     secret = "<!--\r\n db_password: hunter2 -->"
     markup = body_of(f"\n<p>One\n{secret}\n<!-- nothing -->\n{secret}<!-- api_key: 0a1b2c3d4e5f6a7b -->")
-    found = checks.security_comments(document(page(html=markup)))
-    assert isinstance(found, Fail)
-    assert found.message == "3 comments contain what looks like credentials."
-    assert [place.label for place in found.places] == ["line 3 (password)", "line 6 (password)", "line 7 (api_key)"]
-    assert [row["line"] for row in rows(found)] == [3, 6, 7]
-    undone = checks.security_comments(document(page(html=body_of("\n\n<!-- TODO: fix the xss -->"))))
-    assert isinstance(undone, Warn)
-    assert undone.message == "1 comment mentions unfinished security work."
-    assert [place.label for place in undone.places] == ["line 3 (“TODO: fix the xss”)"]
-    assert severity_of(checks.security_comments, undone) == LOW
+    finding = checks.security_comments(document(page(html=markup)))
+    assert isinstance(finding, Fail)
+    assert finding.message == "3 comments contain what looks like credentials."
+    assert [place.label for place in finding.places] == ["line 3 (password)", "line 6 (password)", "line 7 (api_key)"]
+    assert [row["line"] for row in rows(finding)] == [3, 6, 7]
 
 
-def test_comments_of_scripts_are_not_the_markup_s() -> None:
-    seen = page(html=body_of("<script><!-- password: hunter2 --></script>"))
-    assert verdict(checks.security_comments(document(seen))) == "pass"
+def test_unfinished_work_finding_quotes_comment_with_line() -> None:
+    unfinished = checks.security_comments(document(page(html=body_of("\n\n<!-- TODO: fix the xss -->"))))
+    assert isinstance(unfinished, Warn)
+    assert unfinished.message == "1 comment mentions unfinished security work."
+    assert [place.label for place in unfinished.places] == ["line 3 (“TODO: fix the xss”)"]
+    assert severity_of(checks.security_comments, unfinished) == LOW
+
+
+def test_comments_in_scripts_are_ignored() -> None:
+    html_page = page(html=body_of("<script><!-- password: hunter2 --></script>"))
+    assert verdict(checks.security_comments(document(html_page))) == "pass"
 
 
 HOSTILE = [
@@ -425,14 +428,14 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_no_text_takes_long(text: str) -> None:
+def test_checks_of_hostile_text_take_under_two_seconds(text: str) -> None:
     wrong: Response = response(f"{SITE}/static/", HTML, body=text.encode())
     broken: Response = response(f"{SITE}/b", HTML, status=500, body=text.encode())
-    seen = page(("X-A", text[:8000]), html=body_of(f"<p>{html.escape(text)}<!-- {text} -->"))
-    parsed = document(seen)
-    began = time.thread_time()
+    html_page = page(("X-A", text[:8000]), html=body_of(f"<p>{html.escape(text)}<!-- {text} -->"))
+    parsed = document(html_page)
+    started = time.thread_time()
     checks.debug_error_page(parsed, NotFoundBaseline((broken,)))
-    checks.directory_listing(seen, AssetDirectories((wrong,)))
-    checks.private_ip(seen, parsed)
+    checks.directory_listing(html_page, AssetDirectories((wrong,)))
+    checks.private_ip(html_page, parsed)
     checks.security_comments(parsed)
-    assert time.thread_time() - began < 2.0
+    assert time.thread_time() - started < 2.0

@@ -38,7 +38,7 @@ def test_caa(records: tuple[str, ...], expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("dnssec_records", "expected"),
     [
         (DnssecRecords(DOMAIN, is_authenticated=True), "pass"),
         (DnssecRecords(DOMAIN, ds=("1 13 2 AB",), dnskey=("257 3 13 AB",)), "pass"),
@@ -47,8 +47,8 @@ def test_caa(records: tuple[str, ...], expected: str) -> None:
         (DnssecRecords(DOMAIN), "off"),
     ],
 )
-def test_dnssec(found: DnssecRecords, expected: str) -> None:
-    finding = checks.dnssec(found)
+def test_dnssec(dnssec_records: DnssecRecords, expected: str) -> None:
+    finding = checks.dnssec(dnssec_records)
     assert outcome(finding) == expected
     assert verdict(finding) in ("pass", "warn")
 
@@ -76,12 +76,12 @@ def test_spf(records: tuple[str, ...], expected: str) -> None:
     assert rows(finding) == [{"type": "TXT", "record": record} for record in records]
 
 
-def test_keys_without_a_ds_record_are_told_apart() -> None:
+def test_dnssec_message_names_missing_ds_record() -> None:
     assert "no DS record" in message(checks.dnssec(DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",))))
 
 
 @pytest.mark.parametrize("mx", [(), ("0 .",)])
-def test_a_domain_without_mail_is_told_how_to_say_so(mx: tuple[str, ...]) -> None:
+def test_spf_fix_for_domain_without_mail_is_minus_all_record(mx: tuple[str, ...]) -> None:
     finding = checks.spf(MailRecords(DOMAIN, mx))
     assert isinstance(finding, Fail)
     assert outcome(finding) == "missing"
@@ -91,34 +91,34 @@ def test_a_domain_without_mail_is_told_how_to_say_so(mx: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("records", "kind", "expected"),
+    ("records", "expected_verdict", "expected"),
     [
         (("v=DMARC1; p=reject; rua=mailto:a@example.com",), "pass", "pass"),
         (("v=DMARC1;p=QUARANTINE",), "pass", "pass"),
         (("v=DMARC1; p=quarantine; pct=10",), "pass", "pass"),
         (("v=DMARC1; p=none; sp=reject",), "warn", "monitors-only"),
         (("v=DMARC1; p=reject; pct=0",), "warn", "applies-to-none"),
-        (("v=DMARC1; rua=mailto:a@example.com",), "warn", "invalid"),  # counts as p=none
+        (("v=DMARC1; rua=mailto:a@example.com",), "warn", "invalid"),  # receivers apply p=none
         (("v=DMARC1; p=drop; rua=mailto:a@example.com",), "warn", "invalid"),
         (("v=DMARC1; p=drop",), "fail", "invalid"),
         (("v=DMARC1; p=reject", "v=DMARC1; p=none"), "fail", "repeated"),
         ((), "fail", "missing"),
     ],
 )
-def test_dmarc(records: tuple[str, ...], kind: str, expected: str) -> None:
+def test_dmarc(records: tuple[str, ...], expected_verdict: str, expected: str) -> None:
     finding = checks.dmarc(MailRecords(DOMAIN, dmarc=records))
-    assert (verdict(finding), outcome(finding)) == (kind, expected)
+    assert (verdict(finding), outcome(finding)) == (expected_verdict, expected)
     assert rows(finding) == [{"type": "TXT", "record": record} for record in records]
 
 
 @pytest.mark.parametrize(("percent", "share"), [("", "100%"), ("; pct=10", "10%"), ("; pct=250", "100%")])
-def test_dmarc_names_the_share_of_forged_mail(percent: str, share: str) -> None:
+def test_dmarc_message_names_share_of_forged_mail(percent: str, share: str) -> None:
     finding = checks.dmarc(MailRecords(DOMAIN, dmarc=(f"v=DMARC1; p=quarantine{percent}",)))
     assert f"p=quarantine applies to {share} of forged mail" in message(finding)
 
 
 @pytest.mark.parametrize(
-    ("body", "media_type", "expected", "said"),
+    ("body", "media_type", "expected", "expected_text"),
     [
         (GOOD, "text/plain; charset=utf-8", "pass", ""),
         (f"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n# ours\r\n{GOOD}", "text/plain", "pass", ""),
@@ -137,36 +137,36 @@ def test_dmarc_names_the_share_of_forged_mail(percent: str, share: str) -> None:
         ("Policy: https://example.com/", "text/plain", "invalid", "Contact is missing; Expires is missing"),
     ],
 )
-def test_security_txt(body: str, media_type: str, expected: str, said: str) -> None:
+def test_security_txt(body: str, media_type: str, expected: str, expected_text: str) -> None:
     headers = [("Content-Type", media_type)] if media_type else []
     url = "https://example.com/.well-known/security.txt"
     finding = checks.security_txt(SecurityTxt(response(url, *headers, body=body.encode())), CLOCK)
     assert outcome(finding) == expected
     assert verdict(finding) in ("pass", "fail")
-    assert said in message(finding)
+    assert expected_text in message(finding)
     assert [row["url"] for row in rows(finding)] == [url]
 
 
-def test_without_security_txt_there_is_a_warning() -> None:
+def test_missing_security_txt_is_warning() -> None:
     finding = checks.security_txt(SecurityTxt(None), CLOCK)
     assert (verdict(finding), outcome(finding)) == ("warn", "missing")
     assert severity_of(checks.security_txt, finding) == LOW
 
 
 @pytest.mark.parametrize("body", ["", "ok", "Not found: /.well-known/security.txt"])
-def test_a_host_that_answers_whatever_it_is_asked_has_no_security_txt(body: str) -> None:
+def test_security_txt_without_any_field_is_reported_as_no_fields(body: str) -> None:
     file = response("https://api.example.com/", ("Content-Type", "text/plain"), body=body.encode())
     finding = checks.security_txt(SecurityTxt(file), CLOCK)
     assert (verdict(finding), outcome(finding)) == ("warn", "no-fields")
 
 
 @given(st.text(max_size=200))
-def test_whatever_stands_in_security_txt_it_is_read(text: str) -> None:
+def test_security_txt_check_accepts_any_text(text: str) -> None:
     file = response("https://example.com/", body=f"Expires: {text}\n{text}".encode())
     assert verdict(checks.security_txt(SecurityTxt(file), CLOCK)) in ("pass", "fail")
 
 
-def test_a_name_that_is_not_the_owners_is_not_judged() -> None:
+def test_dns_checks_do_not_apply_without_own_domain() -> None:
     for finding in (
         checks.caa(CaaRecords(None)),
         checks.dnssec(DnssecRecords(None)),
@@ -188,5 +188,5 @@ def test_a_name_that_is_not_the_owners_is_not_judged() -> None:
         ("localhost", None),
     ],
 )
-def test_the_domain_that_an_owner_registers(host: str, expected: str | None) -> None:
+def test_own_domain_is_registrable_domain_or_none(host: str, expected: str | None) -> None:
     assert own_domain(host) == expected

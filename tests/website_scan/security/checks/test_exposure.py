@@ -13,8 +13,8 @@ from website_scan.security.checks import exposure as checks
 from website_scan.security.evidence import Exposure, PathAnswer, SourceMaps
 from website_scan.security.file_signatures import HEALTH_ONLY
 
-BY_ID = {each.id: each for each in catalogue(ScanType.SECURITY) if each.category_id == "exposure"}
-HINTS = {"exposed-api-docs", "exposed-source-maps"}
+BY_ID = {check.id: check for check in catalogue(ScanType.SECURITY) if check.category_id == "exposure"}
+WARNINGS = {"exposed-api-docs", "exposed-source-maps"}
 NOUNS = {
     "exposed-phpinfo": "page",
     "exposed-server-status": "page",
@@ -24,19 +24,19 @@ NOUNS = {
 }
 ABSENT = PathAnswer("/a", 404, "text/html", 120)
 OPEN = PathAnswer("/b", 200, "text/plain", 1, is_exposed=True, excerpt="DB_PASSWORD")
-SILENT = PathAnswer("/c", None, error="Nothing came.")
+UNANSWERED = PathAnswer("/c", None, error="Nothing came.")
 
 
-def judged(id: str, *answers: PathAnswer) -> Verdict:
+def judge(id: str, *answers: PathAnswer) -> Verdict:
     check: Callable[..., Any] = BY_ID[id].function
     finding: Verdict = check(SourceMaps(answers) if id == "exposed-source-maps" else Exposure({id: answers}))
     return finding
 
 
 @pytest.mark.parametrize("id", BY_ID)
-def test_one_exposed_file_decides_also_where_others_did_not_answer(id: str) -> None:
-    finding = judged(id, ABSENT, SILENT, OPEN)
-    assert verdict(finding) == ("warn" if id in HINTS else "fail")
+def test_exposed_file_is_reported_even_if_other_paths_did_not_answer(id: str) -> None:
+    finding = judge(id, ABSENT, UNANSWERED, OPEN)
+    assert verdict(finding) == ("warn" if id in WARNINGS else "fail")
     assert isinstance(finding, Fault)
     assert finding.outcome == ("mercurial" if id == "exposed-svn-hg" else "public")
     assert finding.message == f"1 {NOUNS.get(id, 'file')} is public."
@@ -54,29 +54,29 @@ def test_one_exposed_file_decides_also_where_others_did_not_answer(id: str) -> N
 
 
 @pytest.mark.parametrize("id", BY_ID)
-def test_nothing_exposed_passes_and_says_what_was_seen(id: str) -> None:
-    finding = judged(id, ABSENT, PathAnswer("/d", 200, "text/html", 9000), PathAnswer("/e", 403))
+def test_pass_lists_status_of_each_path(id: str) -> None:
+    finding = judge(id, ABSENT, PathAnswer("/d", 200, "text/html", 9000), PathAnswer("/e", 403))
     assert verdict(finding) == "pass"
     assert message(finding) == "No such file is public: /a (404), /d (200, but other content), /e (403)."
     assert [row["path"] for row in rows(finding)] == ["/a", "/d", "/e"]
 
 
 @pytest.mark.parametrize("id", BY_ID)
-def test_what_was_not_answered_is_not_passed(id: str) -> None:
+def test_check_raises_error_if_a_path_did_not_answer(id: str) -> None:
     with pytest.raises(checks.Unanswered, match=r"1 path of 2 got no answer that could be judged \(/c: Nothing came"):
-        judged(id, ABSENT, SILENT)
+        judge(id, ABSENT, UNANSWERED)
 
 
-def test_several_files_are_counted() -> None:
+def test_message_counts_exposed_files() -> None:
     files = [PathAnswer(f"/{n}", 200, "", 2, is_exposed=True, excerpt="x") for n in range(12)]
-    finding = judged("exposed-env", *files)
+    finding = judge("exposed-env", *files)
     assert isinstance(finding, Fail)
     assert finding.message == "12 files are public."
     assert len(finding.places) == 12
 
 
-def test_a_page_without_scripts_of_its_own_has_no_source_maps() -> None:
-    assert verdict(judged("exposed-source-maps")) == "n/a"
+def test_source_maps_check_does_not_apply_without_own_scripts() -> None:
+    assert verdict(judge("exposed-source-maps")) == "n/a"
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_a_page_without_scripts_of_its_own_has_no_source_maps() -> None:
         (["/.svn/entries", "/.hg/requires"], "public"),
     ],
 )
-def test_version_control_systems_have_their_own_outcomes(paths: list[str], expected: str) -> None:
+def test_version_control_outcome_names_subversion_or_mercurial(paths: list[str], expected: str) -> None:
     answers = [PathAnswer(path, 200, "", 9, is_exposed=True, excerpt="x") for path in paths]
-    assert outcome(judged("exposed-svn-hg", *answers)) == expected
+    assert outcome(judge("exposed-svn-hg", *answers)) == expected
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,10 @@ def test_version_control_systems_have_their_own_outcomes(paths: list[str], expec
         ([HEALTH_ONLY, "activeProfiles"], ("fail", "public"), HIGH),
     ],
 )
-def test_an_index_of_health_alone_is_a_hint(excerpts: list[str], expected: tuple[str, str], severity: Severity) -> None:
-    answers = [PathAnswer("/actuator", 200, "", 9, is_exposed=True, excerpt=each) for each in excerpts]
-    finding = judged("exposed-actuator", *answers)
+def test_actuator_with_health_endpoint_only_is_warning(
+    excerpts: list[str], expected: tuple[str, str], severity: Severity
+) -> None:
+    answers = [PathAnswer("/actuator", 200, "", 9, is_exposed=True, excerpt=proof) for proof in excerpts]
+    finding = judge("exposed-actuator", *answers)
     assert (verdict(finding), outcome(finding)) == expected
     assert severity_of(checks.exposed_actuator, finding) is severity

@@ -34,7 +34,7 @@ XFO = "X-Frame-Options"
         ([(CSP, "frame-ancestors https://*:443")], "any-site"),
         ([(CSP, "frame-ancestors *"), (XFO, "DENY")], "any-site"),  # frame-ancestors overrides X-Frame-Options
         ([(CSP, "frame-ancestors 'none'"), (XFO, "ALLOWALL")], "pass"),
-        ([(CSP, "frame-ancestors *"), (CSP, "frame-ancestors 'self'")], "pass"),  # both must hold
+        ([(CSP, "frame-ancestors *"), (CSP, "frame-ancestors 'self'")], "pass"),  # browsers enforce both policies
         ([(CSP, "frame-ancestors *, frame-ancestors 'none'")], "pass"),
         ([(CSP, "frame-ancestors 'self'; frame-ancestors *")], "pass"),  # the first of a repeated directive
         ([(CSP + "-Report-Only", "frame-ancestors 'none'")], "missing"),
@@ -42,8 +42,8 @@ XFO = "X-Frame-Options"
     ],
 )
 def test_clickjacking(headers: list[tuple[str, str]], expected: str) -> None:
-    seen = page(*headers)
-    finding = checks.clickjacking(seen, document(seen), policies(seen))
+    html_page = page(*headers)
+    finding = checks.clickjacking(html_page, document(html_page), policies(html_page))
     assert outcome(finding) == expected
     assert verdict(finding) == {"pass": "pass", "contradictory": "warn"}.get(expected, "fail")
 
@@ -55,9 +55,9 @@ def test_clickjacking(headers: list[tuple[str, str]], expected: str) -> None:
         "<meta http-equiv=content-security-policy content=\"frame-ancestors 'none'\">",
     ],
 )
-def test_clickjacking_protection_in_meta_is_ignored_and_the_message_says_so(meta: str) -> None:
-    seen = page(html=f"<!doctype html><head>{meta}</head>")
-    finding = checks.clickjacking(seen, document(seen), policies(seen))
+def test_clickjacking_protection_in_meta_is_reported_as_ignored(meta: str) -> None:
+    html_page = page(html=f"<!doctype html><head>{meta}</head>")
+    finding = checks.clickjacking(html_page, document(html_page), policies(html_page))
     assert (verdict(finding), outcome(finding)) == ("fail", "missing")
     assert "in <meta> they are ignored" in message(finding)
 
@@ -71,9 +71,11 @@ def test_clickjacking_protection_in_meta_is_ignored_and_the_message_says_so(meta
         ([], []),
     ],
 )
-def test_clickjacking_names_the_headers_at_fault(headers: list[tuple[str, str]], places: list[tuple[str, str]]) -> None:
-    seen = page(*headers)
-    finding = checks.clickjacking(seen, document(seen), policies(seen))
+def test_clickjacking_finding_lists_faulty_headers(
+    headers: list[tuple[str, str]], places: list[tuple[str, str]]
+) -> None:
+    html_page = page(*headers)
+    finding = checks.clickjacking(html_page, document(html_page), policies(html_page))
     assert rows(finding) == [{"header": name, "value": value} for name, value in places]
 
 
@@ -93,15 +95,15 @@ def test_clickjacking_names_the_headers_at_fault(headers: list[tuple[str, str]],
     ],
 )
 def test_x_content_type_options(values: list[str], expected: str) -> None:
-    seen = page(*(("X-Content-Type-Options", value) for value in values))
-    finding = checks.x_content_type_options(seen)
+    html_page = page(*(("X-Content-Type-Options", value) for value in values))
+    finding = checks.x_content_type_options(html_page)
     assert outcome(finding) == expected
     assert verdict(finding) in ("pass", "fail")
 
 
-@pytest.mark.parametrize(("value", "shown"), [("", "is empty;"), (" ", "is empty;"), ("sniff", "is “sniff”;")])
-def test_an_invalid_x_content_type_options_is_quoted(value: str, shown: str) -> None:
-    assert shown in message(checks.x_content_type_options(page(("X-Content-Type-Options", value))))
+@pytest.mark.parametrize(("value", "expected_text"), [("", "is empty;"), (" ", "is empty;"), ("sniff", "is “sniff”;")])
+def test_invalid_x_content_type_options_is_quoted(value: str, expected_text: str) -> None:
+    assert expected_text in message(checks.x_content_type_options(page(("X-Content-Type-Options", value))))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_an_invalid_x_content_type_options_is_quoted(value: str, shown: str) -> 
         (["origin"], "unsafe"),
         (["origin-when-cross-origin"], "unsafe"),
         (["no-referrer-when-downgrade"], "unsafe"),
-        (["unsafe-url, strict-origin"], "pass"),  # the last recognised one wins
+        (["unsafe-url, strict-origin"], "pass"),  # the last known policy applies
         (["strict-origin, unsafe-url"], "unsafe"),
         (["no-referrer, a-policy-of-the-future"], "pass"),
         (["no-referrer", "unsafe-url"], "unsafe"),
@@ -123,8 +125,8 @@ def test_an_invalid_x_content_type_options_is_quoted(value: str, shown: str) -> 
     ],
 )
 def test_referrer_policy(values: list[str], expected: str) -> None:
-    seen = page(*(("Referrer-Policy", value) for value in values))
-    finding = checks.referrer_policy(seen, document(seen))
+    html_page = page(*(("Referrer-Policy", value) for value in values))
+    finding = checks.referrer_policy(html_page, document(html_page))
     assert outcome(finding) == expected
     assert verdict(finding) == {"unsafe": "fail", "invalid": "warn"}.get(expected, "pass")
 
@@ -138,16 +140,16 @@ def test_referrer_policy(values: list[str], expected: str) -> None:
         ("origin-when-cross-origin", "even over plain HTTP"),
     ],
 )
-def test_an_unsafe_referrer_policy_is_named_with_what_it_sends(value: str, leak: str) -> None:
-    seen = page(("Referrer-Policy", value))
-    said = message(checks.referrer_policy(seen, document(seen)))
-    assert said.startswith(f"Referrer-Policy is {value}, ")
-    assert leak in said
+def test_unsafe_referrer_policy_message_names_disclosed_data(value: str, leak: str) -> None:
+    html_page = page(("Referrer-Policy", value))
+    text = message(checks.referrer_policy(html_page, document(html_page)))
+    assert text.startswith(f"Referrer-Policy is {value}, ")
+    assert leak in text
 
 
-def test_an_absent_referrer_policy_is_said_to_be_the_default() -> None:
-    seen = page()
-    assert "strict-origin-when-cross-origin" in message(checks.referrer_policy(seen, document(seen)))
+def test_missing_referrer_policy_message_names_browser_default() -> None:
+    html_page = page()
+    assert "strict-origin-when-cross-origin" in message(checks.referrer_policy(html_page, document(html_page)))
 
 
 @pytest.mark.parametrize(
@@ -162,9 +164,9 @@ def test_an_absent_referrer_policy_is_said_to_be_the_default() -> None:
         ("<meta name=' referrer' content=unsafe-url>", "pass"),  # browsers ignore it
     ],
 )
-def test_a_referrer_policy_in_meta_overrides_the_header(html: str, expected: str) -> None:
-    seen = page(("Referrer-Policy", "no-referrer"), html=f"<!doctype html><head>{html}</head>")
-    finding = checks.referrer_policy(seen, document(seen))
+def test_referrer_policy_in_meta_overrides_header(html: str, expected: str) -> None:
+    html_page = page(("Referrer-Policy", "no-referrer"), html=f"<!doctype html><head>{html}</head>")
+    finding = checks.referrer_policy(html_page, document(html_page))
     assert outcome(finding) == expected
     assert verdict(finding) in ("pass", "fail")
 
@@ -184,13 +186,13 @@ def test_a_referrer_policy_in_meta_overrides_the_header(html: str, expected: str
     ],
 )
 def test_permissions_policy(values: list[str], expected: str) -> None:
-    seen = page(*(("Permissions-Policy", value) for value in values))
-    finding = checks.permissions_policy(seen)
+    html_page = page(*(("Permissions-Policy", value) for value in values))
+    finding = checks.permissions_policy(html_page)
     assert outcome(finding) == expected
     assert verdict(finding) in ("pass", "warn")
 
 
-def test_the_syntax_of_feature_policy_is_recognised() -> None:
+def test_feature_policy_syntax_is_recognized_in_permissions_policy() -> None:
     finding = checks.permissions_policy(page(("Permissions-Policy", "camera 'none'")))
     assert "Feature-Policy" in message(finding)
 
@@ -225,7 +227,7 @@ def test_cross_origin_policies(headers: list[tuple[str, str]], expected: str) ->
     assert verdict(finding) in ("pass", "warn")
 
 
-def test_all_invalid_cross_origin_policies_are_named() -> None:
+def test_message_quotes_all_invalid_cross_origin_policies() -> None:
     names = ("Cross-Origin-Opener-Policy", "Cross-Origin-Resource-Policy")
     finding = checks.cross_origin_policies(page(*((name, "x") for name in names)))
     assert message(finding) == "Cross-Origin-Opener-Policy: x, Cross-Origin-Resource-Policy: x are not valid."
@@ -249,7 +251,7 @@ RANDOM = "https://0123456789abcdef.example"
             [(("https://partner.example.com",), ("true",)), (("https://partner.example.com",), ("true",))],
             "pass",
         ),
-        ([(("null",), ("true",)), ((), ())], "pass"),  # not allowed for this origin
+        ([(("null",), ("true",)), ((), ())], "pass"),  # the random origin is not allowed
     ],
 )
 def test_cors_credentials(answers: list[tuple[tuple[str, ...], tuple[str, ...]]], expected: str) -> None:
@@ -260,7 +262,7 @@ def test_cors_credentials(answers: list[tuple[tuple[str, ...], tuple[str, ...]]]
     assert [row["origin"] for row in rows(finding)] == [RANDOM, "null"]
 
 
-def test_echoed_origins_without_credentials_pass_with_a_note() -> None:
+def test_echoed_origin_without_credentials_passes() -> None:
     finding = checks.cors_credentials(Cors((CorsAnswer(RANDOM, (RANDOM,), ()),)))
     assert verdict(finding) == "pass"
     assert "without credentials" in message(finding)
@@ -289,16 +291,16 @@ def test_content_type(value: str, expected: str) -> None:
     assert verdict(finding) == {"pass": "pass", "no-charset": "warn"}.get(expected, "fail")
 
 
-def test_a_missing_content_type_fails_where_there_is_content() -> None:
+def test_missing_content_type_fails_only_with_content() -> None:
     finding = checks.content_type(bare_page(body=b"<p>Hello"))
     assert (verdict(finding), outcome(finding)) == ("fail", "missing")
     assert verdict(checks.content_type(bare_page())) == "n/a"
 
 
-def test_of_two_content_types_the_last_counts() -> None:
-    seen = bare_page(("Content-Type", "text/plain"), ("Content-Type", "text/html; charset=utf-8"), body=b"x")
-    assert verdict(checks.content_type(seen)) == "pass"
-    assert seen.is_html
+def test_last_of_two_content_types_counts() -> None:
+    html_page = bare_page(("Content-Type", "text/plain"), ("Content-Type", "text/html; charset=utf-8"), body=b"x")
+    assert verdict(checks.content_type(html_page)) == "pass"
+    assert html_page.is_html
 
 
 @pytest.mark.parametrize(
@@ -322,14 +324,14 @@ def test_deprecated_headers(headers: list[tuple[str, str]], expected: str) -> No
     assert verdict(finding) in ("pass", "warn")
 
 
-def test_a_single_deprecated_header_is_named() -> None:
+def test_title_names_the_only_deprecated_header() -> None:
     finding = checks.deprecated_headers(page(("X-XSS-Protection", "1; mode=block")))
     assert title_of(checks.deprecated_headers, finding) == "X-XSS-Protection is deprecated"
     assert "X-XSS-Protection: 1; mode=block (browsers" in message(finding)
 
 
-def test_a_secret_in_a_header_is_masked() -> None:
-    seen = page((XFO, "ALLOW-FROM https://a.example.com/?token=3f2a9c&x=1"))
-    finding = checks.clickjacking(seen, document(seen), policies(seen))
+def test_token_in_quoted_header_is_masked() -> None:
+    html_page = page((XFO, "ALLOW-FROM https://a.example.com/?token=3f2a9c&x=1"))
+    finding = checks.clickjacking(html_page, document(html_page), policies(html_page))
     assert "3f2a9c" not in message(finding)
     assert "3f2a9c" not in str(rows(finding))

@@ -1,10 +1,10 @@
-"""Titles of findings of checks that can find several things: each says the one thing found."""
+"""Tests of finding titles, for checks with several outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -32,7 +32,7 @@ from website_scan.security.probes.headers import cookies as cookies_of
 CLOCK = Clock(NOW)
 HSTS = "Strict-Transport-Security"
 CSP = "Content-Security-Policy"
-HTTP = "http://site.example.com/"
+HTTP, HTTPS = "http://site.example.com/", "https://site.example.com/"
 V = TlsVersion
 
 
@@ -49,12 +49,12 @@ V = TlsVersion
         (("max-age=31536000",) * 2, "HSTS header is repeated"),
     ],
 )
-def test_hsts(values: tuple[str, ...], expected: str) -> None:
+def test_hsts_titles(values: tuple[str, ...], expected: str) -> None:
     answer = https_answer(*((HSTS, value) for value in values))
     assert title_of(transport.hsts, transport.hsts(page(), document(page()), answer)) == expected
 
 
-def test_hsts_over_an_untrusted_connection() -> None:
+def test_hsts_title_over_untrusted_connection() -> None:
     answer = https_answer((HSTS, "max-age=31536000"), trust_error="self-signed")
     assert title_of(transport.hsts, transport.hsts(page(), document(page()), answer)) == "HSTS header is ignored"
 
@@ -77,58 +77,75 @@ def test_hsts_over_an_untrusted_connection() -> None:
         ),
     ],
 )
-def test_redirects_to_https(chain: list[tuple[str, int]], next_url: str, expected: str) -> None:
+def test_http_redirect_titles(chain: list[tuple[str, int]], next_url: str, expected: str) -> None:
     finding = transport.http_to_https_redirect(PlainHttp(HTTP, hops(*chain), "", next_url=next_url))
     assert title_of(transport.http_to_https_redirect, finding) == expected
 
 
-def test_validity_of_the_certificate() -> None:
-    def found(**changes: object) -> str:
-        judged = peer(replace(LEAF, **changes))  # type: ignore[arg-type]  # fields of a certificate
-        return title_of(transport.tls_cert_expiry, transport.tls_cert_expiry(judged, CLOCK))
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"not_after": NOW - timedelta(days=1)}, "Certificate has expired"),
+        ({"not_before": NOW + timedelta(days=1)}, "Certificate is not valid yet"),
+        ({"not_after": NOW + timedelta(days=5)}, "Certificate expires in 5 days"),
+    ],
+)
+def test_certificate_expiry_title(changes: dict[str, datetime], expected: str) -> None:
+    certificate = peer(replace(LEAF, **changes))  # type: ignore[arg-type]  # fields of a certificate
+    assert title_of(transport.tls_cert_expiry, transport.tls_cert_expiry(certificate, CLOCK)) == expected
 
-    assert found(not_after=NOW - timedelta(days=1)) == "Certificate has expired"
-    assert found(not_before=NOW + timedelta(days=1)) == "Certificate is not valid yet"
-    assert found(not_after=NOW + timedelta(days=5)) == "Certificate expires in 5 days"
+
+@pytest.mark.parametrize(
+    ("dns_names", "expected"),
+    [
+        (("a.example",), "Certificate does not match the host name"),
+        ((), "Certificate names no host"),
+    ],
+)
+def test_certificate_hostname_title(dns_names: tuple[str, ...], expected: str) -> None:
+    certificate = peer(replace(LEAF, dns_names=dns_names))
+    assert title_of(transport.tls_cert_hostname, transport.tls_cert_hostname(certificate)) == expected
 
 
-def test_names_and_strength_of_the_certificate() -> None:
-    def named(**changes: object) -> str:
-        judged = peer(replace(LEAF, **changes))  # type: ignore[arg-type]  # fields of a certificate
-        return title_of(transport.tls_cert_hostname, transport.tls_cert_hostname(judged))
-
-    assert named(dns_names=("a.example",)) == "Certificate does not match the host name"
-    assert named(dns_names=()) == "Certificate names no host"
+def test_weak_certificate_title() -> None:
     weak = transport.tls_cert_strength(peer(replace(LEAF, key_type="RSA", key_bits=1024)))
     assert title_of(transport.tls_cert_strength, weak) == "Certificate is weak"
 
 
-def test_versions_and_suites_of_tls() -> None:
-    def legacy(*versions: TlsVersion) -> str:
-        support = TlsSupport(dict.fromkeys(versions, "TLS_RSA_WITH_AES_128_CBC_SHA"))
-        return title_of(transport.tls_legacy_protocols, transport.tls_legacy_protocols(support))
-
-    assert legacy(V.TLS1_0, V.TLS1_2) == "Outdated TLS versions are accepted"
-    assert legacy(V.TLS1_0, V.TLS1_1) == "Outdated TLS versions are accepted"
-    secretless = transport.tls_weak_ciphers(TlsSupport({V.TLS1_2: "TLS_RSA_WITH_AES_128_CBC_SHA"}))
-    assert title_of(transport.tls_weak_ciphers, secretless) == "No forward secrecy"
+@pytest.mark.parametrize("versions", [(V.TLS1_0, V.TLS1_2), (V.TLS1_0, V.TLS1_1)])
+def test_legacy_protocols_title(versions: tuple[TlsVersion, ...]) -> None:
+    support = TlsSupport(dict.fromkeys(versions, "TLS_RSA_WITH_AES_128_CBC_SHA"))
+    title = title_of(transport.tls_legacy_protocols, transport.tls_legacy_protocols(support))
+    assert title == "Outdated TLS versions are accepted"
 
 
-def test_forms_and_mixed_content() -> None:
-    def formed(markup: str, url: str = "https://site.example.com/") -> str:
-        seen = page(html=markup, url=url)
-        return title_of(transport.insecure_form, transport.insecure_form(seen, document(seen), policies(seen)))
-
-    assert formed("<form action=http://a.example/><input>") == "Form is submitted over plain HTTP"
-    assert formed("<form action=http://a.example/><input type=password>") == "Password is submitted over plain HTTP"
-    assert formed("<form><input type=password>", HTTP) == "Password field over plain HTTP"
-    seen = page(html="<img src=http://a.example/a.png>")
-    mixed = transport.mixed_content(seen, document(seen), policies(seen))
-    assert title_of(transport.mixed_content, mixed) == "Mixed passive content"
+def test_no_forward_secrecy_title() -> None:
+    finding = transport.tls_weak_ciphers(TlsSupport({V.TLS1_2: "TLS_RSA_WITH_AES_128_CBC_SHA"}))
+    assert title_of(transport.tls_weak_ciphers, finding) == "No forward secrecy"
 
 
 @pytest.mark.parametrize(
-    ("sent", "expected"),
+    ("markup", "url", "expected"),
+    [
+        ("<form action=http://a.example/><input>", HTTPS, "Form is submitted over plain HTTP"),
+        ("<form action=http://a.example/><input type=password>", HTTPS, "Password is submitted over plain HTTP"),
+        ("<form><input type=password>", HTTP, "Password field over plain HTTP"),
+    ],
+)
+def test_insecure_form_title(markup: str, url: str, expected: str) -> None:
+    html_page = page(html=markup, url=url)
+    finding = transport.insecure_form(html_page, document(html_page), policies(html_page))
+    assert title_of(transport.insecure_form, finding) == expected
+
+
+def test_passive_mixed_content_title() -> None:
+    html_page = page(html="<img src=http://a.example/a.png>")
+    finding = transport.mixed_content(html_page, document(html_page), policies(html_page))
+    assert title_of(transport.mixed_content, finding) == "Mixed passive content"
+
+
+@pytest.mark.parametrize(
+    ("response_headers", "expected"),
     [
         ((), "No clickjacking protection"),
         ((("X-Frame-Options", "ALLOW-FROM https://a.example"),), "X-Frame-Options is ignored"),
@@ -137,14 +154,14 @@ def test_forms_and_mixed_content() -> None:
         (((CSP, "frame-ancestors *"),), "frame-ancestors allows any site"),
     ],
 )
-def test_clickjacking(sent: tuple[tuple[str, str], ...], expected: str) -> None:
-    seen = page(*sent)
-    finding = headers.clickjacking(seen, document(seen), policies(seen))
+def test_clickjacking_titles(response_headers: tuple[tuple[str, str], ...], expected: str) -> None:
+    html_page = page(*response_headers)
+    finding = headers.clickjacking(html_page, document(html_page), policies(html_page))
     assert title_of(headers.clickjacking, finding) == expected
 
 
 @pytest.mark.parametrize(
-    ("check", "sent", "expected"),
+    ("check", "response_headers", "expected"),
     [
         (headers.x_content_type_options, (), "No X-Content-Type-Options header"),
         (headers.x_content_type_options, (("X-Content-Type-Options", "no"),), "MIME sniffing is not disabled"),
@@ -168,27 +185,30 @@ def test_clickjacking(sent: tuple[tuple[str, str], ...], expected: str) -> None:
         ),
     ],
 )
-def test_headers(check: Callable[..., Verdict], sent: tuple[tuple[str, str], ...], expected: str) -> None:
-    assert title_of(check, check(page(*sent, html="<p>Text"))) == expected
+def test_header_check_titles(
+    check: Callable[..., Verdict], response_headers: tuple[tuple[str, str], ...], expected: str
+) -> None:
+    assert title_of(check, check(page(*response_headers, html="<p>Text"))) == expected
 
 
-def test_a_referrer_policy_is_named() -> None:
-    def found(value: str) -> str:
-        seen = page(("Referrer-Policy", value))
-        return title_of(headers.referrer_policy, headers.referrer_policy(seen, document(seen)))
-
-    assert found("unsafe-url") == "Referrer policy is unsafe"
-    assert found("nothing") == "Referrer-Policy is invalid"
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("unsafe-url", "Referrer policy is unsafe"), ("nothing", "Referrer-Policy is invalid")],
+)
+def test_referrer_policy_title(value: str, expected: str) -> None:
+    html_page = page(("Referrer-Policy", value))
+    finding = headers.referrer_policy(html_page, document(html_page))
+    assert title_of(headers.referrer_policy, finding) == expected
 
 
 @pytest.mark.parametrize(("origin", "whose"), [("https://a.example", "any origin"), ("null", "Origin: null")])
-def test_cors(origin: str, whose: str) -> None:
+def test_cors_titles(origin: str, whose: str) -> None:
     finding = headers.cors_credentials(Cors((CorsAnswer(origin, (origin,), ("true",)),)))
     assert title_of(headers.cors_credentials, finding) == f"CORS allows {whose} with credentials"
 
 
 @pytest.mark.parametrize(
-    ("sent", "expected"),
+    ("response_headers", "expected"),
     [
         ((), "No Content Security Policy"),
         (((f"{CSP}-Report-Only", "script-src 'self'"),), "Content Security Policy is report-only"),
@@ -196,9 +216,9 @@ def test_cors(origin: str, whose: str) -> None:
         (((CSP, "script-src * 'unsafe-inline'"),), "CSP allows any script"),
     ],
 )
-def test_csp_present(sent: tuple[tuple[str, str], ...], expected: str) -> None:
-    seen = page(*sent)
-    assert title_of(csp.csp_present, csp.csp_present(seen, document(seen), policies(seen))) == expected
+def test_csp_present_titles(response_headers: tuple[tuple[str, str], ...], expected: str) -> None:
+    html_page = page(*response_headers)
+    assert title_of(csp.csp_present, csp.csp_present(html_page, document(html_page), policies(html_page))) == expected
 
 
 @pytest.mark.parametrize(
@@ -211,7 +231,7 @@ def test_csp_present(sent: tuple[tuple[str, str], ...], expected: str) -> None:
         (csp.csp_object_base, "script-src 'nonce-abcdefgh1234'", "CSP leaves plug-ins and the base URL unrestricted"),
     ],
 )  # fmt: skip
-def test_csp(check: Callable[..., Verdict], policy: str, expected: str) -> None:
+def test_csp_directive_titles(check: Callable[..., Verdict], policy: str, expected: str) -> None:
     assert title_of(check, check(policies(page((CSP, policy))))) == expected
 
 
@@ -225,30 +245,48 @@ def test_csp(check: Callable[..., Verdict], policy: str, expected: str) -> None:
         (("lang=en",), cookies.cookie_samesite, "Cookies without a SameSite attribute"),
     ],
 )
-def test_cookies(lines: tuple[str, ...], check: Callable[..., Verdict], expected: str) -> None:
-    seen = page(*(("Set-Cookie", line) for line in lines))
-    sent = cookies_of(seen, CLOCK)
-    finding = cookies.cookie_secure(seen, sent) if check is cookies.cookie_secure else cookies.cookie_samesite(sent)
+def test_cookie_titles(lines: tuple[str, ...], check: Callable[..., Verdict], expected: str) -> None:
+    html_page = page(*(("Set-Cookie", line) for line in lines))
+    sent = cookies_of(html_page, CLOCK)
+    finding = (
+        cookies.cookie_secure(html_page, sent) if check is cookies.cookie_secure else cookies.cookie_samesite(sent)
+    )
     assert title_of(check, finding) == expected
 
 
-def test_domain() -> None:
-    def mail(check: Callable[..., Verdict], **records: tuple[str, ...]) -> str:
-        return title_of(check, check(MailRecords("example.com", ("10 mx.example.com",), **records)))
+@pytest.mark.parametrize(
+    ("check", "records", "expected"),
+    [
+        (domain.spf, {}, "No SPF record"),
+        (domain.spf, {"spf": ("v=spf1 -all", "v=spf1 -all")}, "More than one SPF record"),
+        (domain.spf, {"spf": ("v=spf1 +all",)}, "SPF allows every sender"),
+        (domain.spf, {"spf": ("v=spf1 ?all",)}, "SPF does not restrict senders"),
+        (domain.dmarc, {}, "No DMARC record"),
+        (domain.dmarc, {"dmarc": ("v=DMARC1; p=reject",) * 2}, "More than one DMARC record"),
+        (domain.dmarc, {"dmarc": ("v=DMARC1; p=none",)}, "DMARC policy only monitors"),
+        (domain.dmarc, {"dmarc": ("v=DMARC1; p=x",)}, "DMARC policy is invalid"),
+        (domain.dmarc, {"dmarc": ("v=DMARC1; p=reject; pct=0",)}, "DMARC policy applies to no mail"),
+    ],
+)
+def test_spf_and_dmarc_titles(
+    check: Callable[..., Verdict], records: dict[str, tuple[str, ...]], expected: str
+) -> None:
+    assert title_of(check, check(MailRecords("example.com", ("10 mx.example.com",), **records))) == expected
 
-    assert mail(domain.spf) == "No SPF record"
-    assert mail(domain.spf, spf=("v=spf1 -all", "v=spf1 -all")) == "More than one SPF record"
-    assert mail(domain.spf, spf=("v=spf1 +all",)) == "SPF allows every sender"
-    assert mail(domain.spf, spf=("v=spf1 ?all",)) == "SPF does not restrict senders"
-    assert mail(domain.dmarc) == "No DMARC record"
-    assert mail(domain.dmarc, dmarc=("v=DMARC1; p=reject",) * 2) == "More than one DMARC record"
-    assert mail(domain.dmarc, dmarc=("v=DMARC1; p=none",)) == "DMARC policy only monitors"
-    assert mail(domain.dmarc, dmarc=("v=DMARC1; p=x",)) == "DMARC policy is invalid"
-    assert mail(domain.dmarc, dmarc=("v=DMARC1; p=reject; pct=0",)) == "DMARC policy applies to no mail"
-    assert title_of(domain.dnssec, domain.dnssec(DnssecRecords("example.com"))) == "DNSSEC is not enabled"
-    keys, parents = DnssecRecords("example.com", dnskey=("1",)), DnssecRecords("example.com", ds=("1",))
-    assert title_of(domain.dnssec, domain.dnssec(keys)) == "DNSSEC has no DS record"
-    assert title_of(domain.dnssec, domain.dnssec(parents)) == "DNSSEC keys are missing"
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        (DnssecRecords("example.com"), "DNSSEC is not enabled"),
+        (DnssecRecords("example.com", dnskey=("1",)), "DNSSEC has no DS record"),
+        (DnssecRecords("example.com", ds=("1",)), "DNSSEC keys are missing"),
+    ],
+)
+def test_dnssec_titles(records: DnssecRecords, expected: str) -> None:
+    assert title_of(domain.dnssec, domain.dnssec(records)) == expected
+
+
+def test_missing_security_txt_title() -> None:
     assert title_of(domain.security_txt, domain.security_txt(SecurityTxt(None), CLOCK)) == "No security.txt"
 
 
@@ -260,33 +298,38 @@ def test_domain() -> None:
         (("/.svn/entries", "/.hg/requires"), "Version control data is public"),
     ],
 )
-def test_version_control(paths: tuple[str, ...], expected: str) -> None:
+def test_version_control_titles(paths: tuple[str, ...], expected: str) -> None:
     answers = tuple(PathAnswer(path, 200, "text/plain", 1, is_exposed=True, excerpt="x") for path in paths)
     finding = exposure.exposed_svn_hg(Exposure({"exposed-svn-hg": answers}))
     assert title_of(exposure.exposed_svn_hg, finding) == expected
 
 
-def test_comments_and_third_party_files() -> None:
-    def commented(comment: str) -> str:
-        seen = document(page(html=f"<p><!-- {comment} -->"))
-        return title_of(disclosure.security_comments, disclosure.security_comments(seen))
-
-    assert commented("db_password: hunter2") == "Comments with credentials in the markup"
-    assert commented("TODO: fix the xss") == "Comment about unfinished security work"
-
-    def third_party(markup: str) -> str:
-        seen = page(html=markup)
-        finding = content.sri_third_party(seen, document(seen), policies(seen))
-        return title_of(content.sri_third_party, finding)
-
-    assert third_party("<script src=http://a.example/a.js></script>") == "Third-party files over plain HTTP"
-    assert (
-        third_party("<script src=https://a.example/a.js></script>")
-        == "Third-party files without an integrity attribute"
-    )
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [
+        ("db_password: hunter2", "Comments with credentials in the markup"),
+        ("TODO: fix the xss", "Comment about unfinished security work"),
+    ],
+)
+def test_security_comments_titles(comment: str, expected: str) -> None:
+    finding = disclosure.security_comments(document(page(html=f"<p><!-- {comment} -->")))
+    assert title_of(disclosure.security_comments, finding) == expected
 
 
-def test_a_vulnerable_library_is_named() -> None:
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<script src=http://a.example/a.js></script>", "Third-party files over plain HTTP"),
+        ("<script src=https://a.example/a.js></script>", "Third-party files without an integrity attribute"),
+    ],
+)
+def test_third_party_files_titles(markup: str, expected: str) -> None:
+    html_page = page(html=markup)
+    finding = content.sri_third_party(html_page, document(html_page), policies(html_page))
+    assert title_of(content.sri_third_party, finding) == expected
+
+
+def test_vulnerable_library_title_names_library() -> None:
     used = Script("https://a.example/jquery-1.12.4.min.js", "")
     finding = content.vulnerable_js_library(LoadedScripts((used,)))
     assert title_of(content.vulnerable_js_library, finding) == "jQuery 1.12.4 has known vulnerabilities"

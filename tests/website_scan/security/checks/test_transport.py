@@ -28,7 +28,7 @@ from website_scan.security.checks import transport as checks
 from website_scan.security.evidence import HttpsAnswer, PlainHttp, TlsSupport
 
 V = TlsVersion
-NOTHING = TlsSupport({})
+NO_TLS = TlsSupport({})
 GCM, CBC, RSA = (
     "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
     "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
@@ -38,21 +38,21 @@ MODERN = TlsSupport({V.TLS1_3: "TLS_AES_128_GCM_SHA256", V.TLS1_2: GCM})
 HTTP_PAGE = page(url="http://site.example.com/")
 
 
-def test_https_is_available_where_a_handshake_succeeds() -> None:
+def test_https_is_available_if_handshake_succeeds() -> None:
     assert verdict(checks.https_available(page().target, peer(), MODERN)) == "pass"
 
 
-def test_https_is_missing_where_nothing_answers_over_tls() -> None:
-    finding = checks.https_available(HTTP_PAGE.target, NO_PEER, NOTHING)
+def test_https_is_unavailable_if_nothing_answers_over_tls() -> None:
+    finding = checks.https_available(HTTP_PAGE.target, NO_PEER, NO_TLS)
     assert verdict(finding) == "fail"
     assert "plain HTTP" in message(finding)
 
 
-def test_a_server_that_our_library_cannot_speak_to_still_answers_over_tls() -> None:
+def test_https_is_available_if_only_handshake_by_openssl_fails() -> None:
     assert verdict(checks.https_available(HTTP_PAGE.target, NO_PEER, TlsSupport({V.TLS1_0: RSA}))) == "pass"
 
 
-def test_ssl_3_alone_is_no_https() -> None:
+def test_https_is_unavailable_with_ssl_3_only() -> None:
     assert verdict(checks.https_available(HTTP_PAGE.target, NO_PEER, TlsSupport({V.SSL3_0: RSA}))) == "fail"
 
 
@@ -67,7 +67,10 @@ SITE, WWW = "site.example.com", "www.site.example.com"
         ([(f"http://{SITE}/", 307), (f"https://{SITE}:8443/", 200)], "pass"),
         ([(f"http://{SITE}/", 301), (f"https://{SITE}/", 301), (f"https://{WWW}/", 200)], "pass"),
         ([(f"http://{SITE}/", 301), (f"https://{SITE}/", 301), (f"https://{SITE}/en", 403)], "pass"),
-        ([(f"http://{SITE}/", 301), (f"https://{WWW}/", 200)], "warn"),  # browsers miss HSTS of the bare name
+        (
+            [(f"http://{SITE}/", 301), (f"https://{WWW}/", 200)],
+            "warn",
+        ),  # no HSTS header of the bare name
         ([(f"http://{SITE}/", 301), (f"http://{WWW}/", 301), (f"https://{WWW}/", 200)], "warn"),
         ([(f"http://{SITE}/", 301), (f"http://{SITE}/en", 301), (f"https://{SITE}/en", 200)], "warn"),
         ([(f"http://{SITE}/", 200)], "fail"),
@@ -88,22 +91,22 @@ def test_http_to_https_redirect(chain: list[tuple[str, int]], expected: str) -> 
     ("location", "expected"),
     [(f"https://{SITE}/", "pass"), (f"https://{WWW}/", "warn"), (f"http://{WWW}/", "fail")],
 )
-def test_a_redirect_whose_goal_does_not_answer_is_judged_by_where_it_leads(location: str, expected: str) -> None:
+def test_redirect_to_unreachable_url_is_judged_by_its_location(location: str, expected: str) -> None:
     plain = PlainHttp(f"http://{SITE}/", hops((f"http://{SITE}/", 301)), "Refused.", next_url=location)
     assert verdict(checks.http_to_https_redirect(plain)) == expected
 
 
-def test_a_redirect_to_something_that_is_no_url_fails() -> None:
+def test_redirect_to_invalid_url_fails() -> None:
     plain = PlainHttp(f"http://{SITE}/", hops((f"http://{SITE}/", 301)), "Bad.", next_url="https://")
     assert verdict(checks.http_to_https_redirect(plain)) == "fail"
 
 
-def test_a_page_on_another_port_has_no_plain_twin() -> None:
+def test_redirect_check_does_not_apply_to_page_on_unusual_port() -> None:
     assert verdict(checks.http_to_https_redirect(PlainHttp(None))) == "n/a"
 
 
 @pytest.mark.parametrize(
-    ("trust", "name", "words"),
+    ("trust", "expected_outcome", "words"),
     [
         (Trust(Distrust.SELF_SIGNED, 18), "self-signed", "is self-signed"),
         (Trust(Distrust.INCOMPLETE_CHAIN, 20, proven=True), "incomplete", "does not send"),
@@ -120,18 +123,20 @@ def test_a_page_on_another_port_has_no_plain_twin() -> None:
         ),
     ],
 )
-def test_each_reason_for_distrust_has_its_own_words(trust: Trust, name: str, words: str) -> None:
+def test_each_reason_for_distrust_has_its_own_outcome_and_message(
+    trust: Trust, expected_outcome: str, words: str
+) -> None:
     finding = checks.tls_cert_trusted(peer(trust=trust))
-    assert outcome(finding) == name
+    assert outcome(finding) == expected_outcome
     assert words in message(finding)
 
 
-def test_a_trusted_chain_passes() -> None:
+def test_trusted_chain_passes() -> None:
     assert verdict(checks.tls_cert_trusted(peer())) == "pass"
 
 
 @pytest.mark.parametrize(
-    ("chain", "said"),
+    ("chain", "expected_text"),
     [
         ((replace(LEAF, signature_hash="sha1"), INTERMEDIATE, ROOT), "Browsers refuse"),
         ((replace(LEAF, signature_hash="md5"), INTERMEDIATE, ROOT), "MD5"),
@@ -140,22 +145,22 @@ def test_a_trusted_chain_passes() -> None:
         ((replace(LEAF, key_type="RSA", key_bits=1024, signature_hash="sha1"), INTERMEDIATE, ROOT), "Browsers refuse"),
         ((replace(LEAF, key_type="EC", key_bits=192), INTERMEDIATE, ROOT), "Browsers refuse"),
         ((LEAF, replace(INTERMEDIATE, key_bits=768), ROOT), "768 bits"),
-        # Of the browsers, only Apple's refuse these keys; tls-cert-strength fails.
+        # Only Apple's browsers refuse these keys, so tls-cert-strength reports them instead.
         ((replace(LEAF, key_type="RSA", key_bits=1024), INTERMEDIATE, ROOT), None),
-        # What a root is signed with, and its key, does not matter: it is in the store.
+        # Signature and key of a root do not matter, because browsers trust the root itself.
         ((LEAF, INTERMEDIATE, replace(ROOT, signature_hash="sha1", key_bits=1024)), None),
         ((replace(LEAF, key_type="Ed25519", key_bits=0, signature_hash=""), INTERMEDIATE, ROOT), None),
     ],
 )
-def test_browsers_refuse_weak_certificates_below_a_trusted_root(chain: tuple[Certificate, ...], said: str) -> None:
+def test_weak_certificate_below_trusted_root_fails(chain: tuple[Certificate, ...], expected_text: str) -> None:
     finding = checks.tls_cert_trusted(peer(*chain))
-    assert verdict(finding) == ("pass" if said is None else "fail")
-    assert (said or "") in message(finding)
+    assert verdict(finding) == ("pass" if expected_text is None else "fail")
+    assert (expected_text or "") in message(finding)
 
 
-def test_a_certificate_that_no_root_vouches_for_is_called_that_first() -> None:
-    seen = peer(replace(LEAF, signature_hash="sha1"), trust=Trust(Distrust.SELF_SIGNED, 18))
-    assert "is self-signed" in message(checks.tls_cert_trusted(seen))
+def test_self_signed_certificate_is_reported_before_its_weak_signature() -> None:
+    tls_peer = peer(replace(LEAF, signature_hash="sha1"), trust=Trust(Distrust.SELF_SIGNED, 18))
+    assert "is self-signed" in message(checks.tls_cert_trusted(tls_peer))
 
 
 @pytest.mark.parametrize(
@@ -168,10 +173,10 @@ def test_a_certificate_that_no_root_vouches_for_is_called_that_first() -> None:
         ("2027-03-15", 101, True, "fail"),
         ("2029-03-15", 48, True, "fail"),
         ("2026-03-15", 3650, False, "pass"),  # an operator's own authority may set its own limits
-        ("2020-08-31", 825, True, "pass"),  # expired by now; another check says so
+        ("2020-08-31", 825, True, "pass"),  # expired, which tls-cert-expiry reports
     ],
 )
-def test_browsers_refuse_public_certificates_that_are_valid_for_too_long(
+def test_public_certificate_that_is_valid_for_too_long_fails(
     not_before: str, days: int, is_public: bool, expected: str
 ) -> None:
     begin = datetime.fromisoformat(f"{not_before}T00:00:00+00:00")
@@ -194,12 +199,12 @@ def test_browsers_refuse_public_certificates_that_are_valid_for_too_long(
         ("example.com", ("*.com",), "fail"),
         ("site.example.com", ("site.example.org", "www.example.com"), "fail"),
         ("xn--bcher-kva.example.com", ("*.example.com",), "pass"),
-        ("203.0.113.5", ("203.0.113.5",), "fail"),  # an address in a DNS name does not count
+        ("203.0.113.5", ("203.0.113.5",), "fail"),  # an IP address among the DNS names does not count
     ],
 )
 def test_tls_cert_hostname(host: str, names: tuple[str, ...], expected: str) -> None:
-    seen = peer(replace(LEAF, dns_names=names), host=host)
-    assert verdict(checks.tls_cert_hostname(seen)) == expected
+    tls_peer = peer(replace(LEAF, dns_names=names), host=host)
+    assert verdict(checks.tls_cert_hostname(tls_peer)) == expected
 
 
 @pytest.mark.parametrize(
@@ -211,18 +216,18 @@ def test_tls_cert_hostname(host: str, names: tuple[str, ...], expected: str) -> 
         ("2001:db8::1", ("2001:db8::1",), "pass"),
     ],
 )
-def test_an_address_needs_an_address_in_the_certificate(host: str, addresses: tuple[str, ...], expected: str) -> None:
-    seen = peer(replace(LEAF, dns_names=(), ip_addresses=addresses), host=host)
-    assert verdict(checks.tls_cert_hostname(seen)) == expected
+def test_ip_address_must_be_in_certificate(host: str, addresses: tuple[str, ...], expected: str) -> None:
+    tls_peer = peer(replace(LEAF, dns_names=(), ip_addresses=addresses), host=host)
+    assert verdict(checks.tls_cert_hostname(tls_peer)) == expected
 
 
-def test_a_common_name_alone_fails_and_the_message_says_so() -> None:
+def test_common_name_without_subject_alt_name_fails() -> None:
     finding = checks.tls_cert_hostname(peer(replace(LEAF, dns_names=())))
     assert verdict(finding) == "fail"
     assert "common name" in message(finding)
 
 
-def _valid(past: timedelta, future: timedelta) -> Certificate:
+def certificate_valid_for(past: timedelta, future: timedelta) -> Certificate:
     return replace(LEAF, not_before=NOW - past, not_after=NOW + future)
 
 
@@ -239,7 +244,7 @@ def _valid(past: timedelta, future: timedelta) -> Certificate:
     ],
 )
 def test_tls_cert_expiry(past: timedelta, future: timedelta, expected: str) -> None:
-    assert verdict(checks.tls_cert_expiry(peer(_valid(past, future)), Clock(NOW))) == expected
+    assert verdict(checks.tls_cert_expiry(peer(certificate_valid_for(past, future)), Clock(NOW))) == expected
 
 
 @pytest.mark.parametrize(
@@ -262,11 +267,11 @@ def test_tls_cert_strength(chain: tuple[Certificate, ...], expected: str) -> Non
     assert verdict(checks.tls_cert_strength(peer(*chain))) == expected
 
 
-def test_certificates_that_were_sent_without_need_are_not_judged() -> None:
-    seen = peer(LEAF, INTERMEDIATE, replace(INTERMEDIATE, subject="CN=An Old Cross", signature_hash="sha1"))
-    assert seen.handshake is not None
-    seen = replace(seen, handshake=replace(seen.handshake, path=(LEAF, INTERMEDIATE, ROOT)))
-    assert verdict(checks.tls_cert_strength(seen)) == "pass"
+def test_superfluous_certificates_in_chain_are_not_judged() -> None:
+    tls_peer = peer(LEAF, INTERMEDIATE, replace(INTERMEDIATE, subject="CN=An Old Cross", signature_hash="sha1"))
+    assert tls_peer.handshake is not None
+    tls_peer = replace(tls_peer, handshake=replace(tls_peer.handshake, path=(LEAF, INTERMEDIATE, ROOT)))
+    assert verdict(checks.tls_cert_strength(tls_peer)) == "pass"
 
 
 @pytest.mark.parametrize(
@@ -281,7 +286,7 @@ def test_certificates_that_were_sent_without_need_are_not_judged() -> None:
         ([V.TLS1_0], "accepted", "unsupported"),
     ],
 )
-def test_protocol_versions(versions: list[TlsVersion], legacy: str, modern: str) -> None:
+def test_legacy_and_modern_protocol_outcomes(versions: list[TlsVersion], legacy: str, modern: str) -> None:
     support = TlsSupport(dict.fromkeys(versions, CBC))
     assert outcome(checks.tls_legacy_protocols(support)) == legacy
     assert outcome(checks.tls_modern_protocols(support)) == modern
@@ -335,32 +340,32 @@ def test_tls_weak_ciphers(support: TlsSupport, expected: str) -> None:
 )
 def test_hsts(values: list[str], expected: str) -> None:
     answer = https_answer(*(("strict-transport-security", value) for value in values))
-    seen = page()
-    assert verdict(checks.hsts(seen, document(seen), answer)) == expected
+    html_page = page()
+    assert verdict(checks.hsts(html_page, document(html_page), answer)) == expected
 
 
 @pytest.mark.parametrize(("host", "expected"), [("site.dev", "pass"), ("a.site.app", "pass"), ("dev.site.com", "fail")])
-def test_a_domain_that_browsers_have_preloaded_needs_no_hsts_header(host: str, expected: str) -> None:
-    seen = page(url=f"https://{host}/")
-    assert verdict(checks.hsts(seen, document(seen), https_answer())) == expected
+def test_preloaded_top_level_domain_needs_no_hsts_header(host: str, expected: str) -> None:
+    html_page = page(url=f"https://{host}/")
+    assert verdict(checks.hsts(html_page, document(html_page), https_answer())) == expected
 
 
-def test_a_host_without_hsts_may_be_on_the_preload_list_all_the_same() -> None:
+def test_missing_hsts_message_mentions_unchecked_preload_lists() -> None:
     finding = checks.hsts(page(), document(page()), https_answer())
     assert verdict(finding) == "fail"
     assert "preload lists were not checked" in message(finding)
 
 
-def test_hsts_sent_only_over_http_fails_and_the_message_says_so() -> None:
-    seen = page(("Strict-Transport-Security", "max-age=31536000"), url="http://site.example.com/")
-    finding = checks.hsts(seen, document(seen), https_answer())
+def test_hsts_header_over_plain_http_is_reported_as_missing() -> None:
+    html_page = page(("Strict-Transport-Security", "max-age=31536000"), url="http://site.example.com/")
+    finding = checks.hsts(html_page, document(html_page), https_answer())
     assert verdict(finding) == "fail"
     assert "over plain HTTP" in message(finding)
 
 
-def test_hsts_in_meta_fails_and_the_message_says_so() -> None:
-    seen = page(html='<meta http-equiv="Strict-Transport-Security" content="max-age=31536000">')
-    finding = checks.hsts(seen, document(seen), https_answer())
+def test_hsts_in_meta_is_reported_as_missing() -> None:
+    html_page = page(html='<meta http-equiv="Strict-Transport-Security" content="max-age=31536000">')
+    finding = checks.hsts(html_page, document(html_page), https_answer())
     assert verdict(finding) == "fail"
     assert "<meta>" in message(finding)
 
@@ -373,10 +378,10 @@ def test_hsts_in_meta_fails_and_the_message_says_so() -> None:
         (("max-age=0", "max-age=31536000"), "off"),  # browsers read the first
     ],
 )
-def test_several_hsts_headers(values: tuple[str, ...], expected: str) -> None:
-    seen = page()
+def test_outcome_of_several_hsts_headers(values: tuple[str, ...], expected: str) -> None:
+    html_page = page()
     finding = checks.hsts(
-        seen, document(seen), https_answer(*(("Strict-Transport-Security", value) for value in values))
+        html_page, document(html_page), https_answer(*(("Strict-Transport-Security", value) for value in values))
     )
     assert outcome(finding) == expected
     assert severity_of(checks.hsts, finding) is (
@@ -384,7 +389,7 @@ def test_several_hsts_headers(values: tuple[str, ...], expected: str) -> None:
     )
 
 
-def test_hsts_over_an_untrusted_certificate_is_ignored_by_browsers() -> None:
+def test_hsts_over_untrusted_certificate_fails() -> None:
     answer = https_answer(("Strict-Transport-Security", "max-age=31536000"), trust_error="self-signed")
     assert verdict(checks.hsts(page(), document(page()), answer)) == "fail"
 
@@ -404,17 +409,17 @@ def test_hsts_preload_consistency(value: str, expected: str) -> None:
     assert verdict(checks.hsts_preload_consistency(answer)) == expected
 
 
-def test_without_tls_the_other_tls_checks_do_not_apply() -> None:
-    seen = HTTP_PAGE
+def test_other_tls_checks_do_not_apply_without_tls() -> None:
+    html_page = HTTP_PAGE
     findings = [
         checks.tls_cert_trusted(NO_PEER),
         checks.tls_cert_hostname(NO_PEER),
         checks.tls_cert_expiry(NO_PEER, Clock(NOW)),
         checks.tls_cert_strength(NO_PEER),
-        checks.tls_legacy_protocols(NOTHING),
-        checks.tls_modern_protocols(NOTHING),
-        checks.tls_weak_ciphers(NOTHING),
-        checks.hsts(seen, document(seen), HttpsAnswer(None)),
+        checks.tls_legacy_protocols(NO_TLS),
+        checks.tls_modern_protocols(NO_TLS),
+        checks.tls_weak_ciphers(NO_TLS),
+        checks.hsts(html_page, document(html_page), HttpsAnswer(None)),
         checks.hsts_preload_consistency(HttpsAnswer(None)),
     ]
     assert {verdict(finding) for finding in findings} == {"n/a"}
@@ -475,8 +480,8 @@ def test_without_tls_the_other_tls_checks_do_not_apply() -> None:
     ],
 )
 def test_mixed_content(html: str, expected: str) -> None:
-    seen = page(html=f"<!doctype html><body>{html}")
-    assert outcome(checks.mixed_content(seen, document(seen), policies(seen))) == expected
+    html_page = page(html=f"<!doctype html><body>{html}")
+    assert outcome(checks.mixed_content(html_page, document(html_page), policies(html_page))) == expected
 
 
 UPGRADE = "upgrade-insecure-requests"
@@ -493,14 +498,16 @@ ACTIVE = "<script src=http://cdn.example.com/a.js></script>"
         ([], f'<!-- <meta http-equiv=Content-Security-Policy content="{UPGRADE}"> -->', "fail"),
     ],
 )
-def test_upgraded_mixed_content(headers: list[tuple[str, str]], meta: str, expected: str) -> None:
-    seen = page(*headers, html=f"<!doctype html><head>{meta}</head><body>{ACTIVE}")
-    assert verdict(checks.mixed_content(seen, document(seen), policies(seen))) == expected
+def test_upgrade_insecure_requests_fixes_mixed_content(
+    headers: list[tuple[str, str]], meta: str, expected: str
+) -> None:
+    html_page = page(*headers, html=f"<!doctype html><head>{meta}</head><body>{ACTIVE}")
+    assert verdict(checks.mixed_content(html_page, document(html_page), policies(html_page))) == expected
 
 
-def test_a_page_over_http_has_no_mixed_content() -> None:
-    seen = page(html=ACTIVE, url="http://site.example.com/")
-    assert verdict(checks.mixed_content(seen, document(seen), policies(seen))) == "n/a"
+def test_mixed_content_does_not_apply_to_page_over_plain_http() -> None:
+    html_page = page(html=ACTIVE, url="http://site.example.com/")
+    assert verdict(checks.mixed_content(html_page, document(html_page), policies(html_page))) == "n/a"
 
 
 PASSWORD = "<input type=password name=p>"
@@ -538,8 +545,8 @@ PASSWORD = "<input type=password name=p>"
     ],
 )
 def test_insecure_form(html: str, expected: str) -> None:
-    seen = page(html=f"<!doctype html><body>{html}")
-    assert outcome(checks.insecure_form(seen, document(seen), policies(seen))) == expected
+    html_page = page(html=f"<!doctype html><body>{html}")
+    assert outcome(checks.insecure_form(html_page, document(html_page), policies(html_page))) == expected
 
 
 @pytest.mark.parametrize(
@@ -551,17 +558,17 @@ def test_insecure_form(html: str, expected: str) -> None:
         ("<form></form>", "over-http"),
     ],
 )
-def test_forms_of_a_page_over_http(html: str, expected: str) -> None:
-    seen = page(html=html, url="http://site.example.com/")
-    assert outcome(checks.insecure_form(seen, document(seen), policies(seen))) == expected
+def test_forms_on_page_over_plain_http(html: str, expected: str) -> None:
+    html_page = page(html=html, url="http://site.example.com/")
+    assert outcome(checks.insecure_form(html_page, document(html_page), policies(html_page))) == expected
 
 
-def test_upgraded_forms_pass_on_an_https_page() -> None:
-    seen = page(("Content-Security-Policy", UPGRADE), html="<form action=http://x.example.com/></form>")
-    assert verdict(checks.insecure_form(seen, document(seen), policies(seen))) == "pass"
+def test_upgrade_insecure_requests_fixes_forms_on_https_page() -> None:
+    html_page = page(("Content-Security-Policy", UPGRADE), html="<form action=http://x.example.com/></form>")
+    assert verdict(checks.insecure_form(html_page, document(html_page), policies(html_page))) == "pass"
 
 
-def test_a_token_in_a_forms_address_is_masked() -> None:
-    seen = page(html="<form action='http://x.example.com/?session=abc123secret'></form>")
-    finding = checks.insecure_form(seen, document(seen), policies(seen))
+def test_token_in_form_action_is_masked() -> None:
+    html_page = page(html="<form action='http://x.example.com/?session=abc123secret'></form>")
+    finding = checks.insecure_form(html_page, document(html_page), policies(html_page))
     assert "abc123secret" not in message(finding) + str(rows(finding))

@@ -1,4 +1,4 @@
-"""Requests as foreign origins: a site that allows `null` alone, and says nothing to others, is found."""
+"""CORS probe and check on a site that allows only the origin `null`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from website_scan.security.probes.cors import cors
 NULL = {"Access-Control-Allow-Origin": "null", "Access-Control-Allow-Credentials": "true"}
 
 
-def allows_null_alone(request: Request) -> Answer:
+def allow_null_origin_only(request: Request) -> Answer:
     return Answer("<p>Text", headers=NULL if request.header("Origin") == "null" else {})
 
 
-def test_a_site_that_allows_null_alone_without_vary_is_found() -> None:
-    with Site({"/": allows_null_alone}) as site, Network(POLICY) as network:
-        found = cors(fetch_page(target(f"{site.url}/"), network), network)
-        assert [each.header("Origin") for each in site.requests[1:]] == [each.origin for each in found.answers]
-    assert outcome(cors_credentials(found)) == "null-origin"
+def test_site_that_allows_only_null_origin_fails() -> None:
+    with Site({"/": allow_null_origin_only}) as site, Network(POLICY) as network:
+        evidence = cors(fetch_page(target(f"{site.url}/"), network), network)
+        assert [request.header("Origin") for request in site.requests[1:]] == [
+            answer.origin for answer in evidence.answers
+        ]
+    assert outcome(cors_credentials(evidence)) == "null-origin"

@@ -20,31 +20,31 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def missing_on(site: Site) -> NotFoundBaseline:
+def fetch_baseline(site: Site) -> NotFoundBaseline:
     with Network(POLICY) as network:
         return not_found_baseline(fetch_page(target(site.url), network), network)
 
 
-def directories_of(site: Site, markup: str, path: str = "/") -> AssetDirectories:
+def fetch_directories(site: Site, markup: str, path: str = "/") -> AssetDirectories:
     site.routes[path] = Answer(head(markup))
     with Network(POLICY) as network:
         page = fetch_page(target(site.url + path), network)
         return asset_directories(page, page_references(parse_document(page)), network)
 
 
-def test_missing_paths_are_new_of_different_lengths_and_one_can_t_be_decoded(site: Site) -> None:
-    first, second = missing_on(site), missing_on(site)
-    assert [each.status for each in first.answers] == [404, 404, 404]
-    paths = [each.url.removeprefix(site.url) for each in (*first.answers, *second.answers)]
+def test_baseline_requests_three_random_paths_one_of_them_malformed(site: Site) -> None:
+    first, second = fetch_baseline(site), fetch_baseline(site)
+    assert [answer.status for answer in first.answers] == [404, 404, 404]
+    paths = [answer.url.removeprefix(site.url) for answer in (*first.answers, *second.answers)]
     assert len(set(paths)) == 6
     assert [len(path) for path in paths[:2]] == [11, 25]
     assert paths[2].startswith("/%C0")
     assert site.paths() == ["/", *paths[:3], "/", *paths[3:]]
 
 
-def test_redirects_of_missing_paths_are_not_followed(site: Site) -> None:
+def test_baseline_does_not_follow_redirects(site: Site) -> None:
     site.routes["*"] = Answer.redirect("/login")
-    assert [each.status for each in missing_on(site).answers] == [302, 302, 302]
+    assert [answer.status for answer in fetch_baseline(site).answers] == [302, 302, 302]
     assert "/login" not in site.paths()
 
 
@@ -56,28 +56,28 @@ def test_redirects_of_missing_paths_are_not_followed(site: Site) -> None:
         Answer("", status=202, headers={"x-amzn-waf-action": "challenge"}),
     ],
 )
-def test_a_protection_or_limit_ends_it(site: Site, answer: Answer) -> None:
+def test_baseline_ends_with_site_protected_after_challenge_or_rate_limit(site: Site, answer: Answer) -> None:
     site.routes["*"] = answer
     with pytest.raises(SiteProtected):
-        missing_on(site)
+        fetch_baseline(site)
     assert len(site.requests) == 2
 
 
-def test_only_the_malformed_path_may_go_without_an_answer(site: Site) -> None:
-    def hang_up_on(part: str) -> None:
+def test_baseline_allows_missing_response_only_for_malformed_path(site: Site) -> None:
+    def close_connection_on(part: str) -> None:
         def answer(request: Request) -> Answer | None:
             return None if part in request.path else Answer("No", status=404)
 
         site.routes["*"] = answer
 
-    hang_up_on("%C0")
-    assert len(missing_on(site).answers) == 2
-    hang_up_on("/")
+    close_connection_on("%C0")
+    assert len(fetch_baseline(site).answers) == 2
+    close_connection_on("/")
     with pytest.raises(NotReachable):
-        missing_on(site)
+        fetch_baseline(site)
 
 
-def test_folders_are_those_of_the_page_s_own_assets_each_once_and_five_at_most(site: Site) -> None:
+def test_directory_probe_requests_first_five_asset_folders_once(site: Site) -> None:
     markup = (
         '<link rel="stylesheet" href="/css/a.css?v=1/2"><link rel="stylesheet" href="/css/b.css">'
         '<script src="/js/vendor/a.js"></script><script src="root.js"></script>'
@@ -85,24 +85,24 @@ def test_folders_are_those_of_the_page_s_own_assets_each_once_and_five_at_most(s
         '<link rel="icon" href="/shop/here.ico"><img src="/img/a.png"><img src="/img/b/c.png"><img src="/d/e.png">'
         '<img src="/f/g.png">'
     )
-    asked = directories_of(site, markup, "/shop/")
-    paths = [each.url.removeprefix(site.url) for each in asked.answers]
+    directories = fetch_directories(site, markup, "/shop/")
+    paths = [answer.url.removeprefix(site.url) for answer in directories.answers]
     assert paths == ["/css/", "/js/vendor/", "/img/", "/img/b/", "/d/"]
     assert sorted(site.paths()) == sorted(["/shop/", *paths])
 
 
-def test_folders_that_redirect_are_not_followed(site: Site) -> None:
+def test_directory_probe_does_not_follow_redirects(site: Site) -> None:
     site.routes["/css/"] = Answer.redirect("/")
-    asked = directories_of(site, '<link rel="stylesheet" href="/css/a.css">')
-    assert [each.status for each in asked.answers] == [302]
+    directories = fetch_directories(site, '<link rel="stylesheet" href="/css/a.css">')
+    assert [answer.status for answer in directories.answers] == [302]
 
 
-def test_too_many_requests_for_folders(site: Site) -> None:
+def test_directory_probe_raises_site_protected_after_status_429(site: Site) -> None:
     site.routes["/css/"] = Answer("Slow down", status=429)
     with pytest.raises(SiteProtected):
-        directories_of(site, '<link rel="stylesheet" href="/css/a.css">')
+        fetch_directories(site, '<link rel="stylesheet" href="/css/a.css">')
 
 
-def test_a_page_without_assets_of_its_own_has_no_folders(site: Site) -> None:
-    assert directories_of(site, "").answers == ()
+def test_directory_probe_requests_nothing_without_own_assets(site: Site) -> None:
+    assert fetch_directories(site, "").answers == ()
     assert site.paths() == ["/"]

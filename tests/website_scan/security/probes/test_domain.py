@@ -1,4 +1,4 @@
-"""DNS and security.txt, with a name server and sites of the test."""
+"""Tests of the domain probes against a real name server and real sites on loopback."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from website_scan.security.probes.domain import caa_records, dnssec_records, mai
 HOST = target("https://www.shop.example.co.uk/")
 
 
-def zone(known: Mapping[str, Mapping[str, tuple[str, ...]]], *, validating: bool = False) -> Zone:
-    """Return a zone with these records by name and type. Other names do not exist."""
+def zone(records: Mapping[str, Mapping[str, tuple[str, ...]]], *, validating: bool = False) -> Zone:
+    """Return a DNS zone with these records, by name and type. Other names do not exist (NXDOMAIN)."""
 
     def answer(query: dns.message.Message) -> dns.message.Message | None:
         question = query.question[0]
         name = question.name.to_text(omit_final_dot=True)
-        if name not in known:
+        if name not in records:
             return failing(dns.rcode.NXDOMAIN)(query)
-        found = known[name].get(dns.rdatatype.to_text(question.rdtype), ())
+        values = records[name].get(dns.rdatatype.to_text(question.rdtype), ())
         response = dns.message.make_response(query)
         response.flags |= dns.flags.RA
-        if found:
-            response.answer.append(dns.rrset.from_text(f"{name}.", 60, "IN", question.rdtype, *found))
+        if values:
+            response.answer.append(dns.rrset.from_text(f"{name}.", 60, "IN", question.rdtype, *values))
         if validating:
             response.flags |= dns.flags.AD
         return response
@@ -53,40 +53,40 @@ def zone(known: Mapping[str, Mapping[str, tuple[str, ...]]], *, validating: bool
 
 @pytest.fixture
 def network() -> Iterator[Network]:
-    with Network(Policy()) as made:
-        yield made
+    with Network(Policy()) as network:
+        yield network
 
 
-def test_caa_climbs_to_the_first_name_that_has_any(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_caa_probe_uses_records_of_nearest_parent(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     records = {"example.co.uk": {"CAA": ('0 issue "ca.example.net"',)}, "uk": {"CAA": ('0 issue "other"',)}}
-    with name_server(zone(records), monkeypatch) as asked:
-        found = caa_records(HOST, network)
-    assert (found.domain, found.name, found.records) == (
+    with name_server(zone(records), monkeypatch) as queries:
+        evidence = caa_records(HOST, network)
+    assert (evidence.domain, evidence.name, evidence.records) == (
         "example.co.uk",
         "example.co.uk",
         ('0 issue "ca.example.net"',),
     )
-    assert asked == ["www.shop.example.co.uk. CAA", "shop.example.co.uk. CAA", "example.co.uk. CAA"]
+    assert queries == ["www.shop.example.co.uk. CAA", "shop.example.co.uk. CAA", "example.co.uk. CAA"]
 
 
-def test_no_caa_anywhere(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_caa_probe_returns_no_records_if_no_parent_has_any(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(zone({}), monkeypatch):
         assert caa_records(HOST, network).records == ()
 
 
-def test_dnssec_records_of_the_registered_domain(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dnssec_probe_queries_registrable_domain(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     key = "257 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ=="
     ds = "2371 13 2 " + "1f987cc6583e92df" * 4
     with name_server(zone({"example.co.uk": {"DNSKEY": (key,), "DS": (ds,)}}), monkeypatch):
-        found = dnssec_records(HOST, network)
-    assert not found.is_authenticated
-    assert found.ds
-    assert found.dnskey
+        evidence = dnssec_records(HOST, network)
+    assert not evidence.is_authenticated
+    assert evidence.ds
+    assert evidence.dnskey
     with name_server(zone({"example.co.uk": {"DNSKEY": (key,)}}, validating=True), monkeypatch):
         assert dnssec_records(HOST, network).is_authenticated
 
 
-def test_mail_policies_are_found_among_other_texts(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_probe_selects_spf_and_dmarc_among_txt_records(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     records: dict[str, dict[str, tuple[str, ...]]] = {
         "example.co.uk": {
             "MX": ("10 mx.example.co.uk.",),
@@ -95,67 +95,69 @@ def test_mail_policies_are_found_among_other_texts(network: Network, monkeypatch
         "_dmarc.example.co.uk": {"TXT": ('"v=DMARC1; p=reject"', '"wildcard text"')},
     }
     with name_server(zone(records), monkeypatch):
-        found = mail_records(HOST, network)
-    assert found.mx == ("10 mx.example.co.uk.",)
-    assert found.spf == ("V=spf1 include:a -all",)
-    assert found.dmarc == ("v=DMARC1; p=reject",)
+        evidence = mail_records(HOST, network)
+    assert evidence.mx == ("10 mx.example.co.uk.",)
+    assert evidence.spf == ("V=spf1 include:a -all",)
+    assert evidence.dmarc == ("v=DMARC1; p=reject",)
 
 
-def test_a_domain_without_records_has_none(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_probe_returns_empty_records_for_unknown_domain(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(zone({}), monkeypatch):
-        found = mail_records(HOST, network)
-    assert (found.mx, found.spf, found.dmarc) == ((), (), ())
+        evidence = mail_records(HOST, network)
+    assert (evidence.mx, evidence.spf, evidence.dmarc) == ((), (), ())
 
 
 @pytest.mark.parametrize("probe", [caa_records, dnssec_records, mail_records])
-def test_name_servers_that_fail_leave_the_checks_undone(
+def test_dns_probes_raise_error_if_name_server_fails(
     probe: object, network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with name_server(failing(dns.rcode.SERVFAIL), monkeypatch), pytest.raises((NotReachable, TimedOut)):
         probe(HOST, network)  # type: ignore[operator]
 
 
-def test_addresses_and_hosted_names_are_not_asked_for(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    with name_server(zone({}), monkeypatch) as asked:
+def test_dns_probes_send_no_query_for_ip_addresses_and_hosted_names(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with name_server(zone({}), monkeypatch) as queries:
         for url in ("http://127.0.0.1/", "https://somebody.github.io/"):
             assert caa_records(target(url), network).domain is None
             assert dnssec_records(target(url), network).domain is None
             assert mail_records(target(url), network).domain is None
-    assert asked == []
+    assert queries == []
 
 
 GOOD = "Contact: mailto:security@example.com\nExpires: 2027-01-01T00:00:00Z\n"
 TEXT = {"Content-Type": "text/plain"}
 
 
-def seen(site: Site) -> tuple[Page, Network]:
+def load_page(site: Site) -> tuple[Page, Network]:
     network = Network(Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file))
     return fetch_page(target(f"{site.url}/"), network), network
 
 
-def test_security_txt_is_followed_through_redirects() -> None:
+def test_security_txt_probe_follows_redirects() -> None:
     routes = {
         "/": Answer("Hello"),
         "/.well-known/security.txt": Answer.redirect("/security.txt"),
         "/security.txt": Answer("Contact: mailto:a@example.com", headers=TEXT),
     }
     with Site(routes, certificate=Certificate.VALID) as site:
-        page, network = seen(site)
+        page, network = load_page(site)
         with network:
             file = security_txt(page, network)
     assert file.response is not None
     assert file.response.body == b"Contact: mailto:a@example.com"
 
 
-def test_a_file_sent_with_the_wrong_type_is_there_and_told_so() -> None:
+def test_security_txt_with_wrong_media_type_fails() -> None:
     page_type = {"Content-Type": "text/html; charset=utf-8"}
     routes = {"/": Answer("Hello"), "/.well-known/security.txt": Answer(GOOD, headers=page_type)}
     with Site(routes, certificate=Certificate.VALID) as site:
-        page, network = seen(site)
+        page, network = load_page(site)
         with network:
-            found = security_txt_check(security_txt(page, network), Clock(NOW))
-    assert (verdict(found), outcome(found)) == ("fail", "media-type")
-    assert message(found).endswith("is invalid: it is sent as text/html, not as text/plain.")
+            finding = security_txt_check(security_txt(page, network), Clock(NOW))
+    assert (verdict(finding), outcome(finding)) == ("fail", "media-type")
+    assert message(finding).endswith("is invalid: it is sent as text/html, not as text/plain.")
 
 
 @pytest.mark.parametrize(
@@ -169,23 +171,23 @@ def test_a_file_sent_with_the_wrong_type_is_there_and_told_so() -> None:
         Answer(status=403),
     ],
 )
-def test_what_is_no_security_txt_is_not_there(answer: Answer) -> None:
+def test_other_response_is_not_security_txt(answer: Answer) -> None:
     with Site({"/": Answer("Hello"), "/.well-known/security.txt": answer}, certificate=Certificate.VALID) as site:
-        page, network = seen(site)
+        page, network = load_page(site)
         with network:
             assert security_txt(page, network).response is None
 
 
-def test_a_site_that_has_enough_says_so() -> None:
+def test_security_txt_probe_raises_site_protected_after_status_429() -> None:
     routes = {"/": Answer("Hello"), "/.well-known/security.txt": Answer(status=429)}
     with Site(routes, certificate=Certificate.VALID) as site:
-        page, network = seen(site)
+        page, network = load_page(site)
         with network, pytest.raises(SiteProtected):
             security_txt(page, network)
 
 
-def test_the_file_of_the_domain_stands_for_its_hosts() -> None:
-    class Here:
+def test_security_txt_of_domain_applies_to_its_hosts() -> None:
+    class LoopbackResolver:
         def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
             return ("127.0.0.1",)
 
@@ -198,25 +200,25 @@ def test_the_file_of_the_domain_stands_for_its_hosts() -> None:
             return socket.create_connection((address, site.port), timeout_s)
 
         page = Page(HOST, HOST, ())
-        with Network(Policy(allowed_networks=NETWORKS), resolver=Here(), dialer=dial) as network:
+        with Network(Policy(allowed_networks=NETWORKS), resolver=LoopbackResolver(), dialer=dial) as network:
             file = security_txt(page, network)
     assert file.response is not None
     assert file.response.url == "https://example.co.uk/.well-known/security.txt"
 
 
-def test_name_servers_that_are_silent_or_missing_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lookup_distinguishes_timeout_from_missing_name_server(monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(lambda _: None, monkeypatch), pytest.raises(TimedOut):
         SystemLookup().lookup("example.co.uk", "TXT", Deadline(0.3))
 
-    def none() -> dns.resolver.Resolver:
+    def no_resolver() -> dns.resolver.Resolver:
         raise dns.resolver.NoResolverConfiguration
 
-    monkeypatch.setattr(dns.resolver, "Resolver", none)
+    monkeypatch.setattr(dns.resolver, "Resolver", no_resolver)
     with pytest.raises(NotReachable, match="No name server"):
         SystemLookup().lookup("example.co.uk", "TXT", Deadline(1.0))
 
 
-def test_a_site_over_plain_http_has_none() -> None:
+def test_security_txt_over_plain_http_does_not_count() -> None:
     with Site({"*": Answer("Contact: mailto:a@example.com", headers=TEXT)}) as site, loopback_network() as network:
         page = fetch_page(target(f"{site.url}/"), network)
         assert security_txt(page, network).response is None

@@ -1,4 +1,4 @@
-"""Exposure probes on real servers: they find every file, and take no kind of soft 404 for one."""
+"""Exposure probes against real servers: they find every sensitive file, and mistake no soft 404 for a file."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FAMILIES = sorted(FILES)
 
 
 def exposure_of(site: Site, host: str = "localhost") -> Exposure:
-    """Return the evidence of both probes of exposed files, run one after the other."""
+    """Return the evidence of the exposure probe and of the source map probe."""
     with Network(POLICY) as network:
         page = fetch_page(target(site.url_as(host)), network)
         references = page_references(parse_document(page))
@@ -59,17 +59,17 @@ def exposure_of(site: Site, host: str = "localhost") -> Exposure:
     return Exposure({**exposure.families, "exposed-source-maps": maps.answers})
 
 
-def found_in(exposure: Exposure) -> dict[str, set[str]]:
+def exposed_paths(exposure: Exposure) -> dict[str, set[str]]:
     """Return the exposed paths by family, without their queries."""
     return {
         family: paths
         for family, answers in exposure.families.items()
-        if (paths := {each.path.partition("?")[0] for each in answers if each.is_exposed})
+        if (paths := {answer.path.partition("?")[0] for answer in answers if answer.is_exposed})
     }
 
 
 def answers_of(exposure: Exposure) -> list[PathAnswer]:
-    return [each for answers in exposure.families.values() for each in answers]
+    return [answer for answers in exposure.families.values() for answer in answers]
 
 
 @pytest.fixture
@@ -78,44 +78,40 @@ def site() -> Iterator[Site]:
         yield site
 
 
-# Every family, each on a site of its own
+# Sites with the files of one family
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("media_type", ["application/octet-stream", "text/plain", ""])
-def test_every_path_of_a_family_is_found_by_its_content(site: Site, family: str, media_type: str) -> None:
+def test_every_path_of_family_is_found_by_content(site: Site, family: str, media_type: str) -> None:
     for path, content in FILES[family].items():
         site.routes[path] = Answer(content, headers={"Content-Type": media_type})
     exposure = exposure_of(site)
-    assert found_in(exposure) == {family: set(FILES[family])}
-    assert all(each.error == "" for each in answers_of(exposure))
+    assert exposed_paths(exposure) == {family: set(FILES[family])}
+    assert all(answer.error == "" for answer in answers_of(exposure))
     assert len(site.requests) < 90
 
 
 @pytest.mark.parametrize("family", ["exposed-git", "exposed-env", "exposed-sql-dump", "exposed-credentials"])
-def test_a_file_is_found_where_the_default_type_is_html_and_where_missing_pages_are_soft_404s(
-    site: Site, family: str
-) -> None:
+def test_file_with_html_media_type_is_found_on_site_with_soft_404s(site: Site, family: str) -> None:
     site.routes["*"] = Answer(head("", "<h1>Not here</h1>"))
     for path, content in FILES[family].items():
         site.routes[path] = Answer(content, headers={"Content-Type": "text/html"})
-    assert found_in(exposure_of(site)) == {family: set(FILES[family])}
+    assert exposed_paths(exposure_of(site)) == {family: set(FILES[family])}
 
 
-def test_a_packed_answer_is_unpacked_first(site: Site) -> None:
+def test_compressed_response_is_decompressed_first(site: Site) -> None:
     for path, content in (FILES["exposed-env"] | FILES["exposed-backup"]).items():
         site.routes[path] = Answer(gzip.compress(content), headers={"Content-Encoding": "gzip"})
-    # As Apache sends a .tar.gz: the archive itself counts as the content coding.
+    # Apache declares the gzip of a .tar.gz as content coding.
     site.routes["/backup.tar.gz"] = Answer(
         FILES["exposed-backup"]["/backup.tar.gz"],
         headers={"Content-Encoding": "x-gzip", "Content-Type": "application/x-tar"},
     )
-    assert set(found_in(exposure_of(site))) == {"exposed-env", "exposed-backup"}
+    assert set(exposed_paths(exposure_of(site))) == {"exposed-env", "exposed-backup"}
 
 
-def test_a_site_that_has_everything_and_answers_everything_costs_a_bounded_number_of_comparisons(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_number_of_soft_404_comparisons_is_limited(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[str] = []
 
     def counting(answer: Response, path: str, other: Response, other_path: str) -> bool:
@@ -129,57 +125,57 @@ def test_a_site_that_has_everything_and_answers_everything_costs_a_bounded_numbe
             path: Answer(content, headers={"Content-Type": "text/plain"}) for path, content in paths.items()
         }
     answers = answers_of(exposure_of(site))
-    # Source maps belong to another probe.
-    assert sum(not path.endswith(".map") for path in compared) <= probe.MAX_COMPARED
-    assert any(each.is_exposed for each in answers)
-    assert any("without end" in each.error for each in answers)
+    # Comparisons of source maps belong to another probe.
+    assert sum(not path.endswith(".map") for path in compared) <= probe.MAX_COMPARISONS
+    assert any(answer.is_exposed for answer in answers)
+    assert any("without end" in answer.error for answer in answers)
 
 
-def test_no_value_of_a_secret_is_kept(site: Site) -> None:
+def test_evidence_contains_names_but_no_values_of_secrets(site: Site) -> None:
     for paths in FILES.values():
         site.routes |= {
             path: Answer(content, headers={"Content-Type": "text/plain"}) for path, content in paths.items()
         }
     exposure = exposure_of(site)
-    assert set(found_in(exposure)) == set(FAMILIES)
-    told = repr(exposure)
+    assert set(exposed_paths(exposure)) == set(FAMILIES)
+    stored_text = repr(exposure)
     for secret in (SECRET, "mBlXAbcd", "AKIAIOSFODNN7EXAMPLE", "W6ph5Mm5", "MII"):
-        assert secret not in told
-    assert "DB_PASSWORD" in told
+        assert secret not in stored_text
+    assert "DB_PASSWORD" in stored_text
 
 
-def test_size_and_type_are_those_of_the_answer(site: Site) -> None:
+def test_evidence_has_size_and_media_type_of_response(site: Site) -> None:
     big = a_database() + bytes(300_000)
     site.routes["/db.sqlite3"] = Answer(big, headers={"Content-Type": "application/vnd.sqlite3; a=b"})
-    (answer,) = [each for each in answers_of(exposure_of(site)) if each.is_exposed]
+    (answer,) = [answer for answer in answers_of(exposure_of(site)) if answer.is_exposed]
     assert (answer.path, answer.status, answer.size_bytes) == ("/db.sqlite3", 200, len(big))
     assert answer.media_type == "application/vnd.sqlite3"
 
 
-# Sites without such files, whatever they answer: all 16 checks
+# Sites without sensitive files that answer every path: no check may fail
 
 
-def everywhere(answer: Answer) -> dict[str, Route]:
+def answer_all_with(answer: Answer) -> dict[str, Route]:
     return {"*": answer}
 
 
-def reflecting(request: Request) -> Answer:
+def reflect_path(request: Request) -> Answer:
     lines = f"{request.path}\n[core]\nref: refs/heads/main\nDB_PASSWORD=x\nAPP_KEY=y\nCREATE TABLE a (\n{request.path}"
     return Answer(f"You asked for {lines}", headers={"Content-Type": "text/plain"})
 
 
-def never_the_same(request: Request) -> Answer:
-    # Seeded by the connection's number and the path, so that a failure can be repeated.
+def random_content(request: Request) -> Answer:
+    # The seed makes a failure reproducible.
     noise = random.Random(f"{request.connection_number} {request.path}")
     length = noise.randrange(10, 4000)
     return Answer(noise.randbytes(length), headers={"Content-Type": noise.choice(["text/plain", "image/png", ""])})
 
 
-def archive_for_everything(request: Request) -> Answer:
+def serve_archive_everywhere(request: Request) -> Answer:
     return Answer(a_zip() + request.path.encode(), headers={"Content-Type": "application/zip"})
 
 
-def fake_of(family: str) -> Answer:
+def fake_file(family: str) -> Answer:
     content = next(iter(FILES[family].values()))
     return Answer(content, headers={"Content-Type": "text/plain"})
 
@@ -210,7 +206,7 @@ HONEY = (
 
 
 def honeypot(request: Request) -> Answer:
-    """Serve a secret at paths that look like a secret's name, and 404 elsewhere."""
+    """Serve a sensitive file at paths with a suspicious name, and 404 elsewhere."""
     for pattern, content in HONEY:
         if re.search(pattern, request.path, re.IGNORECASE):
             return Answer(content, headers={"Content-Type": "text/plain"})
@@ -228,78 +224,82 @@ QUOTES = (
     "Apache Status\nServer Version: Apache/2.4\n12\nrevlogv1\nref: refs/heads/main\n"
 )
 BLOG = head("", f"<article><h1>phpinfo()</h1><pre>{QUOTES}</pre></article>")
-FAKES = {f"a fake for everything, {family}": everywhere(fake_of(family)) for family in FAMILIES}
+FAKES = {f"{family} for every path": answer_all_with(fake_file(family)) for family in FAMILIES}
 SOFT_404S: dict[str, dict[str, Route]] = {
     "hard 404": {},
-    "HTML 200 for everything": everywhere(Answer(head("", "<h1>Sorry, not found</h1>"))),
-    "single-page app as octets": everywhere(Answer(APP, headers={"Content-Type": "application/octet-stream"})),
-    "single-page app as text": everywhere(Answer(APP, headers={"Content-Type": "text/plain"})),
-    "single-page app as JSON": everywhere(Answer(APP, headers={"Content-Type": "application/json"})),
-    "single-page app as ZIP": everywhere(Answer(APP, headers={"Content-Type": "application/zip"})),
-    "single-page app without a type": everywhere(Answer(APP, headers={"Content-Type": ""})),
-    "path reflected": {"*": reflecting},
-    "302 to the log-in": everywhere(Answer.redirect("/login")),
-    "302 with a file in it": everywhere(Answer(ENV, status=302, headers={"Location": "/login"})),
-    "403 wall": everywhere(Answer("Forbidden", status=403)),
-    "403 with a file in it": everywhere(Answer(ENV, status=403, headers={"Content-Type": "text/plain"})),
-    "401": everywhere(Answer("Log in", status=401, headers={"WWW-Authenticate": "Basic"})),
-    "206": everywhere(Answer(ENV, status=206, headers={"Content-Type": "text/plain"})),
-    "500": everywhere(Answer("Broken", status=500)),
-    "empty 200": everywhere(Answer(b"")),
-    "JSON error with 200": everywhere(Answer('{"error": "not found"}', headers={"Content-Type": "application/json"})),
-    "JSON with links": everywhere(Answer('{"_links": {"self": {"href": "/x"}}, "data": null, "paths": []}')),
-    "one picture": everywhere(Answer(b"\x89PNG\r\n\x1a\n" + bytes(500), headers={"Content-Type": "image/png"})),
-    "a ZIP for everything": {"*": archive_for_everything},
-    "packed HTML": everywhere(Answer(gzip.compress(APP.encode()), headers={"Content-Encoding": "gzip"})),
-    "HTML packed twice": everywhere(Answer(gzip.compress(APP.encode()), headers={"Content-Type": "text/plain"})),
-    "random content": {"*": never_the_same},
+    "HTML with status 200 for every path": answer_all_with(Answer(head("", "<h1>Sorry, not found</h1>"))),
+    "single-page app as octets": answer_all_with(Answer(APP, headers={"Content-Type": "application/octet-stream"})),
+    "single-page app as text": answer_all_with(Answer(APP, headers={"Content-Type": "text/plain"})),
+    "single-page app as JSON": answer_all_with(Answer(APP, headers={"Content-Type": "application/json"})),
+    "single-page app as ZIP": answer_all_with(Answer(APP, headers={"Content-Type": "application/zip"})),
+    "single-page app without a type": answer_all_with(Answer(APP, headers={"Content-Type": ""})),
+    "text with the requested path": {"*": reflect_path},
+    "redirect to log-in": answer_all_with(Answer.redirect("/login")),
+    "302 with .env content": answer_all_with(Answer(ENV, status=302, headers={"Location": "/login"})),
+    "403 for every path": answer_all_with(Answer("Forbidden", status=403)),
+    "403 with .env content": answer_all_with(Answer(ENV, status=403, headers={"Content-Type": "text/plain"})),
+    "401": answer_all_with(Answer("Log in", status=401, headers={"WWW-Authenticate": "Basic"})),
+    "206": answer_all_with(Answer(ENV, status=206, headers={"Content-Type": "text/plain"})),
+    "500": answer_all_with(Answer("Broken", status=500)),
+    "empty 200": answer_all_with(Answer(b"")),
+    "JSON error with 200": answer_all_with(
+        Answer('{"error": "not found"}', headers={"Content-Type": "application/json"})
+    ),
+    "JSON with links": answer_all_with(Answer('{"_links": {"self": {"href": "/x"}}, "data": null, "paths": []}')),
+    "one image for every path": answer_all_with(
+        Answer(b"\x89PNG\r\n\x1a\n" + bytes(500), headers={"Content-Type": "image/png"})
+    ),
+    "ZIP for every path": {"*": serve_archive_everywhere},
+    "gzipped HTML": answer_all_with(Answer(gzip.compress(APP.encode()), headers={"Content-Encoding": "gzip"})),
+    "HTML gzipped twice": answer_all_with(Answer(gzip.compress(APP.encode()), headers={"Content-Type": "text/plain"})),
+    "random content": {"*": random_content},
     "honeypot": {"*": honeypot},
-    "prose about all of it": everywhere(Answer(QUOTES, headers={"Content-Type": "text/plain"})),
+    "text that quotes all files": answer_all_with(Answer(QUOTES, headers={"Content-Type": "text/plain"})),
     **FAKES,
 }
 
 
 @pytest.mark.parametrize("kind", SOFT_404S)
-def test_nothing_is_found_where_nothing_lies(kind: str) -> None:
+def test_soft_404_is_not_exposed_file(kind: str) -> None:
     with Site(SOFT_404S[kind] | {"/": PAGE, "/js/app.js": SCRIPT}) as site:
         result = security_scan(site)
-    verdicts = {each.id: each.status for each in result.checks if each.id.startswith("exposed-")}
+    verdicts = {check.id: check.status for check in result.checks if check.id.startswith("exposed-")}
     assert verdicts == dict.fromkeys(FAMILIES, "pass")
 
 
-def test_what_proves_the_same_everywhere_proves_nothing_however_different_it_is(site: Site) -> None:
-    def another_dump(request: Request) -> Answer:
+def test_varying_dumps_for_every_path_are_soft_404s(site: Site) -> None:
+    def random_dump(request: Request) -> Answer:
         noise = random.Random(request.path)
         rows = "".join(f"({noise.random()}, {noise.randbytes(9).hex()!r}),\n" for _ in range(noise.randrange(3, 90)))
         return Answer(f"INSERT INTO {noise.randbytes(3).hex()} VALUES\n{rows}", headers={"Content-Type": "text/plain"})
 
-    site.routes["*"] = another_dump
-    assert found_in(exposure_of(site)) == {}
+    site.routes["*"] = random_dump
+    assert exposed_paths(exposure_of(site)) == {}
 
 
-def test_what_differs_from_other_answers_by_a_value_alone_is_no_file(site: Site) -> None:
+def test_echoed_request_with_token_is_not_env_file(site: Site) -> None:
     def request_echoed(request: Request) -> Answer:
-        """Answer like a secret only for some paths, where a token is in the response."""
+        """Include a token in the response only for paths of secret files."""
         token = "k9TzQxW4" if request.path.startswith("/.env") and "-" not in request.path else ""
         lines = "".join(f"HEADER_{n}=some value of a header\n" for n in range(30))
         return Answer(f"{lines}SESSION_TOKEN={token}\n", headers={"Content-Type": "text/plain"})
 
     site.routes["*"] = request_echoed
-    assert found_in(exposure_of(site)) == {}
+    assert exposed_paths(exposure_of(site)) == {}
 
 
-def test_where_every_path_is_answered_alike_no_siblings_are_asked_for(site: Site) -> None:
+def test_sibling_paths_are_not_requested_if_baseline_is_identical(site: Site) -> None:
     site.routes["*"] = Answer(MYSQL_DUMP, headers={"Content-Type": "text/plain"})
-    assert found_in(exposure_of(site)) == {}
+    assert exposed_paths(exposure_of(site)) == {}
     assert not any(path.startswith(("/dump-", "/backup-", "/database-", "/db-")) for path in site.paths())
 
 
 @pytest.mark.parametrize("body", [BLOG, QUOTES], ids=["HTML", "text"])
-def test_an_article_at_the_very_path_is_no_file(site: Site, body: str) -> None:
+def test_article_about_files_at_their_paths_is_not_reported(site: Site, body: str) -> None:
     media_type = "text/plain" if body is QUOTES else "text/html"
     for paths in FILES.values():
         site.routes |= dict.fromkeys(paths, Answer(body, headers={"Content-Type": media_type}))
-    assert found_in(exposure_of(site)) == {}
+    assert exposed_paths(exposure_of(site)) == {}
 
 
 def security_scan(site: Site) -> ScanResult:
@@ -310,30 +310,30 @@ def security_scan(site: Site) -> ScanResult:
 # Politeness
 
 
-def test_what_is_asked_for_where_nothing_lies(site: Site) -> None:
+def test_every_path_is_requested_once_on_site_without_files(site: Site) -> None:
     exposure = exposure_of(site)
-    asked = Counter(each.path.partition("?")[0] for each in site.requests)
-    assert max(asked.values()) == 1  # each path once
+    requests = Counter(request.path.partition("?")[0] for request in site.requests)
+    assert max(requests.values()) == 1  # every path is requested once
     assert len(site.requests) <= 65
-    assert {each.path.partition("?")[0] for each in answers_of(exposure)} <= set(asked)
-    assert {path for paths in FILES.values() for path in paths} <= set(asked)
-    assert not any("example" in path for path in asked)
+    assert {answer.path.partition("?")[0] for answer in answers_of(exposure)} <= set(requests)
+    assert {path for paths in FILES.values() for path in paths} <= set(requests)
+    assert not any("example" in path for path in requests)
 
 
-def test_an_address_has_no_files_named_after_it(site: Site) -> None:
+def test_paths_with_domain_are_not_requested_on_ip_address(site: Site) -> None:
     exposure_of(site, "127.0.0.1")
-    named = [path for path in site.paths() if not re.fullmatch(r"/(%C0)?[0-9a-f]+", path)]  # random ones may have 127
-    assert not any("127" in path or "{" in path for path in named)
+    file_paths = [path for path in site.paths() if not re.fullmatch(r"/(%C0)?[0-9a-f]+", path)]  # without random paths
+    assert not any("127" in path or "{" in path for path in file_paths)
 
 
-def test_never_more_than_eight_at_once(site: Site) -> None:
-    lock, running, most = threading.Lock(), 0, [0]
+def test_at_most_eight_requests_run_at_once(site: Site) -> None:
+    lock, running, maximum = threading.Lock(), 0, [0]
 
     def slow(request: Request) -> Answer:
         nonlocal running
         with lock:
             running += 1
-            most[0] = max(most[0], running)
+            maximum[0] = max(maximum[0], running)
         site.ended.wait(0.01)
         with lock:
             running -= 1
@@ -341,11 +341,11 @@ def test_never_more_than_eight_at_once(site: Site) -> None:
 
     site.routes["*"] = slow
     exposure_of(site)
-    assert 2 <= most[0] <= 8
+    assert 2 <= maximum[0] <= 8
 
 
-def limited(allowed: int) -> Callable[[Request], Answer]:
-    """Return a route that answers 429 after this many requests."""
+def rate_limited_after(allowed: int) -> Callable[[Request], Answer]:
+    """Return a route that answers with status 429 after the allowed number of requests."""
     lock, count = threading.Lock(), [0]
 
     def answer(_: Request) -> Answer:
@@ -356,18 +356,18 @@ def limited(allowed: int) -> Callable[[Request], Answer]:
     return answer
 
 
-def test_after_429_nothing_more_is_asked_and_the_rest_could_not_run(site: Site) -> None:
-    site.routes["*"] = limited(10)
+def test_requests_end_after_status_429(site: Site) -> None:
+    site.routes["*"] = rate_limited_after(10)
     site.routes["/.git/config"] = Answer(GIT_CONFIG, headers={"Content-Type": "text/plain"})
     exposure = exposure_of(site)
-    errors = [each.error for each in answers_of(exposure) if each.status is None]
+    errors = [answer.error for answer in answers_of(exposure) if answer.status is None]
     assert set(errors) == {"The site answered a further request with status 429, too many requests."}
     assert len(site.requests) < 10 + 2 * probe.AT_ONCE + 5
-    # Earlier responses count.
-    assert any(each.status == 404 for each in answers_of(exposure))
+    # Responses from before the rate limit are still part of the evidence.
+    assert any(answer.status == 404 for answer in answers_of(exposure))
 
 
-def test_checks_whose_paths_were_not_answered_could_not_run_and_the_others_could(site: Site) -> None:
+def test_only_checks_without_response_are_skipped(site: Site) -> None:
     def hang_up(_: Request) -> None:
         return None
 
@@ -375,22 +375,22 @@ def test_checks_whose_paths_were_not_answered_could_not_run_and_the_others_could
     site.routes["/dump.sql"] = hang_up
     site.routes["/backup.sql"] = Answer(MYSQL_DUMP, headers={"Content-Type": "text/plain"})
     result = security_scan(site)
-    skipped = {each.id: each.reason for each in result.skipped_checks if each.id.startswith("exposed-")}
+    skipped = {check.id: check.reason for check in result.skipped_checks if check.id.startswith("exposed-")}
     assert list(skipped) == ["exposed-env"]
     assert "1 path of 4 got no answer that could be judged (/.env.local: localhost closed" in skipped["exposed-env"]
-    verdicts = {each.id: each.status for each in result.checks}
+    verdicts = {check.id: check.status for check in result.checks}
     assert verdicts["exposed-sql-dump"] == "fail"  # one exposed file is enough
     assert verdicts["exposed-git"] == "pass"
 
 
-def test_a_site_that_challenges_every_request_is_not_probed(site: Site) -> None:
+def test_site_that_challenges_every_request_gets_two_requests(site: Site) -> None:
     site.routes["*"] = Answer("<title>Just a moment...</title>", status=403, headers={"cf-mitigated": "challenge"})
     with pytest.raises(SiteProtected):
         exposure_of(site)
     assert len(site.requests) <= 2
 
 
-def test_a_file_without_anything_to_compare_it_with_is_not_judged(site: Site) -> None:
+def test_file_is_not_judged_without_response_for_sibling_path(site: Site) -> None:
     def sibling_hangs_up(request: Request) -> Answer | None:
         return None if request.path.startswith("/.git/") else Answer("No", status=404)
 
@@ -409,7 +409,7 @@ def test_a_file_without_anything_to_compare_it_with_is_not_judged(site: Site) ->
     ("script", "path"),
     [
         (SCRIPT, "/js/app.js.map"),
-        (Answer("let a;"), "/js/app.js.map"),  # the usual place
+        (Answer("let a;"), "/js/app.js.map"),  # the usual URL
         (Answer("let a;\n//@ sourceMappingURL=../maps/a.map  \n"), "/maps/a.map"),
         (Answer("let a;", headers={"SourceMap": "/m/b.map"}), "/m/b.map"),
         (Answer("let a;", headers={"X-SourceMap": "c.map?d"}), "/js/c.map?d"),
@@ -418,7 +418,7 @@ def test_a_file_without_anything_to_compare_it_with_is_not_judged(site: Site) ->
         (Answer("let a;\n//# sourceMappingURL=data:application/json;base64,e30="), None),
     ],
 )
-def test_where_a_script_s_map_is(site: Site, script: Answer, path: str | None) -> None:
+def test_source_map_url_comes_from_comment_header_or_script_url(site: Site, script: Answer, path: str | None) -> None:
     site.routes["/"] = Answer(
         head('<script src="/js/app.js"></script><script src="https://cdn.example.net/x.js"></script>')
     )
@@ -426,10 +426,10 @@ def test_where_a_script_s_map_is(site: Site, script: Answer, path: str | None) -
     if path is not None:
         site.routes[path] = Answer(json.dumps(SOURCE_MAP), headers={"Content-Type": "application/json"})
     answers = exposure_of(site).families["exposed-source-maps"]
-    assert [(each.path, each.is_exposed) for each in answers] == ([(path, True)] if path else [])
+    assert [(answer.path, answer.is_exposed) for answer in answers] == ([(path, True)] if path else [])
 
 
-def test_the_map_of_a_script_that_is_not_answered_could_not_be_judged(site: Site) -> None:
+def test_source_map_of_unreachable_script_is_not_judged(site: Site) -> None:
     def hang_up(_: Request) -> None:
         return None
 

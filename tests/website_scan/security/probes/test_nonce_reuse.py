@@ -19,7 +19,7 @@ def fetch_twice(site: Site) -> SecondFetch:
         return second_fetch(page, policies_of(page, parse_document(page)), network)
 
 
-def test_a_page_with_a_nonce_is_asked_for_again_past_the_caches() -> None:
+def test_page_with_nonce_is_fetched_again_past_caches() -> None:
     numbers = itertools.count()
 
     def answer(request: Request) -> Answer:
@@ -27,26 +27,26 @@ def test_a_page_with_a_nonce_is_asked_for_again_past_the_caches() -> None:
         return Answer("<title>Hello</title>", headers={"Content-Security-Policy": policy})
 
     with Site({"/": answer}) as site:
-        again = fetch_twice(site)
-    assert again.page is not None
-    assert again.page.headers.get("Content-Security-Policy") == "script-src 'nonce-1AAAA'"
-    assert again.policies.nonces == {"'nonce-1AAAA'"}
+        second = fetch_twice(site)
+    assert second.page is not None
+    assert second.page.headers.get("Content-Security-Policy") == "script-src 'nonce-1AAAA'"
+    assert second.policies.nonces == {"'nonce-1AAAA'"}
     assert site.requests[1].header("Cache-Control") == "no-cache"
 
 
-def test_a_nonce_in_meta_counts_too() -> None:
+def test_page_with_nonce_in_meta_is_fetched_again() -> None:
     meta = "<meta http-equiv=Content-Security-Policy content=\"script-src 'nonce-AAAA'\">"
     with Site({"/": Answer(meta)}) as site:
         assert fetch_twice(site).page is not None
 
 
-def test_without_a_nonce_nothing_is_asked() -> None:
+def test_page_without_nonce_is_not_fetched_again() -> None:
     with Site({"/": Answer("<title>Hello</title>", headers={"Content-Security-Policy": "script-src 'self'"})}) as site:
         assert fetch_twice(site) == SecondFetch()
     assert site.paths() == ["/"]
 
 
-def test_a_site_that_has_enough_says_so() -> None:
+def test_second_fetch_raises_site_protected_after_status_429() -> None:
     answers = iter(
         [Answer("Hello", headers={"Content-Security-Policy": "script-src 'nonce-AAAA'"}), Answer(status=429)]
     )

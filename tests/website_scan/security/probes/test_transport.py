@@ -1,4 +1,4 @@
-"""Security probes on real servers on loopback, and a whole security scan of one."""
+"""Transport and TLS probes against real servers on loopback, and whole security scans."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def load(network: Network, url: str) -> Page:
     return fetch_page(target(url), network)
 
 
-# Certificates, end to end: server → probe → check
+# Certificates: server, probe and check together
 
 
 @pytest.mark.parametrize(
-    ("leaf", "failing"),
+    ("leaf", "expected_failures"),
     [
         (lambda root: root.issue(HOST), set()),
         (lambda root: root.issue(HOST, not_after=datetime.now(UTC) - DAY / 2), {"tls_cert_expiry"}),
@@ -90,12 +90,12 @@ def load(network: Network, url: str) -> Page:
     ],
     ids=["good", "expired", "wrong host", "common name", "self-signed", "incomplete", "unknown", "weak"],
 )
-def test_each_fault_of_a_certificate_fails_its_own_check_alone(
+def test_certificate_fault_fails_only_its_own_check(
     network: Network,
     root: Identity,
     tmp_path: Path,
     leaf: Callable[[Identity], Identity],
-    failing: set[str],
+    expected_failures: set[str],
 ) -> None:
     with tls_server(tmp_path, leaf(root), ciphers=OLD, respond=GOOD_PAGE) as port:
         page = load(network, f"https://{HOST}:{port}/")
@@ -106,7 +106,7 @@ def test_each_fault_of_a_certificate_fails_its_own_check_alone(
         "tls_cert_expiry": checks.tls_cert_expiry(peer, Clock(datetime.now(UTC))),
         "tls_cert_strength": checks.tls_cert_strength(peer),
     }
-    assert {name for name, finding in findings.items() if verdict(finding) == "fail"} == failing
+    assert {name for name, finding in findings.items() if verdict(finding) == "fail"} == expected_failures
 
 
 # Versions and cipher suites
@@ -118,17 +118,19 @@ def support_of(network: Network, port: int) -> tuple[set[TlsVersion], set[Weakne
     return set(support.versions), {weakness(name) for name in support.weak_ciphers}
 
 
-def test_a_modern_server(network: Network, root: Identity, tmp_path: Path) -> None:
+def test_modern_server_accepts_tls_1_2_and_1_3(network: Network, root: Identity, tmp_path: Path) -> None:
     with tls_server(tmp_path, root.issue(HOST), respond=GOOD_PAGE) as port:
         assert support_of(network, port) == ({TlsVersion.TLS1_2, TlsVersion.TLS1_3}, set())
 
 
-def test_a_server_with_tls_1_2_only(network: Network, root: Identity, tmp_path: Path) -> None:
+def test_server_with_tls_1_2_only(network: Network, root: Identity, tmp_path: Path) -> None:
     with tls_server(tmp_path, root.issue(HOST), maximum=ssl.TLSVersion.TLSv1_2, respond=GOOD_PAGE) as port:
         assert support_of(network, port) == ({TlsVersion.TLS1_2}, set())
 
 
-def test_a_server_that_still_takes_everything(network: Network, root: Identity, tmp_path: Path) -> None:
+def test_server_with_legacy_versions_and_null_and_anonymous_suites(
+    network: Network, root: Identity, tmp_path: Path
+) -> None:
     leaf = root.issue(HOST, rsa_bits=2048)
     ciphers = "ALL:COMPLEMENTOFALL:@SECLEVEL=0"
     with tls_server(tmp_path, leaf, minimum=ssl.TLSVersion.TLSv1, ciphers=ciphers, respond=GOOD_PAGE) as port:
@@ -138,7 +140,7 @@ def test_a_server_that_still_takes_everything(network: Network, root: Identity, 
 
 
 class OldServer:
-    """A fake server with just enough TLS to answer hellos. It accepts these versions and suites, and counts hellos."""
+    """Fake TLS server that answers hellos with these versions and suites, and counts the hellos."""
 
     def __init__(self, versions: set[TlsVersion], suites: set[int]) -> None:
         self.versions = versions
@@ -156,16 +158,16 @@ class OldServer:
         codes = hello[start + 2 : start + 2 + length]
         offered = [int.from_bytes(codes[at : at + 2], "big") for at in range(0, length, 2)]
         self.hellos[version] += 1
-        taken = [code for code in offered if code in self.suites]
-        known = [each for each in self.versions if each <= version]
-        if known and taken and max(known) == version:
-            connection.sendall(server_hello(version, taken[0]))
+        accepted = [code for code in offered if code in self.suites]
+        versions = [candidate for candidate in self.versions if candidate <= version]
+        if versions and accepted and max(versions) == version:
+            connection.sendall(server_hello(version, accepted[0]))
         else:
-            connection.sendall(alert(70 if not known else 40))
+            connection.sendall(alert(70 if not versions else 40))
 
 
 @pytest.mark.parametrize("code", [0x000A, 0x0005, 0x0009, 0x0003, 0x0002, 0x0034])
-def test_one_weak_suite_is_found_whatever_its_kind(network: Network, code: int) -> None:
+def test_single_weak_suite_of_each_kind_is_found(network: Network, code: int) -> None:
     server = OldServer({TlsVersion.TLS1_2}, {0xC02F, code})
     with serve(server) as port:
         support = tls_support(TlsPeer(LOOPBACK, port, None), network)
@@ -173,7 +175,7 @@ def test_one_weak_suite_is_found_whatever_its_kind(network: Network, code: int) 
     assert set(support.versions) == {TlsVersion.TLS1_2}
 
 
-def test_all_kinds_of_weakness_are_found_with_few_connections(network: Network) -> None:
+def test_all_weaknesses_are_found_with_at_most_13_connections(network: Network) -> None:
     server = OldServer({TlsVersion.SSL3_0, TlsVersion.TLS1_0, TlsVersion.TLS1_2}, set(WEAK))
     with serve(server) as port:
         support = tls_support(TlsPeer(LOOPBACK, port, None), network)
@@ -182,7 +184,7 @@ def test_all_kinds_of_weakness_are_found_with_few_connections(network: Network) 
     assert server.hellos.total() <= 13
 
 
-def test_ssl_3_is_found_though_no_library_speaks_it(network: Network) -> None:
+def test_ssl_3_is_found_without_support_by_openssl(network: Network) -> None:
     server = OldServer({TlsVersion.SSL3_0}, {0x0005})
     with serve(server) as port:
         page = load(network, f"https://{LOOPBACK}:{port}/")
@@ -195,37 +197,37 @@ def test_ssl_3_is_found_though_no_library_speaks_it(network: Network) -> None:
     assert verdict(checks.tls_weak_ciphers(support)) == "fail"
 
 
-def test_without_tls_the_port_is_asked_once(network: Network) -> None:
+def test_port_without_tls_gets_at_most_two_connections(network: Network) -> None:
     connections = 0
     lock = threading.Lock()
 
-    def counting(connection: socket.socket) -> None:
+    def count_connections(connection: socket.socket) -> None:
         nonlocal connections
         with lock:
             connections += 1
         connection.recv(65536)
         connection.sendall(http_message(b"<p>Plain"))
 
-    with serve(counting) as port:
+    with serve(count_connections) as port:
         page = load(network, f"http://{LOOPBACK}:{port}/")
         before = connections
         peer = tls_peer(page, network)
         support = tls_support(peer, network)
-        asked = connections - before
+        attempts = connections - before
     assert peer.handshake is None
     assert support.versions == {}
-    assert asked <= 2
+    assert attempts <= 2
     assert verdict(checks.https_available(page.target, peer, support)) == "fail"
 
 
-def test_a_server_that_takes_no_offer_tells_nothing(network: Network, root: Identity, tmp_path: Path) -> None:
+def test_tls_support_raises_error_if_server_accepts_no_hello(network: Network, root: Identity, tmp_path: Path) -> None:
     with tls_server(tmp_path, root.issue(HOST), respond=GOOD_PAGE) as port:
         peer = tls_peer(load(network, f"https://{HOST}:{port}/"), network)
     with serve(lambda connection: connection.sendall(alert(80))) as limited, pytest.raises(TlsFailed):
         tls_support(TlsPeer(HOST, limited, peer.handshake), network)
 
 
-def test_an_https_page_whose_handshake_now_fails_could_not_be_looked_at(
+def test_tls_peer_raises_error_if_https_page_is_no_longer_reachable(
     network: Network, root: Identity, tmp_path: Path
 ) -> None:
     with tls_server(tmp_path, root.issue(HOST), respond=GOOD_PAGE) as port:
@@ -234,36 +236,36 @@ def test_an_https_page_whose_handshake_now_fails_could_not_be_looked_at(
         tls_peer(page, network)
 
 
-def test_a_page_over_port_80_has_its_twin_on_443() -> None:
-    asked: list[tuple[str, int]] = []
+def test_tls_peer_connects_to_443_for_port_80_and_else_to_same_port() -> None:
+    requested: list[tuple[str, int]] = []
 
     class Closed:
         policy = POLICY
 
         def connect(self, host: str, port: int, *, timeout_s: float | None = None) -> socket.socket:
-            asked.append((host, port))
+            requested.append((host, port))
             raise NotReachable("closed")
 
     for url in ("http://site.example.com/", "http://site.example.com:8080/"):
         address = target(url)
         page = Page(address, address, (Response(url, 200, Headers()),))
         tls_peer(page, cast(Network, Closed()))
-    assert asked == [("site.example.com", 443), ("site.example.com", 8080)]
+    assert requested == [("site.example.com", 443), ("site.example.com", 8080)]
 
 
 # Plain HTTP of an https page
 
 
-class Scripted:
-    """A network with prepared responses by URL. A response that is an error is raised."""
+class FakeNetwork:
+    """Fake network with prepared responses by URL. Errors among the responses are raised."""
 
     def __init__(self, **answers: object) -> None:
         self.answers: dict[str, Response | NetError] = {}
-        self.asked: list[str] = []
+        self.requested_urls: list[str] = []
 
     def fetch(self, request: Request) -> Response:
         address = request.target.url
-        self.asked.append(address)
+        self.requested_urls.append(address)
         answer = self.answers[address]
         if isinstance(answer, NetError):
             raise answer
@@ -273,8 +275,8 @@ class Scripted:
         return (self.fetch(request),)
 
 
-def plain(url: str, answers: dict[str, tuple[int, str] | NetError]) -> tuple[PlainHttp, list[str]]:
-    network = Scripted()
+def probe_plain_http(url: str, answers: dict[str, tuple[int, str] | NetError]) -> tuple[PlainHttp, list[str]]:
+    network = FakeNetwork()
     for address, answer in answers.items():
         network.answers[address] = (
             answer
@@ -282,22 +284,22 @@ def plain(url: str, answers: dict[str, tuple[int, str] | NetError]) -> tuple[Pla
             else Response(address, answer[0], Headers((("Location", answer[1]),) if answer[1] else ()))
         )
     page = Page(target(url), target(url), (Response(url, 200, Headers()),))
-    return plain_http(page, cast(Network, network)), network.asked
+    return plain_http(page, cast(Network, network)), network.requested_urls
 
 
 SITE = "https://site.example.com/a?b"
 TWIN = "http://site.example.com/a?b"
 
 
-def test_the_twin_of_an_https_page_is_asked_with_its_path() -> None:
-    seen, asked = plain(SITE, {TWIN: (301, SITE), SITE: (200, "")})
-    assert asked == [TWIN, SITE]
-    assert [hop.url for hop in seen.hops] == [TWIN, SITE]
+def test_plain_http_url_keeps_path_and_query() -> None:
+    evidence, urls = probe_plain_http(SITE, {TWIN: (301, SITE), SITE: (200, "")})
+    assert urls == [TWIN, SITE]
+    assert [hop.url for hop in evidence.hops] == [TWIN, SITE]
 
 
-def test_a_closed_port_is_no_answer() -> None:
-    seen, _ = plain(SITE, {TWIN: NotReachable("refused")})
-    assert (seen.url, seen.hops, seen.error) == (TWIN, (), "refused")
+def test_closed_port_80_has_no_hops_but_error() -> None:
+    evidence, _ = probe_plain_http(SITE, {TWIN: NotReachable("refused")})
+    assert (evidence.url, evidence.hops, evidence.error) == (TWIN, (), "refused")
 
 
 @pytest.mark.parametrize(
@@ -309,34 +311,32 @@ def test_a_closed_port_is_no_answer() -> None:
         ("http://127.0.0.2.internal/", "http://127.0.0.2.internal/"),
     ],
 )
-def test_a_redirect_to_nowhere_keeps_where_it_leads(location: str, next_url: str) -> None:
+def test_unreachable_redirect_target_is_in_next_url(location: str, next_url: str) -> None:
     answers: dict[str, tuple[int, str] | NetError] = {TWIN: (301, location)}
-    seen, _ = plain(SITE, answers | {next_url: NotReachable("refused")})
-    assert len(seen.hops) == 1
-    assert seen.error
-    assert seen.next_url == next_url
+    evidence, _ = probe_plain_http(SITE, answers | {next_url: NotReachable("refused")})
+    assert len(evidence.hops) == 1
+    assert evidence.error
+    assert evidence.next_url == next_url
 
 
-def test_what_concerns_the_scanner_alone_says_nothing_of_the_site() -> None:
+def test_blocked_address_raises_error_instead_of_evidence() -> None:
     with pytest.raises(Blocked):
-        plain(SITE, {TWIN: Blocked("not public")})
+        probe_plain_http(SITE, {TWIN: Blocked("not public")})
 
 
-def test_an_https_page_on_another_port_has_no_known_twin() -> None:
-    seen, asked = plain("https://site.example.com:8443/", {})
-    assert seen.url is None
-    assert asked == []
+def test_https_page_on_unusual_port_has_no_plain_http_url() -> None:
+    evidence, urls = probe_plain_http("https://site.example.com:8443/", {})
+    assert evidence.url is None
+    assert urls == []
 
 
-def test_an_http_page_is_its_own_answer() -> None:
-    seen, asked = plain(TWIN, {})
-    assert [hop.url for hop in seen.hops] == [TWIN]
-    assert asked == []
+def test_page_over_plain_http_is_not_fetched_again() -> None:
+    evidence, urls = probe_plain_http(TWIN, {})
+    assert [hop.url for hop in evidence.hops] == [TWIN]
+    assert urls == []
 
 
-def test_the_https_twin_of_an_http_page_is_asked_for_its_headers(
-    network: Network, root: Identity, tmp_path: Path
-) -> None:
+def test_https_response_is_fetched_for_page_over_plain_http(network: Network, root: Identity, tmp_path: Path) -> None:
     with tls_server(tmp_path, root.issue(HOST), respond=GOOD_PAGE) as port:
         peer = tls_peer(load(network, f"https://{HOST}:{port}/"), network)
         url = f"http://{HOST}:{port}/x"
@@ -357,16 +357,16 @@ def echo(connection: socket.socket) -> None:
     connection.sendall(http_message(b"<p>", headers=allow))
 
 
-def test_a_random_origin_is_sent_then_null(network: Network) -> None:
+def test_cors_probe_sends_random_origin_then_null(network: Network) -> None:
     with serve(echo) as port:
-        seen = cors(load(network, f"http://{LOOPBACK}:{port}/"), network)
-        again = cors(load(network, f"http://{LOOPBACK}:{port}/"), network)
-    assert [answer.allow_origin for answer in seen.answers] == [(seen.answers[0].origin,), ("null",)]
-    assert {answer.allow_credentials for answer in seen.answers} == {("true",)}
-    assert seen.answers[0].origin != again.answers[0].origin
+        first = cors(load(network, f"http://{LOOPBACK}:{port}/"), network)
+        second = cors(load(network, f"http://{LOOPBACK}:{port}/"), network)
+    assert [answer.allow_origin for answer in first.answers] == [(first.answers[0].origin,), ("null",)]
+    assert {answer.allow_credentials for answer in first.answers} == {("true",)}
+    assert first.answers[0].origin != second.answers[0].origin
 
 
-def test_a_site_that_has_enough_of_requests_is_left_alone(network: Network) -> None:
+def test_cors_probe_raises_site_protected_after_status_429(network: Network) -> None:
     with serve(http_answer(b"<p>")) as port:
         page = load(network, f"http://{LOOPBACK}:{port}/")
     with serve(http_answer(b"", status=429)) as limited:
@@ -375,23 +375,28 @@ def test_a_site_that_has_enough_of_requests_is_left_alone(network: Network) -> N
             cors(moved, network)
 
 
-# All together
+# Whole scans
 
 
-def test_a_whole_security_scan_of_a_good_site(network: Network, root: Identity, tmp_path: Path) -> None:
+def test_security_scan_of_good_site_passes_transport_and_header_checks(
+    network: Network, root: Identity, tmp_path: Path
+) -> None:
     start = time.monotonic()
     with tls_server(tmp_path, root.issue(HOST), respond=GOOD_PAGE) as port:
         (result,) = scan(target(f"https://{HOST}:{port}/"), [ScanType.SECURITY], network, Budget(20))
-    ours = {"transport", "headers"}
+    categories = {"transport", "headers"}
     verdicts = {
-        check.id: check.status for category in result.categories if category.id in ours for check in category.checks
+        check.id: check.status
+        for category in result.categories
+        if category.id in categories
+        for check in category.checks
     }
     assert [id for id, status in verdicts.items() if status != "pass"] == []
-    assert len(verdicts) == 20  # all but the redirect check, which does not apply to an unusual port
+    assert len(verdicts) == 20  # without the redirect check, which does not apply to an unusual port
     assert time.monotonic() - start < 10
 
 
-def test_a_site_without_tls(network: Network) -> None:
+def test_security_scan_of_site_without_tls_fails_with_score_cap(network: Network) -> None:
     with serve(http_answer(b"<!doctype html><input type=password>")) as port:
         (result,) = scan(target(f"http://{LOOPBACK}:{port}/"), [ScanType.SECURITY], network, Budget(20))
     verdicts = {check.id: (check.status, str(check.severity)) for check in result.checks}
@@ -403,7 +408,7 @@ def test_a_site_without_tls(network: Network) -> None:
     assert result.score <= 49
 
 
-def test_a_site_that_never_left_tls_1_0(network: Network, root: Identity, tmp_path: Path) -> None:
+def test_security_scan_of_site_with_tls_1_0_only(network: Network, root: Identity, tmp_path: Path) -> None:
     leaf = root.issue(HOST, rsa_bits=2048)
     old: dict[str, Any] = {"minimum": ssl.TLSVersion.TLSv1, "maximum": ssl.TLSVersion.TLSv1, "ciphers": OLD}
     with tls_server(tmp_path, leaf, respond=GOOD_PAGE, **old) as port:
@@ -415,18 +420,18 @@ def test_a_site_that_never_left_tls_1_0(network: Network, root: Identity, tmp_pa
     assert verdicts["tls-modern-protocols"] == "fail"
 
 
-def swallow(connection: socket.socket) -> None:
+def receive_silently(connection: socket.socket) -> None:
     while connection.recv(65536):
         pass
 
 
-def test_a_port_that_is_silent_to_tls_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A web server that takes a hello for the beginning of a slow request sends nothing."""
-    monkeypatch.setattr(tls_probe, "TWIN_TIMEOUT_S", 0.3)
-    with Site(converse=swallow) as site, loopback_network() as network:
+def test_port_without_tls_response_gets_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An HTTP server may send nothing because a TLS hello looks like the beginning of a request."""
+    monkeypatch.setattr(tls_probe, "UNSURE_TIMEOUT_S", 0.3)
+    with Site(converse=receive_silently) as site, loopback_network() as network:
         address = target(f"{site.url}/")
         page = Page(address, address, (Response(url=address.url, status=200, headers=Headers()),))
         peer = tls_peer(page, network)
-        assert (peer.handshake, peer.is_silent) == (None, True)
+        assert (peer.handshake, peer.has_timed_out) == (None, True)
         assert tls_support(peer, network).versions == {}
         assert site.connections == 1

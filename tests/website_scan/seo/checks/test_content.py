@@ -24,12 +24,12 @@ FIFTY, LONG = "Red running shoes for women and men, at the docks!", "x" * 61
         ("<p><svg><title>A drawing of a very red shoe</title></svg>", "missing"),
         (f"<title>{FIFTY}</title><p><svg><title>Logo</title></svg>", "pass"),
         (f"<title>{FIFTY}</title><title>{FIFTY}</title>", "several"),
-        ("<title>女性と男性のための赤いランニングシューズ</title>", "pass"),  # 20 letters that are as wide as 40
+        ("<title>女性と男性のための赤いランニングシューズ</title>", "pass"),  # 20 characters, as wide as 40 Latin ones
         (f"<title>{'赤' * 31}</title>", "long"),
-        ("<title>Debian 管理者ハンドブック</title>", "pass"),  # 16 letters, some 250 pixels
+        ("<title>Debian 管理者ハンドブック</title>", "pass"),  # 16 characters, about 250 pixels
         ("<title>한국어로 쓴 제목은 글자 하나가 정사각형이다</title>", "pass"),
-        (f"<title>{'il' * 45}</title>", "pass"),  # 90 narrow letters are shown in full
-        (f"<title>{'WM' * 20}</title>", "long"),  # 40 wide ones are not
+        (f"<title>{'il' * 45}</title>", "pass"),  # 90 narrow letters fit
+        (f"<title>{'WM' * 20}</title>", "long"),  # 40 wide letters do not fit
         (f"<title>{'é' * 54}</title>", "pass"),
         (f"<title>{'Å' * 54}</title>", "long"),
         (f"<title>\n  {FIFTY[:25]}\n   {FIFTY[25:]}\n</title>", "pass"),
@@ -37,18 +37,18 @@ FIFTY, LONG = "Red running shoes for women and men, at the docks!", "x" * 61
     ],
 )
 def test_title(html: str, expected: str) -> None:
-    seen = page(f"<!doctype html><html lang=en>{html}")
-    assert outcome(judge(checks.title, seen)) == expected
+    html_page = page(f"<!doctype html><html lang=en>{html}")
+    assert outcome(judge(checks.title, html_page)) == expected
 
 
-def test_a_title_is_counted_in_letters_and_measured_in_pixels() -> None:
-    said = message(judge(checks.title, page("<title>Debian 管理者ハンドブック</title>")))
-    assert said.startswith("The title has 16 characters, about 249 pixels")
+def test_title_message_has_characters_and_pixels() -> None:
+    text = message(judge(checks.title, page("<title>Debian 管理者ハンドブック</title>")))
+    assert text.startswith("The title has 16 characters, about 249 pixels")
 
 
-def test_a_description_is_counted_in_letters() -> None:
-    said = message(judge(checks.meta_description, page(head(f"<meta name=description content='{'赤' * 45}'>"))))
-    assert said.startswith("The meta description has 45 characters, as wide as 90 Latin ones")
+def test_description_message_has_characters_and_latin_width() -> None:
+    text = message(judge(checks.meta_description, page(head(f"<meta name=description content='{'赤' * 45}'>"))))
+    assert text.startswith("The meta description has 45 characters, as wide as 90 Latin ones")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_description_is_counted_in_letters() -> None:
         (f"<title>{LONG}</title>", "warn", Severity.LOW, "Page title is too long"),
     ],
 )
-def test_a_title_of_the_wrong_length_is_a_small_matter(
+def test_missing_title_fails_and_title_of_wrong_length_warns(
     html: str, expected: str, severity: Severity, title: str
 ) -> None:
     finding = judge(checks.title, page(f"<!doctype html><html lang=en>{html}"))
@@ -85,14 +85,14 @@ def test_a_title_of_the_wrong_length_is_a_small_matter(
     ],
 )
 def test_meta_description(markup: str, expected: str) -> None:
-    seen = page(head(markup))
-    assert outcome(judge(checks.meta_description, seen)) == expected
+    html_page = page(head(markup))
+    assert outcome(judge(checks.meta_description, html_page)) == expected
 
 
 @pytest.mark.parametrize(("length", "expected"), [(0, "fail"), (79, "warn"), (80, "pass"), (161, "warn")])
-def test_a_description_of_the_wrong_length_warns(length: int, expected: str) -> None:
-    seen = page(head(f"<meta name=description content='{'x' * length}'>"))
-    assert verdict(judge(checks.meta_description, seen)) == expected
+def test_missing_description_fails_and_description_of_wrong_length_warns(length: int, expected: str) -> None:
+    html_page = page(head(f"<meta name=description content='{'x' * length}'>"))
+    assert verdict(judge(checks.meta_description, html_page)) == expected
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_h1(markup: str, expected: str) -> None:
     assert verdict(finding) == ("pass" if expected == "pass" else "warn")
 
 
-def test_the_first_main_heading_is_named() -> None:
+def test_h1_message_quotes_first_main_heading() -> None:
     assert message(judge(checks.h1, page(body("<h1>Shoes</h1>")))) == "The main heading is “Shoes”."
-    said = message(judge(checks.h1, page(body("<h1>Shoes</h1><h1>Boots</h1>"))))
-    assert said == "The main heading is “Shoes”, the first of 2."
+    text = message(judge(checks.h1, page(body("<h1>Shoes</h1><h1>Boots</h1>"))))
+    assert text == "The main heading is “Shoes”, the first of 2."
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_the_first_main_heading_is_named() -> None:
         ("<h1>Shoes</h1>", "<h2>Shoes</h2>", "pass"),
     ],
 )
-def test_a_heading_that_scripts_add_counts(raw: str, after: str, expected: str) -> None:
+def test_heading_added_by_scripts_counts(raw: str, after: str, expected: str) -> None:
     rendered = Rendered(document(page(body(after))), {})
     assert outcome(judge(checks.h1, page(body(raw)), rendered)) == expected
 
@@ -144,12 +144,12 @@ def test_a_heading_that_scripts_add_counts(raw: str, after: str, expected: str) 
         (f"<title>{FIFTY}</title>", "", "pass"),
     ],
 )
-def test_a_title_that_scripts_set_is_the_one_judged(raw: str, after: str, expected: str) -> None:
+def test_title_set_by_scripts_is_judged(raw: str, after: str, expected: str) -> None:
     rendered = Rendered(document(page(f"<!doctype html>{after}")), {})
     assert outcome(judge(checks.title, page(f"<!doctype html>{raw}"), rendered)) == expected
 
 
-def test_a_description_that_scripts_add_counts() -> None:
+def test_description_added_by_scripts_counts() -> None:
     rendered = Rendered(document(page(head(f"<meta name=description content='{'x' * 90}'>"))), {})
     assert verdict(judge(checks.meta_description, page(head("")), rendered)) == "pass"
 
@@ -157,9 +157,9 @@ def test_a_description_that_scripts_add_counts() -> None:
 @pytest.mark.parametrize(
     ("markup", "expected"), [("<p>", "n/a"), ("<img src=a alt=Shoe>", "pass"), ("<img src=a>", "fail")]
 )
-def test_seo_image_alt_is_the_accessibility_verdict(markup: str, expected: str) -> None:
-    seen = page(body(markup))
-    assert verdict(judge(checks.seo_image_alt, seen)) == expected
+def test_seo_image_alt(markup: str, expected: str) -> None:
+    html_page = page(body(markup))
+    assert verdict(judge(checks.seo_image_alt, html_page)) == expected
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_seo_image_alt_is_the_accessibility_verdict(markup: str, expected: str) 
         ("<style>" + "word " * 50 + "</style>", "little"),
         ("<noscript>" + "word " * 50 + "</noscript>", "little"),
         ("<p>" + "- " * 300, "little"),
-        ("<p aria-hidden=true>" + "word " * 50, "pass"),  # people see it
+        ("<p aria-hidden=true>" + "word " * 50, "pass"),  # sighted visitors see the text
         ("<p>" + "赤い靴" * 40, "pass"),
         ("<p>" + "赤い靴" * 20, "little"),
         ("<div id=app></div>", "little"),
@@ -182,29 +182,29 @@ def test_seo_image_alt_is_the_accessibility_verdict(markup: str, expected: str) 
     ],
 )
 def test_thin_content(markup: str, expected: str) -> None:
-    seen = page(body(markup))
-    assert outcome(judge(checks.thin_content, seen)) == expected
+    html_page = page(body(markup))
+    assert outcome(judge(checks.thin_content, html_page)) == expected
 
 
-def test_a_book_is_not_counted_to_its_end() -> None:
-    seen = page(body("<p>Some words of a book.</p>" * 20_000))
-    said = message(judge(checks.thin_content, seen))
-    assert said == "The page has more than 9,000 words of visible text."
+def test_words_of_long_text_are_counted_up_to_limit() -> None:
+    html_page = page(body("<p>Some words of a book.</p>" * 20_000))
+    text = message(judge(checks.thin_content, html_page))
+    assert text == "The page has more than 9,000 words of visible text."
 
 
 @pytest.mark.parametrize(("words", "expected"), [(50, "pass"), (49, "little")])
-def test_text_that_scripts_add_counts(words: int, expected: str) -> None:
-    seen = page(body("<div id=app></div>"))
+def test_text_added_by_scripts_counts(words: int, expected: str) -> None:
+    html_page = page(body("<div id=app></div>"))
     rendered = Rendered(document(page(body("<p>" + "word " * words))), {})
-    assert outcome(judge(checks.thin_content, seen, rendered)) == expected
+    assert outcome(judge(checks.thin_content, html_page, rendered)) == expected
 
 
-def test_a_page_that_nobody_finds_need_not_have_much_text() -> None:
-    seen = page(head("<meta name=robots content=noindex>", "<p>All systems run."))
-    assert verdict(judge(checks.thin_content, seen)) == "n/a"
+def test_thin_content_does_not_apply_to_noindex_page() -> None:
+    html_page = page(head("<meta name=robots content=noindex>", "<p>All systems run."))
+    assert verdict(judge(checks.thin_content, html_page)) == "n/a"
 
 
-def test_no_number_of_words_is_said_to_be_needed() -> None:
+def test_thin_content_message_names_no_required_number_of_words() -> None:
     finding = judge(checks.thin_content, page(body("<p>Three short words")))
     assert verdict(finding) == "warn"
     assert message(finding) == "The page has 3 words of visible text."

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.website_scan.cast import URL, head, outcome, page, response, rows, title_of, verdict
-from tests.website_scan.seo.cast import judge, told, verdict_of
+from tests.website_scan.seo.cast import judge, message_with_places, verdict_of
 from website_scan.crawl.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from website_scan.crawl.robots import Robots, parse_robots
 from website_scan.crawl.robots_file import RobotsFile
@@ -31,15 +31,15 @@ HTML = "<!doctype html><title>Not found</title>"
 
 def robots(text: str | bytes, status: int = 200) -> RobotsFile:
     body = text.encode() if isinstance(text, str) else text
-    found = parse_robots(body) if 200 <= status < 300 else Robots()
-    return RobotsFile(f"{HOST}/robots.txt", response(f"{HOST}/robots.txt", status=status, body=body), found)
+    robots = parse_robots(body) if 200 <= status < 300 else Robots()
+    return RobotsFile(f"{HOST}/robots.txt", response(f"{HOST}/robots.txt", status=status, body=body), robots)
 
 
 RULES = "User-agent: *\nDisallow: /admin\n"
 
 
 @pytest.mark.parametrize(
-    ("file", "expected", "said"),
+    ("file", "expected", "expected_text"),
     [
         (robots(RULES), "pass", "1 rule"),
         (robots(""), "pass", "blocks nothing"),
@@ -64,14 +64,14 @@ RULES = "User-agent: *\nDisallow: /admin\n"
         (robots(RULES + "#" * ROBOTS_MAX_BYTES), "too-large", "512 kB"),
     ],
 )
-def test_robots_txt(file: RobotsFile, expected: str, said: str) -> None:
+def test_robots_txt(file: RobotsFile, expected: str, expected_text: str) -> None:
     finding = checks.robots_txt(file)
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected, "error-status", "unreachable")
-    assert said in told(finding)
+    assert expected_text in message_with_places(finding)
 
 
-def test_the_title_names_the_status_of_robots_txt() -> None:
+def test_title_names_status_of_robots_txt() -> None:
     finding = checks.robots_txt(robots("Down", 503))
     assert title_of(checks.robots_txt, finding) == "robots.txt answers with status 503"
     assert rows(finding) == [{"url": f"{HOST}/robots.txt", "status": 503}]
@@ -79,78 +79,83 @@ def test_the_title_names_the_status_of_robots_txt() -> None:
 
 def sitemap(*addresses: str, root: str = "urlset", is_cut: bool = False) -> Sitemap:
     inner = "sitemap" if root == "sitemapindex" else "url"
-    entries = "".join(f"<{inner}><loc>{each}</loc></{inner}>" for each in addresses)
-    return read(f'<{root} xmlns="{NAMESPACE}">{entries}</{root}>', is_cut=is_cut)
+    entries = "".join(f"<{inner}><loc>{address}</loc></{inner}>" for address in addresses)
+    return parse(f'<{root} xmlns="{NAMESPACE}">{entries}</{root}>', is_cut=is_cut)
 
 
-def read(text: str, *, is_cut: bool = False) -> Sitemap:
+def parse(text: str, *, is_cut: bool = False) -> Sitemap:
     return parse_sitemap(text.encode(), is_cut=is_cut, hosts=frozenset({"site.example.com"}), pages=frozenset({URL}))
 
 
-def file(found: Sitemap | None, status: int | None = 200, url: str = f"{HOST}/sitemap.xml", **more: Any) -> SitemapFile:
-    return replace(SitemapFile(url, status, sitemap=found), **more)
+def file(
+    parsed: Sitemap | None, status: int | None = 200, url: str = f"{HOST}/sitemap.xml", **more: Any
+) -> SitemapFile:
+    return replace(SitemapFile(url, status, sitemap=parsed), **more)
 
 
 OTHER = f"{HOST}/other"
 GOOD = file(sitemap(URL, OTHER))
-LACKING = file(sitemap(OTHER))
-DEAD = file(None, 404)
-UNTOLD = file(None, None, error="site.example.com did not answer in time.", is_conclusive=False)
+WITHOUT_PAGE = file(sitemap(OTHER))
+NOT_FOUND = file(None, 404)
+INCONCLUSIVE = file(None, None, error="site.example.com did not answer in time.", is_conclusive=False)
 
 
 @pytest.mark.parametrize(
-    ("sitemaps", "expected", "said"),
+    ("sitemaps", "expected", "expected_text"),
     [
         (Sitemaps((GOOD,), 1), "pass", "robots.txt names https://"),
         (Sitemaps((GOOD,)), "pass", "usual place"),
-        (Sitemaps((file(read("<rubbish>")),), 1), "pass", ""),  # sitemap-valid reports it
+        (Sitemaps((file(parse("<rubbish>")),), 1), "pass", ""),  # the check sitemap-valid reports it
         (Sitemaps(), "missing", "robots.txt names no sitemap"),
-        (Sitemaps((DEAD,), 1), "unavailable", "answers with status 404"),
-        (Sitemaps((GOOD, DEAD), 2), "unavailable", "1 unavailable sitemap"),
+        (Sitemaps((NOT_FOUND,), 1), "unavailable", "answers with status 404"),
+        (Sitemaps((GOOD, NOT_FOUND), 2), "unavailable", "1 unavailable sitemap"),
         (Sitemaps((file(None, None, error="It refuses."),), 1), "unavailable", "does not load: it refuses"),
-        (Sitemaps((GOOD, UNTOLD), 2), "pass", ""),
+        (Sitemaps((GOOD, INCONCLUSIVE), 2), "pass", ""),
     ],
 )
-def test_sitemap_found(sitemaps: Sitemaps, expected: str, said: str) -> None:
+def test_sitemap_found(sitemaps: Sitemaps, expected: str, expected_text: str) -> None:
     finding = checks.sitemap_found(sitemaps)
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected)
-    assert said in told(finding)
+    assert expected_text in message_with_places(finding)
 
 
-def test_only_unavailable_sitemaps_are_named() -> None:
+def test_message_names_only_unavailable_sitemaps() -> None:
     unavailable = file(None, 404, f"{HOST}/old.xml")
-    finding = checks.sitemap_found(Sitemaps((GOOD, unavailable, file(read("<rubbish>"))), 3))
-    assert told(finding) == f"robots.txt names 1 unavailable sitemap: {HOST}/old.xml answers with status 404."
+    finding = checks.sitemap_found(Sitemaps((GOOD, unavailable, file(parse("<rubbish>"))), 3))
+    assert (
+        message_with_places(finding)
+        == f"robots.txt names 1 unavailable sitemap: {HOST}/old.xml answers with status 404."
+    )
     assert len(rows(finding)) == 3
 
 
-def valid(sitemaps: Sitemaps, of: Page | None = None, rules: RobotsFile | None = None) -> Verdict:
-    of = of or page()
-    return judge(checks.sitemap_valid, of, sitemaps, *([rules] if rules else []))
+def judge_sitemap(sitemaps: Sitemaps, html_page: Page | None = None, rules: RobotsFile | None = None) -> Verdict:
+    html_page = html_page or page()
+    return judge(checks.sitemap_valid, html_page, sitemaps, *([rules] if rules else []))
 
 
 @pytest.mark.parametrize(
-    ("found", "expected", "said"),
+    ("parsed", "expected", "expected_text"),
     [
         (sitemap(URL, OTHER), "pass", "2 URLs can be read, the page among them"),
         (sitemap("https://site.example.com/shop/%73hoes", OTHER), "pass", "the page among them"),
-        (read(f"{URL}\n{OTHER}"), "pass", ""),
-        (read(f"<rss><channel><item><link>{OTHER}</link></item></channel></rss>"), "pass", ""),
+        (parse(f"{URL}\n{OTHER}"), "pass", ""),
+        (parse(f"<rss><channel><item><link>{OTHER}</link></item></channel></rss>"), "pass", ""),
         (sitemap(OTHER, is_cut=True), "pass", ""),
         (sitemap(URL, "https://www.example.com/"), "other-host", "on another host (“https://www.example.com/”)"),
         (sitemap(URL, "https://www.site.example.com/"), "other-host", "1 URL on another host"),
-        (read(f"<urlset><url><loc>{URL}</loc></url></urlset>"), "no-namespace", "does not name its namespace"),
-        (read(f'<urlset xmlns="urn:x"><url><loc>{URL}</loc></url></urlset>'), "no-namespace", "urn:x"),
+        (parse(f"<urlset><url><loc>{URL}</loc></url></urlset>"), "no-namespace", "does not name its namespace"),
+        (parse(f'<urlset xmlns="urn:x"><url><loc>{URL}</loc></url></urlset>'), "no-namespace", "urn:x"),
         (sitemap(OTHER), "page-missing", f"list 1 URL, but not {URL}"),
         (sitemap(), "page-missing", f"list no URL, so not {URL}"),
         (sitemap(URL + "/"), "page-missing", f"but not {URL}."),
         (sitemap("/shop/shoes"), "invalid", "“/shop/shoes”"),
         (sitemap(""), "invalid", "without a valid scheme and host"),
-        (read("<urlset><url></urlset>"), "invalid", "malformed XML"),
-        (read('<!DOCTYPE a [<!ENTITY b "c">]><urlset/>'), "invalid", "XML entities"),
-        (read(HTML), "invalid", "is an HTML page"),
-        (read("Not found"), "invalid", "neither XML"),
+        (parse("<urlset><url></urlset>"), "invalid", "malformed XML"),
+        (parse('<!DOCTYPE a [<!ENTITY b "c">]><urlset/>'), "invalid", "XML entities"),
+        (parse(HTML), "invalid", "is an HTML page"),
+        (parse("Not found"), "invalid", "neither XML"),
         (Sitemap(SitemapKind.PAGES, count=MAX_URLS), "no-namespace", ""),
         (Sitemap(SitemapKind.PAGES, count=MAX_URLS + 1, is_whole=False), "invalid", "50,000 URLs"),
         (Sitemap(SitemapKind.PAGES, count=1, size_bytes=MAX_BYTES + 1, is_whole=False), "invalid", "52 MB"),
@@ -161,20 +166,20 @@ def valid(sitemaps: Sitemaps, of: Page | None = None, rules: RobotsFile | None =
         ),
     ],
 )
-def test_sitemap_valid(found: Sitemap, expected: str, said: str) -> None:
-    finding = valid(Sitemaps((file(found),), 1))
+def test_sitemap_valid(parsed: Sitemap, expected: str, expected_text: str) -> None:
+    finding = judge_sitemap(Sitemaps((file(parsed),), 1))
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected, "invalid")
-    assert said in told(finding)
+    assert expected_text in message_with_places(finding)
 
 
-def test_without_a_sitemap_there_is_none_to_be_valid() -> None:
-    assert verdict(valid(Sitemaps())) == "n/a"
-    assert verdict(valid(Sitemaps((DEAD,), 1))) == "n/a"
+def test_sitemap_valid_does_not_apply_without_sitemap() -> None:
+    assert verdict(judge_sitemap(Sitemaps())) == "n/a"
+    assert verdict(judge_sitemap(Sitemaps((NOT_FOUND,), 1))) == "n/a"
 
 
 @pytest.mark.parametrize(
-    "of",
+    "html_page",
     [
         page(head("<meta name=robots content=noindex>")),
         page(head(""), ("X-Robots-Tag", "googlebot: none")),
@@ -184,19 +189,21 @@ def test_without_a_sitemap_there_is_none_to_be_valid() -> None:
         page(url=f"{URL}?utm_source=letter"),
     ],
 )
-def test_a_page_that_is_rightly_not_listed(of: Page) -> None:
-    assert verdict(valid(Sitemaps((LACKING,), 1), of)) == "pass"
+def test_unindexable_page_need_not_be_in_sitemap(html_page: Page) -> None:
+    assert verdict(judge_sitemap(Sitemaps((WITHOUT_PAGE,), 1), html_page)) == "pass"
 
 
-def test_a_page_that_robots_txt_forbids_is_rightly_not_listed() -> None:
-    assert verdict(valid(Sitemaps((LACKING,), 1), rules=robots("User-agent: *\nDisallow: /shop"))) == "pass"
+def test_page_disallowed_by_robots_txt_need_not_be_in_sitemap() -> None:
+    assert (
+        verdict(judge_sitemap(Sitemaps((WITHOUT_PAGE,), 1), rules=robots("User-agent: *\nDisallow: /shop"))) == "pass"
+    )
     admin = robots("User-agent: *\nDisallow: /admin")
-    assert outcome(valid(Sitemaps((LACKING,), 1), rules=admin)) == "page-missing"
+    assert outcome(judge_sitemap(Sitemaps((WITHOUT_PAGE,), 1), rules=admin)) == "page-missing"
 
 
-def test_a_page_that_names_itself_as_canonical_should_be_listed() -> None:
-    of = page(head(f"<link rel=canonical href={URL}>"))
-    assert outcome(valid(Sitemaps((LACKING,), 1), of)) == "page-missing"
+def test_page_that_is_its_own_canonical_url_must_be_in_sitemap() -> None:
+    html_page = page(head(f"<link rel=canonical href={URL}>"))
+    assert outcome(judge_sitemap(Sitemaps((WITHOUT_PAGE,), 1), html_page)) == "page-missing"
 
 
 INDEX = file(sitemap(f"{HOST}/a.xml", f"{HOST}/b.xml", root="sitemapindex"))
@@ -205,53 +212,53 @@ INDEX = file(sitemap(f"{HOST}/a.xml", f"{HOST}/b.xml", root="sitemapindex"))
 @pytest.mark.parametrize(
     ("sitemaps", "expected"),
     [
-        (Sitemaps((INDEX,), 1, (LACKING, LACKING)), "page-missing"),
-        (Sitemaps((INDEX,), 1, (LACKING, GOOD)), "pass"),
-        (Sitemaps((INDEX,), 1, (LACKING,)), "pass"),  # the index's other sitemap was not read
-        (Sitemaps((INDEX,), 1, (LACKING, DEAD)), "pass"),
-        (Sitemaps((INDEX,), 1, (LACKING, UNTOLD)), "pass"),
-        (Sitemaps((LACKING,), 6), "pass"),
-        (Sitemaps((LACKING, UNTOLD), 2), "pass"),
-        (Sitemaps((LACKING, file(sitemap(OTHER, is_cut=True))), 2), "pass"),
-        (Sitemaps((LACKING, file(read("<rss/>"))), 2), "pass"),
-        (Sitemaps((INDEX,), 1, (LACKING, file(read("<urlset>")))), "pass"),  # sitemap-index reports it
+        (Sitemaps((INDEX,), 1, (WITHOUT_PAGE, WITHOUT_PAGE)), "page-missing"),
+        (Sitemaps((INDEX,), 1, (WITHOUT_PAGE, GOOD)), "pass"),
+        (Sitemaps((INDEX,), 1, (WITHOUT_PAGE,)), "pass"),  # the second sitemap of the index was not loaded
+        (Sitemaps((INDEX,), 1, (WITHOUT_PAGE, NOT_FOUND)), "pass"),
+        (Sitemaps((INDEX,), 1, (WITHOUT_PAGE, INCONCLUSIVE)), "pass"),
+        (Sitemaps((WITHOUT_PAGE,), 6), "pass"),
+        (Sitemaps((WITHOUT_PAGE, INCONCLUSIVE), 2), "pass"),
+        (Sitemaps((WITHOUT_PAGE, file(sitemap(OTHER, is_cut=True))), 2), "pass"),
+        (Sitemaps((WITHOUT_PAGE, file(parse("<rss/>"))), 2), "pass"),
+        (Sitemaps((INDEX,), 1, (WITHOUT_PAGE, file(parse("<urlset>")))), "pass"),  # sitemap-index reports it
     ],
 )
-def test_what_was_not_read_may_list_the_page(sitemaps: Sitemaps, expected: str) -> None:
-    assert outcome(valid(sitemaps)) == expected
+def test_page_is_reported_missing_only_if_all_sitemaps_were_read(sitemaps: Sitemaps, expected: str) -> None:
+    assert outcome(judge_sitemap(sitemaps)) == expected
 
 
-def test_a_child_with_relative_addresses_fails() -> None:
-    finding = valid(Sitemaps((INDEX,), 1, (file(sitemap("/a"), url=f"{HOST}/a.xml"),)))
+def test_sitemap_of_index_with_relative_urls_fails() -> None:
+    finding = judge_sitemap(Sitemaps((INDEX,), 1, (file(sitemap("/a"), url=f"{HOST}/a.xml"),)))
     assert verdict(finding) == "fail"
-    assert f"1 of 2 sitemaps is invalid: {HOST}/a.xml has 1 URL" in told(finding)
+    assert f"1 of 2 sitemaps is invalid: {HOST}/a.xml has 1 URL" in message_with_places(finding)
 
 
 @pytest.mark.parametrize(
-    ("sitemaps", "expected", "said"),
+    ("sitemaps", "expected", "expected_text"),
     [
         (Sitemaps(), "n/a", ""),
         (Sitemaps((GOOD,), 1), "n/a", ""),
         (Sitemaps((file(sitemap(root="sitemapindex")),), 1), "empty", "names no sitemap"),
         (Sitemaps((file(sitemap("/a.xml", root="sitemapindex")),), 1), "n/a", ""),
-        (Sitemaps((INDEX,), 1, (GOOD, LACKING)), "pass", "2 of 2 sitemaps checked"),
+        (Sitemaps((INDEX,), 1, (GOOD, WITHOUT_PAGE)), "pass", "2 of 2 sitemaps checked"),
         (Sitemaps((INDEX,), 1, (GOOD,)), "pass", "1 of 2 sitemaps"),
-        (Sitemaps((INDEX,), 1, (GOOD, UNTOLD)), "pass", "1 of 2 sitemaps"),
+        (Sitemaps((INDEX,), 1, (GOOD, INCONCLUSIVE)), "pass", "1 of 2 sitemaps"),
         (Sitemaps((INDEX,), 1, (file(sitemap(OTHER, is_cut=True)),)), "pass", ""),
-        (Sitemaps((INDEX,), 1, (GOOD, DEAD)), "unreadable", "answers with status 404"),
+        (Sitemaps((INDEX,), 1, (GOOD, NOT_FOUND)), "unreadable", "answers with status 404"),
         (Sitemaps((INDEX,), 1, (file(None, None, error="It refuses."),)), "unreadable", "does not load: it refuses"),
-        (Sitemaps((INDEX,), 1, (file(read("<urlset>")),)), "unreadable", "malformed XML"),
-        (Sitemaps((INDEX,), 1, (file(read(HTML)),)), "unreadable", "is an HTML page"),
+        (Sitemaps((INDEX,), 1, (file(parse("<urlset>")),)), "unreadable", "malformed XML"),
+        (Sitemaps((INDEX,), 1, (file(parse(HTML)),)), "unreadable", "is an HTML page"),
         (Sitemaps((INDEX,), 1, (INDEX,)), "unreadable", "is an index itself"),
     ],
 )
-def test_sitemap_index(sitemaps: Sitemaps, expected: str, said: str) -> None:
+def test_sitemap_index(sitemaps: Sitemaps, expected: str, expected_text: str) -> None:
     finding = checks.sitemap_index(sitemaps)
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected, "unreadable")
-    assert said in told(finding)
+    assert expected_text in message_with_places(finding)
 
 
-def test_an_index_of_which_nothing_was_told_is_not_judged() -> None:
+def test_sitemap_index_raises_error_if_all_responses_are_inconclusive() -> None:
     with pytest.raises(NetError, match="in time"):
-        checks.sitemap_index(Sitemaps((INDEX,), 1, (UNTOLD, UNTOLD)))
+        checks.sitemap_index(Sitemaps((INDEX,), 1, (INCONCLUSIVE, INCONCLUSIVE)))

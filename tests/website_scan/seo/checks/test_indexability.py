@@ -15,7 +15,7 @@ from tests.website_scan.cast import (
     title_of,
     verdict,
 )
-from tests.website_scan.seo.cast import judge, told, verdict_of
+from tests.website_scan.seo.cast import judge, message_with_places, verdict_of
 from website_scan.crawl.robots import Robots, parse_robots
 from website_scan.crawl.robots_file import RobotsFile
 from website_scan.findings import Severity
@@ -38,11 +38,11 @@ def test_http_status(status: int, expected: str) -> None:
     assert verdict(finding) == verdict_of(expected, "error")
 
 
-def test_the_status_of_a_page_is_named() -> None:
-    said = message(checks.http_status(page("<p>Text", status=503)))
-    assert said == "The page answers with status 503, which makes crawlers slow down."
-    said = message(checks.http_status(page("<p>Text", status=304)))
-    assert said == "The page answers with status 304 and leads to no other page."
+def test_http_status_message_names_status_and_effect() -> None:
+    text = message(checks.http_status(page("<p>Text", status=503)))
+    assert text == "The page answers with status 503, which makes crawlers slow down."
+    text = message(checks.http_status(page("<p>Text", status=304)))
+    assert text == "The page answers with status 304 and leads to no other page."
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_status_of_a_page_is_named() -> None:
         ("", [(TAG, "bingbot: noindex")], "excluded-from-some"),
         ("", [(TAG, "bingbot: noindex, nofollow"), (TAG, "googlebot: nofollow")], "excluded-from-some"),
         ("", [(TAG, "bingbot: nofollow, googlebot: noindex")], "excluded"),
-        ("", [(TAG, "GPTBot: noindex")], "pass"),  # not a search engine
+        ("", [(TAG, "GPTBot: noindex")], "pass"),  # GPTBot is not a search engine
         ("", [(TAG, "otherbot: noindex, nofollow")], "pass"),
         ("", [(TAG, "otherbot: noindex"), (TAG, "seznambot: noindex")], "excluded-from-some"),
         ("", [(TAG, "max-snippet: 0, max-image-preview: none")], "pass"),
@@ -97,41 +97,41 @@ def test_is_indexable(markup: str, headers: list[tuple[str, str]], expected: str
     assert verdict(finding) == verdict_of(expected, "excluded")
 
 
-def test_a_robots_meta_in_the_body_counts() -> None:
-    seen = page(head("", "<p>Text<meta name=robots content=noindex>"))
-    assert verdict(judge(checks.is_indexable, seen)) == "fail"
+def test_robots_meta_in_body_counts() -> None:
+    html_page = page(head("", "<p>Text<meta name=robots content=noindex>"))
+    assert verdict(judge(checks.is_indexable, html_page)) == "fail"
 
 
-def test_a_page_that_is_not_html_is_judged_by_its_header() -> None:
-    seen = page("%PDF-1.7", ("Content-Type", "application/pdf"), (TAG, "noindex"))
-    assert verdict(judge(checks.is_indexable, seen)) == "fail"
+def test_pdf_is_judged_by_x_robots_tag() -> None:
+    html_page = page("%PDF-1.7", ("Content-Type", "application/pdf"), (TAG, "noindex"))
+    assert verdict(judge(checks.is_indexable, html_page)) == "fail"
 
 
-def test_the_message_says_where_noindex_stands() -> None:
-    seen = page(head("<meta name=googlebot content=noindex>"), (TAG, "bingbot: noindex"))
-    said = message(judge(checks.is_indexable, seen))
-    assert said == 'The page asks not to be indexed: noindex in <meta name="googlebot">.'
+def test_noindex_message_names_header_or_element() -> None:
+    html_page = page(head("<meta name=googlebot content=noindex>"), (TAG, "bingbot: noindex"))
+    text = message(judge(checks.is_indexable, html_page))
+    assert text == 'The page asks not to be indexed: noindex in <meta name="googlebot">.'
 
 
-def test_an_index_rule_beside_noindex_is_named() -> None:
-    said = message(judge(checks.is_indexable, page(head("<meta name=robots content='index, noindex'>"))))
-    assert said.endswith('noindex in <meta name="robots">; the index rule beside it does not override that.')
+def test_message_explains_that_noindex_wins_over_index() -> None:
+    text = message(judge(checks.is_indexable, page(head("<meta name=robots content='index, noindex'>"))))
+    assert text.endswith('noindex in <meta name="robots">; the index rule beside it does not override that.')
 
 
 @pytest.mark.parametrize(
     ("content", "severity"), [("noindex nofollow", Severity.HIGH), ("unavailable_after: soon", Severity.LOW)]
 )
-def test_a_rule_that_may_be_ignored_matters_less(content: str, severity: Severity) -> None:
+def test_ambiguous_robots_rule_is_less_severe_than_noindex(content: str, severity: Severity) -> None:
     finding = judge(checks.is_indexable, page(head(f"<meta name=robots content='{content}, nosnippet'>")))
     assert severity_of(checks.is_indexable, finding) is severity
     assert "nosnippet" not in message(finding)
     assert [row["rule"] for row in rows(finding)] == [content.partition(":")[0], "nosnippet"]
 
 
-def test_blocking_bing_weighs_more_than_blocking_an_smaller_engine() -> None:
+def test_noindex_for_bing_is_more_severe_than_for_smaller_engine() -> None:
     for agent, severity in (("bingbot", Severity.MEDIUM), ("seznambot", Severity.LOW)):
-        seen = page(head(""), (TAG, f"{agent}: noindex"))
-        finding = judge(checks.is_indexable, seen)
+        html_page = page(head(""), (TAG, f"{agent}: noindex"))
+        finding = judge(checks.is_indexable, html_page)
         assert verdict(finding) == "warn"
         assert severity_of(checks.is_indexable, finding) is severity
 
@@ -178,13 +178,13 @@ def test_robots_blocked(text: str, expected: str) -> None:
         ),
     ],
 )
-def test_blocked_search_engines_are_named(text: str, severity: Severity, title: str) -> None:
+def test_title_names_blocked_search_engines(text: str, severity: Severity, title: str) -> None:
     finding = judge(checks.robots_blocked, page(), robots_file(text))
     assert severity_of(checks.robots_blocked, finding) is severity
     assert title_of(checks.robots_blocked, finding) == title
 
 
-def test_the_line_that_blocks_a_search_engine_is_quoted() -> None:
+def test_finding_quotes_robots_txt_line_that_blocks_search_engine() -> None:
     finding = judge(checks.robots_blocked, page(), robots_file("User-agent: bingbot\nDisallow: /shop"))
     assert rows(finding) == [
         {
@@ -195,40 +195,40 @@ def test_the_line_that_blocks_a_search_engine_is_quoted() -> None:
             "rule": "Disallow: /shop",
         }
     ]
-    assert told(finding) == (
+    assert message_with_places(finding) == (
         "robots.txt allows Googlebot, but blocks Bingbot: “Disallow: /shop” (line 2, for bingbot)."
     )
 
 
-def test_the_deciding_line_is_quoted() -> None:
-    seen = page()
-    finding = judge(checks.robots_blocked, seen, robots_file("User-agent: *\nDisallow: /shop"))
-    assert "“Disallow: /shop” (line 2, for all crawlers)" in told(finding)
+def test_message_quotes_deciding_line_of_robots_txt() -> None:
+    html_page = page()
+    finding = judge(checks.robots_blocked, html_page, robots_file("User-agent: *\nDisallow: /shop"))
+    assert "“Disallow: /shop” (line 2, for all crawlers)" in message_with_places(finding)
 
 
-def test_a_noindex_behind_a_block_is_said_to_be_unseen() -> None:
-    seen = page(head("<meta name=robots content=noindex>"))
-    finding = judge(checks.robots_blocked, seen, robots_file("User-agent: *\nDisallow: /"))
+def test_message_explains_that_blocked_noindex_has_no_effect() -> None:
+    html_page = page(head("<meta name=robots content=noindex>"))
+    finding = judge(checks.robots_blocked, html_page, robots_file("User-agent: *\nDisallow: /"))
     assert "its noindex cannot be seen" in message(finding)
 
 
-def test_the_query_is_part_of_the_path() -> None:
-    seen = page(url=URL + "?sort=price")
-    finding = judge(checks.robots_blocked, seen, robots_file("User-agent: *\nDisallow: /*?sort="))
+def test_robots_txt_rule_matches_query() -> None:
+    html_page = page(url=URL + "?sort=price")
+    finding = judge(checks.robots_blocked, html_page, robots_file("User-agent: *\nDisallow: /*?sort="))
     assert verdict(finding) == "fail"
 
 
-def test_a_blocked_way_to_the_page_is_a_warning() -> None:
-    seen = page(via=(("https://site.example.com/go/7", 301),))
-    finding = judge(checks.robots_blocked, seen, robots_file("User-agent: *\nDisallow: /go/"))
+def test_blocked_redirect_to_page_is_warning() -> None:
+    html_page = page(via=(("https://site.example.com/go/7", 301),))
+    finding = judge(checks.robots_blocked, html_page, robots_file("User-agent: *\nDisallow: /go/"))
     assert (verdict(finding), outcome(finding)) == ("warn", "redirect")
-    assert "“Disallow: /go/” (line 2, for all crawlers)" in told(finding)
+    assert "“Disallow: /go/” (line 2, for all crawlers)" in message_with_places(finding)
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
-def test_a_robots_txt_with_a_client_error_restricts_nothing(status: int) -> None:
-    seen = page()
-    finding = judge(checks.robots_blocked, seen, robots_file("", status))
+def test_robots_txt_with_client_error_blocks_nothing(status: int) -> None:
+    html_page = page()
+    finding = judge(checks.robots_blocked, html_page, robots_file("", status))
     assert verdict(finding) == "pass"
     assert str(status) in message(finding)
 
@@ -241,18 +241,18 @@ def test_a_robots_txt_with_a_client_error_restricts_nothing(status: int) -> None
         RobotsFile(ROBOTS_URL, None, Robots(), "The site did not answer in time."),
     ],
 )
-def test_where_robots_txt_cannot_be_had_the_answer_is_not_known(file: RobotsFile) -> None:
-    seen = page()
-    finding = judge(checks.robots_blocked, seen, file)
+def test_unreachable_robots_txt_is_warning_of_high_severity(file: RobotsFile) -> None:
+    html_page = page()
+    finding = judge(checks.robots_blocked, html_page, file)
     assert (verdict(finding), outcome(finding)) == ("warn", "unknown")
     assert severity_of(checks.robots_blocked, finding) is Severity.HIGH
     assert "unknown" in message(finding)
 
 
-def test_a_robots_txt_that_redirects_for_ever_restricts_nothing() -> None:
-    seen = page()
+def test_robots_txt_with_endless_redirects_blocks_nothing() -> None:
+    html_page = page()
     file = RobotsFile(ROBOTS_URL, None, Robots(), "Too many.", redirected_away=True)
-    assert verdict(judge(checks.robots_blocked, seen, file)) == "pass"
+    assert verdict(judge(checks.robots_blocked, html_page, file)) == "pass"
 
 
 LINK = "<link rel=canonical href='{}'>"
@@ -272,7 +272,7 @@ LINK = "<link rel=canonical href='{}'>"
         (LINK.format("https://exa mple.com/"), [], "invalid", "n/a"),
         (LINK.format("javascript:void(0)"), [], "invalid", "n/a"),
         (LINK.format(URL) + LINK.format(URL), [], "pass", "pass"),
-        (LINK.format(URL) + LINK.format("/shop/shoes#top"), [], "pass", "relative"),  # the same address
+        (LINK.format(URL) + LINK.format("/shop/shoes#top"), [], "pass", "relative"),  # the same URL
         (LINK.format(URL) + LINK.format("/shop"), [], "contradictory", "relative"),
         (LINK.format(URL), [("Link", f"<{URL}>; rel=canonical")], "pass", "pass"),
         (LINK.format(URL), [("Link", '<https://b.example.com/>; rel="canonical"')], "contradictory", "pass"),
@@ -296,18 +296,20 @@ LINK = "<link rel=canonical href='{}'>"
         ("<link rel=canonicals href=/x>", [], "n/a", "n/a"),
     ],
 )
-def test_canonical_links(markup: str, headers: list[tuple[str, str]], valid: str, absolute: str) -> None:
-    seen = page(head(markup), *headers)
-    finding = judge(checks.canonical_valid, seen)
+def test_canonical_valid_and_canonical_absolute(
+    markup: str, headers: list[tuple[str, str]], valid: str, absolute: str
+) -> None:
+    html_page = page(head(markup), *headers)
+    finding = judge(checks.canonical_valid, html_page)
     assert outcome(finding) == valid
     assert verdict(finding) == verdict_of(valid, "empty", "invalid", "contradictory")
-    finding = judge(checks.canonical_absolute, seen)
+    finding = judge(checks.canonical_absolute, html_page)
     assert outcome(finding) == absolute
     assert verdict(finding) == verdict_of(absolute)
 
 
 @pytest.mark.parametrize(
-    ("markup", "said"),
+    ("markup", "expected_text"),
     [
         (LINK.format("mailto:a@b.example"), "A canonical link is not an http or https URL: mailto:a@b.example."),
         (
@@ -320,22 +322,22 @@ def test_canonical_links(markup: str, headers: list[tuple[str, str]], valid: str
         ),
     ],
 )
-def test_the_fault_of_a_canonical_link_is_named(markup: str, said: str) -> None:
-    assert told(judge(checks.canonical_valid, page(head(markup)))) == said
+def test_canonical_valid_message_names_fault(markup: str, expected_text: str) -> None:
+    assert message_with_places(judge(checks.canonical_valid, page(head(markup)))) == expected_text
 
 
 def answer(url: str, status: int = 200, html: str = "<p>Text", *headers: tuple[str, str]) -> CanonicalAnswer:
-    answered = page(html, *headers, url=url, status=status)
-    return CanonicalAnswer(answered.target.url, answered, document(answered))
+    canonical_page = page(html, *headers, url=url, status=status)
+    return CanonicalAnswer(canonical_page.target.url, canonical_page, document(canonical_page))
 
 
 OTHER = "https://site.example.com/shop/boots"
 
 
 @pytest.mark.parametrize(
-    ("canonical", "answered", "expected"),
+    ("canonical", "canonical_answer", "expected"),
     [
-        (None, None, "n/a"),  # search engines choose well by themselves
+        (None, None, "n/a"),  # a canonical URL is optional
         (URL, None, "pass"),
         (URL + "#top", None, "pass"),
         (OTHER, answer(OTHER), "pass"),
@@ -354,18 +356,18 @@ OTHER = "https://site.example.com/shop/boots"
         ("http://site.example.com/shop/shoes", answer("http://site.example.com/shop/shoes"), "plain-http"),
     ],
 )
-def test_canonical_target(canonical: str | None, answered: CanonicalAnswer | None, expected: str) -> None:
-    seen = page(head(LINK.format(canonical) if canonical else ""))
-    finding = judge(checks.canonical_target, seen, answered or CanonicalAnswer())
+def test_canonical_target(canonical: str | None, canonical_answer: CanonicalAnswer | None, expected: str) -> None:
+    html_page = page(head(LINK.format(canonical) if canonical else ""))
+    finding = judge(checks.canonical_target, html_page, canonical_answer or CanonicalAnswer())
     assert outcome(finding) == expected
     assert verdict(finding) == ("warn" if expected in ("other-site", "plain-http") else verdict_of(expected, expected))
 
 
 @pytest.mark.parametrize("own", ["/index.html", "/?utm_source=letter", "/index.php?lang=en", "/default.aspx"])
-def test_the_front_page_under_another_name_may_point_to_the_root(own: str) -> None:
+def test_front_page_variant_may_have_root_as_canonical_url(own: str) -> None:
     root = "https://site.example.com/"
-    seen = page(head(LINK.format(root)), url=f"https://site.example.com{own}")
-    assert verdict(judge(checks.canonical_target, seen, answer(root))) == "pass"
+    html_page = page(head(LINK.format(root)), url=f"https://site.example.com{own}")
+    assert verdict(judge(checks.canonical_target, html_page, answer(root))) == "pass"
 
 
 @pytest.mark.parametrize(
@@ -376,49 +378,50 @@ def test_the_front_page_under_another_name_may_point_to_the_root(own: str) -> No
         ("https://site.example.com/en/?ref=letter", "pass"),  # a variant of the English page
     ],
 )
-def test_a_language_version_may_not_name_another_one(own: str, expected: str) -> None:
+def test_canonical_url_must_not_be_another_language_version(own: str, expected: str) -> None:
     english = "https://site.example.com/en/"
     markup = (
         LINK.format(english) + "<link rel=alternate hreflang=de href=/de/><link rel=alternate hreflang=en href=/en/>"
     )
-    seen = page(head(markup), url=own)
-    finding = judge(checks.canonical_target, seen, answer(english))
+    html_page = page(head(markup), url=own)
+    finding = judge(checks.canonical_target, html_page, answer(english))
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected, "other-page")
 
 
-def test_a_canonical_that_redirects_back_is_said_to_do_so() -> None:
-    seen = page(head(LINK.format(OTHER)))
+def test_message_explains_that_canonical_url_redirects_to_page_itself() -> None:
+    html_page = page(head(LINK.format(OTHER)))
     moved = answer(OTHER, 301, "", ("Location", "/shop/shoes"))
-    finding = judge(checks.canonical_target, seen, moved)
+    finding = judge(checks.canonical_target, html_page, moved)
     assert (verdict(finding), outcome(finding)) == ("fail", "redirects")
     assert "redirects (301) to this very page" in message(finding)
 
 
 @pytest.mark.parametrize(
-    ("location", "said"), [("/shop/new", "to https://site.example.com/shop/new"), ("mailto:a@b.example", "to nowhere")]
+    ("location", "expected_text"),
+    [("/shop/new", "to https://site.example.com/shop/new"), ("mailto:a@b.example", "to nowhere")],
 )
-def test_the_goal_of_a_canonical_that_redirects_is_named(location: str, said: str) -> None:
+def test_message_names_redirect_target_of_canonical_url(location: str, expected_text: str) -> None:
     moved = answer(OTHER, 302, "", ("Location", location))
     finding = judge(checks.canonical_target, page(head(LINK.format(OTHER))), moved)
-    assert message(finding) == f"The canonical URL {OTHER} redirects (302) {said}."
+    assert message(finding) == f"The canonical URL {OTHER} redirects (302) {expected_text}."
 
 
-def test_the_title_names_the_status_of_the_canonical_url() -> None:
+def test_title_names_status_of_canonical_url() -> None:
     finding = judge(checks.canonical_target, page(head(LINK.format(OTHER))), answer(OTHER, 404))
     assert title_of(checks.canonical_target, finding) == "Canonical URL answers with status 404"
     assert rows(finding) == [{"page": URL, "canonical": OTHER}]
 
 
-def test_contradicting_canonicals_have_no_target() -> None:
-    seen = page(head(LINK.format(URL) + LINK.format(OTHER)))
-    assert verdict(judge(checks.canonical_target, seen, CanonicalAnswer())) == "n/a"
+def test_canonical_target_does_not_apply_to_contradictory_links() -> None:
+    html_page = page(head(LINK.format(URL) + LINK.format(OTHER)))
+    assert verdict(judge(checks.canonical_target, html_page, CanonicalAnswer())) == "n/a"
 
 
-def test_a_canonical_in_the_body_is_told_once() -> None:
-    seen = page(head("", f"<p>Text{LINK.format(URL)}"))
-    assert verdict(judge(checks.canonical_target, seen, CanonicalAnswer())) == "n/a"
-    assert "canonical link" in told(judge(checks.head_integrity, seen))
+def test_canonical_link_in_body_is_reported_only_by_head_integrity() -> None:
+    html_page = page(head("", f"<p>Text{LINK.format(URL)}"))
+    assert verdict(judge(checks.canonical_target, html_page, CanonicalAnswer())) == "n/a"
+    assert "canonical link" in message_with_places(judge(checks.head_integrity, html_page))
 
 
 BARE, WWW = "http://site.example.com/", "https://www.site.example.com/"
@@ -434,7 +437,7 @@ BARE, WWW = "http://site.example.com/", "https://www.site.example.com/"
         (((BARE, 307),), "temporary"),
         (((BARE, 301), (WWW, 301)), "chain"),
         (((URL.replace("https", "http"), 301),), "pass"),
-        # A host's upgrade to https, then the redirect to the host that the site prefers.
+        # An upgrade to https on the same host may come before the redirect to another host.
         (((URL.replace("https", "http"), 301), (URL, 301)), "pass"),
         (((URL.replace("https", "http"), 301), (URL, 302)), "temporary"),
         (((URL.replace("https", "http"), 302), (URL, 301)), "temporary"),
@@ -452,16 +455,16 @@ def test_redirect_chain(via: tuple[tuple[str, int], ...], expected: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("statuses", "said"),
+    ("statuses", "expected_text"),
     [
         ((301, 301), f"2 redirects in a row lead to {URL}."),
         ((301, 302), f"2 redirects in a row lead to {URL}. This one is temporary: {WWW}."),
         ((302, 302), f"2 redirects in a row lead to {URL}. These are temporary: {BARE}, {WWW}."),
     ],
 )
-def test_temporary_redirects_of_a_chain_are_named(statuses: tuple[int, int], said: str) -> None:
+def test_message_names_temporary_redirects_of_chain(statuses: tuple[int, int], expected_text: str) -> None:
     finding = judge(checks.redirect_chain, page(via=((BARE, statuses[0]), (WWW, statuses[1]))))
-    assert told(finding) == said
+    assert message_with_places(finding) == expected_text
     assert [row["status"] for row in rows(finding)] == [*statuses, 200]
 
 
@@ -473,7 +476,7 @@ def test_temporary_redirects_of_a_chain_are_named(statuses: tuple[int, int], sai
         ("0, /home", "refresh"),
         ("0 /home", "refresh"),
         (" 0 ;  url = /home ", "refresh"),
-        ("300", "pass"),  # reloads itself
+        ("300", "pass"),  # the page reloads itself
         ("300; url=/shop/shoes", "pass"),
         ("300; url=#latest", "pass"),
         ("0; url=javascript:alert(1)", "pass"),
@@ -481,16 +484,16 @@ def test_temporary_redirects_of_a_chain_are_named(statuses: tuple[int, int], sai
         ("", "pass"),
     ],
 )
-def test_a_refresh_to_another_page_is_a_redirect(content: str, expected: str) -> None:
-    seen = page(head(f'<meta http-equiv=Refresh content="{content}">'))
-    finding = judge(checks.redirect_chain, seen)
+def test_meta_refresh_to_another_page_is_reported_as_redirect(content: str, expected: str) -> None:
+    html_page = page(head(f'<meta http-equiv=Refresh content="{content}">'))
+    finding = judge(checks.redirect_chain, html_page)
     assert outcome(finding) == expected
     assert verdict(finding) == verdict_of(expected)
 
 
-def test_the_refresh_header_is_a_redirect_too() -> None:
-    seen = page(head(""), ("Refresh", "0; url=/home"))
-    assert outcome(judge(checks.redirect_chain, seen)) == "refresh"
+def test_refresh_header_is_reported_as_redirect() -> None:
+    html_page = page(head(""), ("Refresh", "0; url=/home"))
+    assert outcome(judge(checks.redirect_chain, html_page)) == "refresh"
 
 
 @pytest.mark.parametrize(
@@ -498,7 +501,10 @@ def test_the_refresh_header_is_a_redirect_too() -> None:
     [
         (head(LINK.format(URL) + "<meta name=robots content=all>"), "pass"),
         ("<title>No head tags at all</title><link rel=canonical href=/a><p>Text", "pass"),
-        ("<head><title>T</title></head><link rel=canonical href=/a><body>", "pass"),  # the parser moves it back
+        (
+            "<head><title>T</title></head><link rel=canonical href=/a><body>",
+            "pass",
+        ),  # the parser moves it into the head
         ("<head><script>1</script><noscript><img src=t></noscript><title>T</title></head><p>Text", "pass"),
         ("<head><template><div></div></template><title>T</title></head><p>Text", "pass"),
         (head("", "<svg><title>A shoe</title></svg>"), "pass"),
@@ -520,13 +526,13 @@ def test_head_integrity(html: str, expected: str) -> None:
     assert verdict(finding) == verdict_of(expected, "metadata")
 
 
-def test_robots_rules_in_the_body_are_not_said_to_be_ignored() -> None:
-    seen = page(head("<img src=pixel><meta name=robots content=all>" + LINK.format(URL)))
-    finding = judge(checks.head_integrity, seen)
-    assert told(finding) == "Metadata is in the body instead of the head, after <img>: canonical link."
+def test_robots_meta_in_body_is_not_reported_as_ignored() -> None:
+    html_page = page(head("<img src=pixel><meta name=robots content=all>" + LINK.format(URL)))
+    finding = judge(checks.head_integrity, html_page)
+    assert message_with_places(finding) == "Metadata is in the body instead of the head, after <img>: canonical link."
     assert [row["element"] for row in rows(finding)] == ["robots meta", "canonical link"]
     finding = judge(checks.head_integrity, page(head("<img src=pixel><meta name=robots content=all>")))
-    assert told(finding) == "The robots meta element is in the body, after <img>."
+    assert message_with_places(finding) == "The robots meta element is in the body, after <img>."
     assert severity_of(checks.head_integrity, finding) is Severity.LOW
 
 
@@ -537,33 +543,33 @@ def test_robots_rules_in_the_body_are_not_said_to_be_ignored() -> None:
         ("<head>Hello<title>T</title></head><body>", "after “Hello”"),
     ],
 )
-def test_what_ended_the_head_is_named(html: str, cause: str) -> None:
-    seen = page(html)
-    assert cause in message(judge(checks.head_integrity, seen))
+def test_message_names_element_that_ended_head(html: str, cause: str) -> None:
+    html_page = page(html)
+    assert cause in message(judge(checks.head_integrity, html_page))
 
 
-def test_what_is_in_the_head_is_named_and_nothing_that_is_not() -> None:
+def test_pass_lists_metadata_in_head() -> None:
     assert message(judge(checks.head_integrity, page("<title>T</title><p>x"))) == "In the head: title."
-    seen = page(head(LINK.format(URL) + "<link rel=alternate hreflang=de href=/de>"))
-    assert message(judge(checks.head_integrity, seen)) == "In the head: title, canonical link, hreflang link."
+    html_page = page(head(LINK.format(URL) + "<link rel=alternate hreflang=de href=/de>"))
+    assert message(judge(checks.head_integrity, html_page)) == "In the head: title, canonical link, hreflang link."
     assert verdict(judge(checks.head_integrity, page("<p>Text"))) == "n/a"
 
 
 @pytest.mark.parametrize("media_type", ["application/pdf", "image/png", "application/json", "text/plain"])
-def test_what_has_no_head_is_not_told_to_put_a_canonical_link_there(media_type: str) -> None:
-    seen = page("%PDF", ("Content-Type", media_type))
-    assert verdict(judge(checks.canonical_target, seen, CanonicalAnswer())) == "n/a"
+def test_canonical_target_does_not_apply_to_files_without_link_header(media_type: str) -> None:
+    html_page = page("%PDF", ("Content-Type", media_type))
+    assert verdict(judge(checks.canonical_target, html_page, CanonicalAnswer())) == "n/a"
 
 
-def test_what_a_site_sends_is_masked_and_cut() -> None:
-    seen = page(head(LINK.format("/a?token=3f2a9c77" + "x" * 500)))
-    finding = judge(checks.canonical_absolute, seen)
+def test_token_in_canonical_link_is_masked_and_text_is_cut() -> None:
+    html_page = page(head(LINK.format("/a?token=3f2a9c77" + "x" * 500)))
+    finding = judge(checks.canonical_absolute, html_page)
     assert verdict(finding) == "warn"
     assert "3f2a9c77" not in f"{message(finding)}{rows(finding)}"
     assert len(message(finding)) < 400
 
 
-def test_different_error_statuses_are_different_findings() -> None:
+def test_error_statuses_have_different_fingerprints() -> None:
     def places(status: int) -> set[str]:
         finding = checks.http_status(page("<p>Text", status=status))
         assert isinstance(finding, Fail)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.website_scan.cast import URL, document, head, message, outcome, page, rows, verdict
-from tests.website_scan.seo.cast import judge, told
+from tests.website_scan.seo.cast import judge, message_with_places
 from website_scan.page.evidence import Page
 from website_scan.seo.checks import international as checks
 from website_scan.seo.evidence import AlternateAnswers, PageAnswer
@@ -13,7 +13,7 @@ GERMAN = "https://site.example.com/de/shop/shoes"
 SET = f'<link rel=alternate hreflang=en href="{URL}"><link rel=alternate hreflang=de href="{GERMAN}">'
 
 
-def one(code: str, href: str = GERMAN) -> Page:
+def page_with_alternate(code: str, href: str = GERMAN) -> Page:
     return page(head(f'<link rel="alternate" hreflang="{code}" href="{href}">'))
 
 
@@ -37,14 +37,14 @@ def one(code: str, href: str = GERMAN) -> Page:
         *("de-CH", "no", "nb-NO", "he"),
     ],
 )
-def test_codes_that_search_engines_know(code: str) -> None:
+def test_hreflang_code_is_valid(code: str) -> None:
     assert code_fault(code) is None
-    seen = one(code)
-    assert verdict(judge(checks.hreflang_code, seen)) == "pass"
+    html_page = page_with_alternate(code)
+    assert verdict(judge(checks.hreflang_code, html_page)) == "pass"
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "expected_text"),
     [
         ("en-UK", "the United Kingdom is GB"),
         ("eng", "know that language as en"),
@@ -63,13 +63,13 @@ def test_codes_that_search_engines_know(code: str) -> None:
         ("x-defaults", "not a language code with"),
     ],
 )
-def test_codes_that_nobody_knows(code: str, said: str) -> None:
-    seen = one(code)
-    finding = judge(checks.hreflang_code, seen)
+def test_hreflang_code_is_invalid(code: str, expected_text: str) -> None:
+    html_page = page_with_alternate(code)
+    finding = judge(checks.hreflang_code, html_page)
     assert (verdict(finding), outcome(finding)) == ("fail", "invalid")
     (row,) = rows(finding)
     assert row["hreflang"] == code
-    assert said in str(row["reason"])
+    assert expected_text in str(row["reason"])
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_codes_that_nobody_knows(code: str, said: str) -> None:
     ],
 )
 def test_hreflang_absolute(href: str, expected: str) -> None:
-    seen = one("de", href)
-    assert outcome(judge(checks.hreflang_absolute, seen)) == expected
+    html_page = page_with_alternate("de", href)
+    assert outcome(judge(checks.hreflang_absolute, html_page)) == expected
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_hreflang_absolute(href: str, expected: str) -> None:
     [
         (SET, "pass"),
         (SET.replace(URL, f"{URL}#top"), "pass"),
-        # The canonical URL counts as the page.
+        # A link to the canonical URL counts as a link to the page.
         (f'<link rel=canonical href="{GERMAN}"><link rel=alternate hreflang=de href="{GERMAN}">', "pass"),
         # WordPress writes percent escapes in lower case.
         (
@@ -104,86 +104,86 @@ def test_hreflang_absolute(href: str, expected: str) -> None:
     ],
 )
 def test_hreflang_self(markup: str, expected: str) -> None:
-    seen = page(head(markup))
-    assert outcome(judge(checks.hreflang_self, seen)) == expected
+    html_page = page(head(markup))
+    assert outcome(judge(checks.hreflang_self, html_page)) == expected
 
 
-def test_versions_in_link_headers_count() -> None:
-    seen = page(
+def test_language_versions_in_link_headers_count() -> None:
+    html_page = page(
         head(""), ("Link", f'<{URL}>; rel="alternate"; hreflang="x-default", <{GERMAN}>; rel=alternate; hreflang=de')
     )
-    assert verdict(judge(checks.hreflang_self, seen)) == "pass"
-    assert verdict(judge(checks.hreflang_x_default, seen)) == "pass"
+    assert verdict(judge(checks.hreflang_self, html_page)) == "pass"
+    assert verdict(judge(checks.hreflang_x_default, html_page)) == "pass"
 
 
-def test_a_link_header_that_leads_nowhere_is_no_address() -> None:
-    seen = page(head(""), ("Link", "<https://[broken>; rel=alternate; hreflang=de"))
-    finding = judge(checks.hreflang_absolute, seen)
+def test_invalid_url_in_link_header_is_not_absolute() -> None:
+    html_page = page(head(""), ("Link", "<https://[broken>; rel=alternate; hreflang=de"))
+    finding = judge(checks.hreflang_absolute, html_page)
     assert verdict(finding) == "fail"
-    assert told(finding) == "1 hreflang entry has no absolute URL: https://[broken."
+    assert message_with_places(finding) == "1 hreflang entry has no absolute URL: https://[broken."
 
 
-def test_without_x_default_there_is_a_warning() -> None:
-    seen = page(head(SET))
-    finding = judge(checks.hreflang_x_default, seen)
+def test_missing_x_default_is_warning() -> None:
+    html_page = page(head(SET))
+    finding = judge(checks.hreflang_x_default, html_page)
     assert (verdict(finding), outcome(finding)) == ("warn", "missing")
 
 
-def answering(html: str = "", status: int = 200) -> AlternateAnswers:
+def german_version(html: str = "", status: int = 200) -> AlternateAnswers:
     other = page(html, url=GERMAN, status=status)
     return AlternateAnswers((PageAnswer(GERMAN, other, document(other)),))
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"),
+    ("answers", "expected_text"),
     [
-        (answering(head(SET)), None),
-        (answering(head(SET.replace(URL, "/shop/shoes"))), None),  # relative, but it leads to this page
-        (answering(head("")), "does not link back"),
-        (answering(head(f'<link rel=alternate hreflang=de href="{GERMAN}">')), "does not link back"),
-        (answering(head(SET), 404), "status 404"),
-        (answering(head(SET), 301), "status 301"),
+        (german_version(head(SET)), None),
+        (german_version(head(SET.replace(URL, "/shop/shoes"))), None),  # a relative link to this page
+        (german_version(head("")), "does not link back"),
+        (german_version(head(f'<link rel=alternate hreflang=de href="{GERMAN}">')), "does not link back"),
+        (german_version(head(SET), 404), "status 404"),
+        (german_version(head(SET), 301), "status 301"),
         (AlternateAnswers((PageAnswer(GERMAN, error="It does not resolve."),)), "it does not resolve"),
     ],
 )
-def test_hreflang_return(answers: AlternateAnswers, said: str | None) -> None:
-    seen = page(head(SET))
-    finding = judge(checks.hreflang_return, seen, answers)
-    assert outcome(finding) == ("pass" if said is None else "unconfirmed"), message(finding)
-    assert verdict(finding) == ("pass" if said is None else "fail")
-    assert (said or "") in told(finding)
+def test_hreflang_return(answers: AlternateAnswers, expected_text: str | None) -> None:
+    html_page = page(head(SET))
+    finding = judge(checks.hreflang_return, html_page, answers)
+    assert outcome(finding) == ("pass" if expected_text is None else "unconfirmed"), message(finding)
+    assert verdict(finding) == ("pass" if expected_text is None else "fail")
+    assert (expected_text or "") in message_with_places(finding)
 
 
 @pytest.mark.parametrize("status", [401, 403, 503])
-def test_a_version_that_shuts_scanners_out_is_not_judged(status: int) -> None:
-    seen = page(head(SET))
-    assert verdict(judge(checks.hreflang_return, seen, answering("", status))) == "n/a"
+def test_language_version_that_refuses_scanners_is_not_judged(status: int) -> None:
+    html_page = page(head(SET))
+    assert verdict(judge(checks.hreflang_return, html_page, german_version("", status))) == "n/a"
 
 
 @pytest.mark.parametrize(("codes", "expected"), [(["x-default"], "n/a"), (["x-default", "de"], "unconfirmed")])
-def test_a_page_for_all_other_languages_may_redirect(codes: list[str], expected: str) -> None:
+def test_x_default_may_redirect(codes: list[str], expected: str) -> None:
     links = "".join(f'<link rel=alternate hreflang={code} href="{GERMAN}">' for code in codes)
-    seen = page(head(links))
-    assert outcome(judge(checks.hreflang_return, seen, answering("", 302))) == expected
+    html_page = page(head(links))
+    assert outcome(judge(checks.hreflang_return, html_page, german_version("", 302))) == expected
 
 
-def test_the_message_reads_as_a_sentence() -> None:
-    seen = one("en-UK")
-    assert told(judge(checks.hreflang_code, seen)) == (
+def test_hreflang_code_message_explains_fault() -> None:
+    html_page = page_with_alternate("en-UK")
+    assert message_with_places(judge(checks.hreflang_code, html_page)) == (
         "1 hreflang code is invalid: “en-UK” ends with UK, which is not a country; the United Kingdom is GB."
     )
 
 
-def test_an_entry_without_a_code_names_no_place() -> None:
-    seen = page(head('<link rel=alternate hreflang="" href=/de/><link rel=alternate hreflang=fr href=/fr/>'))
-    finding = judge(checks.hreflang_absolute, seen)
-    assert told(finding) == "2 hreflang entries have no absolute URL: /fr/."
+def test_hreflang_entry_without_code_is_only_in_details() -> None:
+    html_page = page(head('<link rel=alternate hreflang="" href=/de/><link rel=alternate hreflang=fr href=/fr/>'))
+    finding = judge(checks.hreflang_absolute, html_page)
+    assert message_with_places(finding) == "2 hreflang entries have no absolute URL: /fr/."
     assert [row["href"] for row in rows(finding)] == ["/de/", "/fr/"]
 
 
-def test_a_set_of_the_page_alone_has_nobody_to_link_back() -> None:
-    seen = one("en", URL)
-    assert verdict(judge(checks.hreflang_return, seen, AlternateAnswers(()))) == "n/a"
+def test_hreflang_return_does_not_apply_without_other_versions() -> None:
+    html_page = page_with_alternate("en", URL)
+    assert verdict(judge(checks.hreflang_return, html_page, AlternateAnswers(()))) == "n/a"
 
 
 @pytest.mark.parametrize(
@@ -195,13 +195,13 @@ def test_a_set_of_the_page_alone_has_nobody_to_link_back() -> None:
         f'</head><body><link rel=alternate hreflang=de href="{GERMAN}">',
     ],
 )
-def test_a_page_without_language_versions_is_not_judged(markup: str) -> None:
-    seen = page(head(markup))
+def test_hreflang_checks_do_not_apply_without_language_versions(markup: str) -> None:
+    html_page = page(head(markup))
     for finding in (
-        judge(checks.hreflang_code, seen),
-        judge(checks.hreflang_absolute, seen),
-        judge(checks.hreflang_self, seen),
-        judge(checks.hreflang_x_default, seen),
-        judge(checks.hreflang_return, seen, AlternateAnswers(())),
+        judge(checks.hreflang_code, html_page),
+        judge(checks.hreflang_absolute, html_page),
+        judge(checks.hreflang_self, html_page),
+        judge(checks.hreflang_x_default, html_page),
+        judge(checks.hreflang_return, html_page, AlternateAnswers(())),
     ):
         assert verdict(finding) == "n/a"

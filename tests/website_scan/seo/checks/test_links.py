@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.website_scan.cast import body, head, message, outcome, page, rows, verdict
-from tests.website_scan.seo.cast import judge, told
+from tests.website_scan.seo.cast import judge, message_with_places
 from website_scan.outcomes import Verdict
 from website_scan.seo.checks import links as checks
 from website_scan.seo.evidence import LinkAnswer, LinkAnswers
@@ -11,9 +11,9 @@ from website_scan.seo.evidence import LinkAnswer, LinkAnswers
 HOST = "https://site.example.com"
 
 
-def anchors(markup: str) -> Verdict:
-    of = page(body(markup))
-    return judge(checks.crawlable_anchors, of)
+def judge_anchors(markup: str) -> Verdict:
+    html_page = page(body(markup))
+    return judge(checks.crawlable_anchors, html_page)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def anchors(markup: str) -> Verdict:
         ("<a href='JavaScript:;' id=x>a</a>", "uncrawlable"),
         ("<a href='java&#10;script:go(1)'>a</a>", "uncrawlable"),
         ("<a href='javascript:location.href=\"/a\"'>a</a>", "uncrawlable"),
-        # Placeholders and pages in numbers have a page behind them; menus, signs and icons have none.
+        # Named links and page numbers lead to another page; menus, signs and icons do not.
         ("<a href='javascript:void(0);' class=page-link>2</a>", "uncrawlable"),
         ("<a href='javascript:;'>About Us</a>", "uncrawlable"),
         ("<a href='javascript:;'><img src=a.png alt='About Us'></a>", "uncrawlable"),
@@ -77,30 +77,33 @@ def anchors(markup: str) -> Verdict:
     ],
 )
 def test_crawlable_anchors(markup: str, expected: str) -> None:
-    finding = anchors(markup)
+    finding = judge_anchors(markup)
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "uncrawlable" else expected)
 
 
-def test_the_message_shows_the_links_that_cannot_be_followed() -> None:
-    said = told(anchors("<a href=/a>a</a><a href='javascript:go(7)'>Our prices</a>"))
-    assert "1 of 2 links" in said
-    assert '<a href="javascript:go(7)"> “Our prices” runs a script' in said
+def test_crawlable_anchors_message_quotes_links() -> None:
+    text = message_with_places(judge_anchors("<a href=/a>a</a><a href='javascript:go(7)'>Our prices</a>"))
+    assert "1 of 2 links" in text
+    assert '<a href="javascript:go(7)"> “Our prices” runs a script' in text
 
 
-def test_a_link_without_text_is_shown_too() -> None:
-    finding = anchors("<a href=/a>a</a><a href='javascript:go(7)' aria-label=Prices></a>")
-    assert told(finding) == '1 of 2 links cannot be followed by crawlers, such as <a href="javascript:go(7)">.'
+def test_crawlable_anchors_message_quotes_link_without_text() -> None:
+    finding = judge_anchors("<a href=/a>a</a><a href='javascript:go(7)' aria-label=Prices></a>")
+    assert (
+        message_with_places(finding)
+        == '1 of 2 links cannot be followed by crawlers, such as <a href="javascript:go(7)">.'
+    )
     (row,) = rows(finding)
     assert row["reason"] == "runs a script instead of naming a URL"
-    finding = anchors("<a href='javascript:go(7)' aria-label=Prices></a><a href='javascript:go(8)'>Prices</a>")
-    assert '<a href="javascript:go(8)"> “Prices” runs a script' in told(finding)
+    finding = judge_anchors("<a href='javascript:go(7)' aria-label=Prices></a><a href='javascript:go(8)'>Prices</a>")
+    assert '<a href="javascript:go(8)"> “Prices” runs a script' in message_with_places(finding)
     assert len(rows(finding)) == 2
 
 
-def text(markup: str, lang: str = "en") -> Verdict:
-    of = page(f"<!doctype html><html lang={lang}><title>A</title><body>{markup}")
-    return judge(checks.link_text, of)
+def judge_link_text(markup: str, lang: str = "en") -> Verdict:
+    html_page = page(f"<!doctype html><html lang={lang}><title>A</title><body>{markup}")
+    return judge(checks.link_text, html_page)
 
 
 @pytest.mark.parametrize(
@@ -118,12 +121,12 @@ def text(markup: str, lang: str = "en") -> Verdict:
         ("<a href=/a><img src=a.png alt='Shoes'></a>", "en", "pass"),
         ("<a href=/a><img src=a.png alt='Click here'></a>", "en", "generic"),
         ("<a href=/a>Read more<img src=a.png alt='of shoes'></a>", "en", "pass"),
-        ("<a href=/a><img src=a.png></a>", "en", "pass"),  # no name: an accessibility check reports it
+        ("<a href=/a><img src=a.png></a>", "en", "pass"),  # an accessibility check reports links without a name
         ("<a href=/a>Go</a>", "en", "pass"),  # Go is a programming language
         ("<a href=/a hidden>Read more</a><a href=/b>Prices</a>", "en", "pass"),
         ("<a href=/a rel=nofollow>Read more</a><a href=/b>Prices</a>", "en", "pass"),
         ("<a href=#more>More</a><a href=/b>Prices</a>", "en", "pass"),
-        ("<a href=/shop/shoes#more>More</a><a href=/b>Prices</a>", "en", "pass"),  # the page itself
+        ("<a href=/shop/shoes#more>More</a><a href=/b>Prices</a>", "en", "pass"),  # a link to the page itself
         ("<a href=#more>More</a>", "en", "n/a"),
         ("<a href='javascript:more()'>More</a>", "en", "n/a"),
         ("<a href='mailto:a@b.example'>here</a>", "en", "n/a"),
@@ -154,14 +157,14 @@ def text(markup: str, lang: str = "en") -> Verdict:
     ],
 )
 def test_link_text(markup: str, lang: str, expected: str) -> None:
-    finding = text(markup, lang)
+    finding = judge_link_text(markup, lang)
     assert outcome(finding) == expected
     assert verdict(finding) == ("warn" if expected == "generic" else expected)
 
 
-def test_the_message_shows_text_and_goal() -> None:
-    said = told(text("<a href=/a>Prices</a><a href=/b>here</a>"))
-    assert said == f"1 of 2 links to other pages has a generic text: “here” to {HOST}/b."
+def test_link_text_message_quotes_text_and_url() -> None:
+    text = message_with_places(judge_link_text("<a href=/a>Prices</a><a href=/b>here</a>"))
+    assert text == f"1 of 2 links to other pages has a generic text: “here” to {HOST}/b."
 
 
 def answer(status: int | None, is_broken: bool | None, *, is_internal: bool = True, error: str = "") -> LinkAnswer:
@@ -173,14 +176,14 @@ ELSEWHERE_GONE = answer(None, True, is_internal=False, error="other.example does
 
 
 @pytest.mark.parametrize(
-    ("answers", "expected", "said"),
+    ("answers", "expected", "expected_text"),
     [
         (LinkAnswers(), "n/a", "no link to check"),
         (LinkAnswers((UNCLEAR,), 1), "n/a", "shows whether"),
         (LinkAnswers((FINE,), 130, 2), "pass", "1 of 132 links checked"),
         (LinkAnswers((FINE, UNCLEAR), 2), "pass", "1 without a clear answer"),
-        (LinkAnswers((FINE, UNCLEAR), 1, 1, knows_outside_names=False), "pass", "external links could not be checked"),
-        (LinkAnswers((UNCLEAR,), 0, 1, knows_outside_names=False), "n/a", "external links could not be checked"),
+        (LinkAnswers((FINE, UNCLEAR), 1, 1, resolves_other_sites=False), "pass", "external links could not be checked"),
+        (LinkAnswers((UNCLEAR,), 0, 1, resolves_other_sites=False), "n/a", "external links could not be checked"),
         (
             LinkAnswers((FINE, GONE), 2),
             "internal",
@@ -192,16 +195,16 @@ ELSEWHERE_GONE = answer(None, True, is_internal=False, error="other.example does
         (LinkAnswers((GONE,), 9, stopped="Status 429, too many requests."), "internal", "because of status 429"),
     ],
 )
-def test_broken_links(answers: LinkAnswers, expected: str, said: str) -> None:
+def test_broken_links(answers: LinkAnswers, expected: str, expected_text: str) -> None:
     finding = checks.broken_links(answers)
     assert outcome(finding) == expected
     assert verdict(finding) == {"internal": "fail", "external": "warn"}.get(expected, expected)
-    assert said in told(finding)
+    assert expected_text in message_with_places(finding)
 
 
-def local(markup: str, url: str = f"{HOST}/shop/shoes", inside: str = "") -> Verdict:
-    of = page(head(inside, markup), url=url)
-    return judge(checks.localhost_links, of)
+def judge_localhost_links(markup: str, url: str = f"{HOST}/shop/shoes", head_markup: str = "") -> Verdict:
+    html_page = page(head(head_markup, markup), url=url)
+    return judge(checks.localhost_links, html_page)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +218,7 @@ def local(markup: str, url: str = f"{HOST}/shop/shoes", inside: str = "") -> Ver
         ("<a href='https://a.example/#http://localhost/'>a</a>", "pass"),
         ("<p>Open http://localhost:3000 in your browser", "pass"),
         ("<code>&lt;a href='http://localhost'></code>", "pass"),
-        ("<a href=http://localhost:3000/>http://localhost:3000</a>", "pass"),  # instructions
+        ("<a href=http://localhost:3000/>http://localhost:3000</a>", "pass"),  # an instruction for developers
         ("<a href=http://192.168.1.1>192.168.1.1 log-in</a>", "pass"),
         ("<a href=https://172.15.0.1/>a</a>", "pass"),
         ("<a href=https://11.0.0.1/>a</a>", "pass"),
@@ -254,13 +257,13 @@ def local(markup: str, url: str = f"{HOST}/shop/shoes", inside: str = "") -> Ver
     ],
 )
 def test_localhost_links(markup: str, expected: str) -> None:
-    finding = local(markup)
+    finding = judge_localhost_links(markup)
     assert outcome(finding) == expected
     assert verdict(finding) == ("fail" if expected == "private" else expected)
 
 
 @pytest.mark.parametrize(
-    "inside",
+    "head_markup",
     [
         "<link rel=canonical href=http://localhost:8000/>",
         "<link rel=stylesheet href=http://127.0.0.1/a.css>",
@@ -269,22 +272,24 @@ def test_localhost_links(markup: str, expected: str) -> None:
         "<base href=http://localhost:3000/>",
     ],
 )
-def test_local_addresses_in_the_head(inside: str) -> None:
-    assert verdict(local("<a href=/a>a</a>", inside=inside)) == "fail"
+def test_local_url_in_head_fails(head_markup: str) -> None:
+    assert verdict(judge_localhost_links("<a href=/a>a</a>", head_markup=head_markup)) == "fail"
 
 
-def test_the_local_address_is_quoted() -> None:
-    assert '<a href="http://localhost:3000/prices">' in told(local("<a href=http://localhost:3000/prices>Prices</a>"))
+def test_localhost_links_message_quotes_url() -> None:
+    assert '<a href="http://localhost:3000/prices">' in message_with_places(
+        judge_localhost_links("<a href=http://localhost:3000/prices>Prices</a>")
+    )
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8000/", "http://127.0.0.1:8000/", "http://[::1]:8000/"])
-def test_a_page_on_a_local_machine_may_link_there(url: str) -> None:
-    assert verdict(local("<a href=http://localhost:8000/a>a</a>", url)) == "n/a"
+def test_localhost_links_does_not_apply_to_page_on_local_host(url: str) -> None:
+    assert verdict(judge_localhost_links("<a href=http://localhost:8000/a>a</a>", url)) == "n/a"
 
 
-def nofollow(markup: str, *headers: tuple[str, str], inside: str = "") -> Verdict:
-    of = page(head(inside, markup), *headers)
-    return judge(checks.internal_nofollow, of)
+def judge_nofollow(markup: str, *headers: tuple[str, str], head_markup: str = "") -> Verdict:
+    html_page = page(head(head_markup, markup), *headers)
+    return judge(checks.internal_nofollow, html_page)
 
 
 @pytest.mark.parametrize(
@@ -309,27 +314,27 @@ def nofollow(markup: str, *headers: tuple[str, str], inside: str = "") -> Verdic
     ],
 )
 def test_internal_nofollow(markup: str, expected: str) -> None:
-    finding = nofollow(markup)
+    finding = judge_nofollow(markup)
     assert outcome(finding) == expected
     assert verdict(finding) == ("warn" if expected == "links" else expected)
 
 
-def test_a_nofollow_for_the_whole_page_counts() -> None:
+def test_nofollow_in_robots_meta_or_header_counts() -> None:
     link = "<a href=/a>a</a>"
-    finding = nofollow(link, inside="<meta name=robots content='index, nofollow'>")
+    finding = judge_nofollow(link, head_markup="<meta name=robots content='index, nofollow'>")
     assert (verdict(finding), outcome(finding)) == ("warn", "page")
     assert message(finding) == 'The rule nofollow in <meta name="robots"> applies to 1 internal link.'
-    assert outcome(nofollow(link, ("X-Robots-Tag", "none"))) == "page"
-    assert verdict(nofollow(link, ("X-Robots-Tag", "bingbot: nofollow"))) == "pass"
-    assert verdict(nofollow("<p>Text", ("X-Robots-Tag", "none"))) == "n/a"
+    assert outcome(judge_nofollow(link, ("X-Robots-Tag", "none"))) == "page"
+    assert verdict(judge_nofollow(link, ("X-Robots-Tag", "bingbot: nofollow"))) == "pass"
+    assert verdict(judge_nofollow("<p>Text", ("X-Robots-Tag", "none"))) == "n/a"
 
 
-def test_the_links_that_are_left_out_are_not_said_to_be_followed() -> None:
+def test_pass_message_separates_followed_and_nofollow_links() -> None:
     login = "<a href=/log-in rel=nofollow>a</a><a href='/a?sort=price' rel=nofollow>b</a>"
-    said = message(judge(checks.internal_nofollow, page(body(f"{login}<a href=/b>b</a>"))))
+    text = message(judge(checks.internal_nofollow, page(body(f"{login}<a href=/b>b</a>"))))
     assert (
-        said == "1 internal link can be followed by crawlers;"
+        text == "1 internal link can be followed by crawlers;"
         " 2 internal links with nofollow need not be followed, such as log-ins."
     )
-    said = message(judge(checks.internal_nofollow, page(body(login))))
-    assert said.startswith("2 internal links with nofollow, but only to pages that need no crawling")
+    text = message(judge(checks.internal_nofollow, page(body(login))))
+    assert text.startswith("2 internal links with nofollow, but only to pages that need no crawling")

@@ -20,28 +20,28 @@ def meta(content: str) -> str:
         (meta("width=device-width initial-scale=1"), "pass", "pass"),  # white space separates, too
         (meta("width = device-width , initial-scale = 1"), "pass", "pass"),
         (meta("width=,initial-scale=1"), "pass", "pass"),
-        (meta("initial-scale=1"), "pass", "pass"),  # as wide as the device, too
+        (meta("initial-scale=1"), "pass", "pass"),  # layout as wide as the device
         (meta("initial-scale=0.5"), "pass", "other-width"),
         (meta("initial-scale=10e-1"), "pass", "pass"),
         (meta("width=1024"), "pass", "other-width"),
         (meta("width=320, initial-scale=1"), "pass", "other-width"),
         (meta("user-scalable=yes"), "pass", "other-width"),
-        (meta("width=1024") + meta("width=device-width"), "pass", "pass"),  # the last one counts
+        (meta("width=1024") + meta("width=device-width"), "pass", "pass"),  # the last viewport counts
         (meta(""), "missing", "n/a"),
         (meta("width device-width"), "missing", "n/a"),
         (meta("="), "missing", "n/a"),
         ("<!-- <meta name=viewport content=width=device-width> -->", "missing", "n/a"),
         ("<noscript><meta name=viewport content=width=device-width></noscript>", "missing", "n/a"),
-        ("<meta name=' viewport ' content=width=device-width>", "missing", "n/a"),  # browsers ignore it
+        ("<meta name=' viewport ' content=width=device-width>", "missing", "n/a"),  # browsers ignore a name with spaces
         ("", "missing", "n/a"),
     ],
 )
 def test_viewport(markup: str, present: str, wide: str) -> None:
-    seen = page(head(markup))
-    assert outcome(judge(checks.viewport, seen)) == present
-    assert outcome(judge(checks.viewport_width, seen)) == wide
+    html_page = page(head(markup))
+    assert outcome(judge(checks.viewport, html_page)) == present
+    assert outcome(judge(checks.viewport_width, html_page)) == wide
 
 
-def test_a_missing_viewport_fails_and_another_width_warns() -> None:
+def test_missing_viewport_fails_and_fixed_width_warns() -> None:
     assert verdict(judge(checks.viewport, page(head("")))) == "fail"
     assert verdict(judge(checks.viewport_width, page(head(meta("width=1024"))))) == "warn"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.website_scan.cast import body, document, head, message, outcome, page, rows, verdict
-from tests.website_scan.seo.cast import judge, told
+from tests.website_scan.seo.cast import judge, message_with_places
 from website_scan.browser.evidence import Rendered, TapTarget
 from website_scan.seo.checks import mobile
 from website_scan.seo.checks import rendering as checks
@@ -11,17 +11,17 @@ from website_scan.seo.checks import rendering as checks
 WORDS = "<p>" + "word " * 300
 
 
-def after(html: str) -> Rendered:
-    """Return the page after its scripts have run."""
+def render(html: str) -> Rendered:
+    """Return evidence of the rendered page, with this HTML after its scripts have run."""
     return Rendered(document(page(html)), {})
 
 
 @pytest.mark.parametrize(
-    ("raw", "rendered", "said"),
+    ("raw", "rendered", "expected_text"),
     [
         (head(""), head(""), None),
         (head("<meta name=robots content='index,  follow'>"), head("<meta name=robots content='INDEX, follow'>"), None),
-        # Search engines read these as the same.
+        # Search engines treat these rules as equal.
         (head("<meta name=robots content='index,follow'>"), head("<meta name=robots content='follow, index'>"), None),
         (head(""), head("<meta name=robots content='index, follow'>"), None),
         (
@@ -34,12 +34,12 @@ def after(html: str) -> Rendered:
         (head("<meta name=robots content=noindex>"), head(""), "the robots rules from “noindex” to nothing"),
     ],
 )
-def test_rendered_metadata(raw: str, rendered: str, said: str | None) -> None:
-    seen = page(raw)
-    finding = judge(checks.rendered_metadata, seen, after(rendered))
-    assert outcome(finding) == ("pass" if said is None else "changed")
-    assert verdict(finding) == ("pass" if said is None else "warn")
-    assert (said or "") in told(finding)
+def test_rendered_metadata(raw: str, rendered: str, expected_text: str | None) -> None:
+    html_page = page(raw)
+    finding = judge(checks.rendered_metadata, html_page, render(rendered))
+    assert outcome(finding) == ("pass" if expected_text is None else "changed")
+    assert verdict(finding) == ("pass" if expected_text is None else "warn")
+    assert (expected_text or "") in message_with_places(finding)
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_rendered_metadata(raw: str, rendered: str, said: str | None) -> None:
     ],
 )
 def test_raw_noindex(raw: str, rendered: str, expected: str) -> None:
-    seen = page(head(raw))
-    assert outcome(judge(checks.raw_noindex, seen, after(head(rendered)))) == expected
+    html_page = page(head(raw))
+    assert outcome(judge(checks.raw_noindex, html_page, render(head(rendered)))) == expected
 
 
-def test_a_header_that_says_noindex_stays_whatever_scripts_do() -> None:
-    seen = page(head(""), ("X-Robots-Tag", "noindex"))
-    assert verdict(judge(checks.raw_noindex, seen, after(head("")))) == "pass"
+def test_noindex_in_header_cannot_be_removed_by_scripts() -> None:
+    html_page = page(head(""), ("X-Robots-Tag", "noindex"))
+    assert verdict(judge(checks.raw_noindex, html_page, render(head("")))) == "pass"
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_a_header_that_says_noindex_stays_whatever_scripts_do() -> None:
     ],
 )
 def test_rendered_content(raw: str, rendered: str, expected: str) -> None:
-    seen = page(body(raw))
-    assert outcome(judge(checks.rendered_content, seen, after(body(rendered)))) == expected
+    html_page = page(body(raw))
+    assert outcome(judge(checks.rendered_content, html_page, render(body(rendered)))) == expected
 
 
-def test_the_words_of_the_html_are_counted() -> None:
-    finding = judge(checks.rendered_content, page(body("<p>word")), after(body(WORDS)))
+def test_rendered_content_message_has_words_in_html_and_in_total() -> None:
+    finding = judge(checks.rendered_content, page(body("<p>word")), render(body(WORDS)))
     assert message(finding) == "Only 1 of 300 words is in the HTML itself; scripts add the rest."
-    finding = judge(checks.rendered_content, page(body(WORDS)), after(body(WORDS)))
+    finding = judge(checks.rendered_content, page(body(WORDS)), render(body(WORDS)))
     assert message(finding) == "300 words are in the HTML itself."
 
 
@@ -93,7 +93,7 @@ def test_font_legible(letters: dict[float, int], expected: str) -> None:
     assert outcome(mobile.font_legible(Rendered(document(page()), letters))) == expected
 
 
-def test_the_share_of_legible_text_is_rounded_down() -> None:
+def test_share_of_legible_text_is_rounded_down() -> None:
     finding = mobile.font_legible(Rendered(document(page()), {16.0: 596, 9.0: 404}))
     assert message(finding) == "Only 59% of the text is set at 12 pixels or more; at least 60% should be."
 
@@ -102,7 +102,7 @@ def test_the_share_of_legible_text_is_rounded_down() -> None:
     ("targets", "expected"),
     [
         ([TapTarget("a", 48, 48, is_crowded=True)], "pass"),
-        ([TapTarget("a", 10, 10, is_crowded=False)], "pass"),  # nothing else is near
+        ([TapTarget("a", 10, 10, is_crowded=False)], "pass"),  # small, but without neighbours
         ([TapTarget("a", 100, 24, is_crowded=True)], "pass"),
         ([TapTarget("a", 100, 20, is_crowded=True), TapTarget("b", 48, 48, is_crowded=False)], "crowded"),
         ([], "n/a"),
@@ -112,9 +112,9 @@ def test_tap_targets(targets: list[TapTarget], expected: str) -> None:
     assert outcome(mobile.tap_targets(Rendered(document(page()), {}, tuple(targets)))) == expected
 
 
-def test_a_crowded_tap_target_is_named_with_its_size() -> None:
+def test_tap_targets_finding_lists_selector_and_size() -> None:
     targets = (TapTarget("nav > a", 100, 20, is_crowded=True), TapTarget("b", 48, 48, is_crowded=False))
     finding = mobile.tap_targets(Rendered(document(page()), {}, targets))
-    assert told(finding) == "1 of 2 tap targets is smaller than 24 pixels and close to others: nav > a."
+    assert message_with_places(finding) == "1 of 2 tap targets is smaller than 24 pixels and close to others: nav > a."
     (row,) = rows(finding)
     assert (row["selector"], row["width"], row["height"]) == ("nav > a", 100, 20)

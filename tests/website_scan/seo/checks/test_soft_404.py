@@ -42,13 +42,13 @@ ARTICLE = markup(
     + "<p>Some words. " * 99,
 )
 
-SAY_SO = {
+ERROR_PAGES = {
     "WordPress": ("Page not found - Acme", "<h1>Oops! That page can't be found.</h1><p>Try a search?"),
     "Next.js": ("404: This page could not be found", "<h1>404</h1><h2>This page could not be found.</h2>"),
     "nginx": ("404 Not Found", "<h1>404 Not Found</h1><p>The page you are looking for is not found."),
-    "a code": ("404 - Acme", "<h1>404</h1><p>The page you are looking for does not exist."),
+    "status code as heading": ("404 - Acme", "<h1>404</h1><p>The page you are looking for does not exist."),
     "Apache": ("404 Not Found", "<h1>Not Found</h1><p>The requested URL was not found on this server."),
-    "a title alone": ("Error 404 (Not Found)", "<p>We can't find that page."),
+    "message in title only": ("Error 404 (Not Found)", "<p>We can't find that page."),
     "a shop": ("Acme", "<h1>Product not found</h1><p>This product is no longer available."),
     "in German": ("Seite nicht gefunden | Acme", "<h1>Seite nicht gefunden</h1><p>Leider."),
     "in French": ("Erreur 404 - Page introuvable", "<h1>Page introuvable</h1>"),
@@ -57,10 +57,10 @@ SAY_SO = {
     "in Chinese": ("页面不存在", "<h1>页面不存在</h1>"),
     "in Russian": ("Страница не найдена", "<h1>Ошибка 404. Страница не найдена</h1>"),
 }
-SAY_SOMETHING_ELSE = {
+OTHER_PAGES = {
     "an article": ("Error 404: how to mend it | Acme", "<h1>Error 404: how to mend it</h1><p>Page not found…"),
     "a long article": ("404 Not Found | Docs", "<h1>404 Not Found</h1><p>The page was not found. " + "Word " * 300),
-    "an entry of a glossary": ("404 - Glossary", "<h1>404</h1><p>A status code: the server has nothing to send."),
+    "glossary entry": ("404 - Glossary", "<h1>404</h1><p>A status code: the server has nothing to send."),
     "a shop": ("Shoes | Acme", "<h1>Shoes</h1><p>Size not found? Write to us. This product was not found in blue."),
     "a search without results": ("Search results for x | Acme", "<h1>No results found</h1><p>Nothing found for x."),
     "a film": ("Not Fade Away | Films", "<h1>Not Fade Away</h1><p>A film of 2012."),
@@ -68,23 +68,23 @@ SAY_SOMETHING_ELSE = {
     "a car": ("Peugeot 404 - Cars", "<h1>Peugeot 404</h1><p>A car of 1960."),
     "lost property": ("Lost and found | Town", "<h1>Lost and found</h1><p>The item was not found? Ask us."),
     "a home page": ("Acme", "<h1>Shoes and boots</h1><p>By hand."),
-    "nothing": ("", ""),
+    "empty page": ("", ""),
 }
 
 
-@pytest.mark.parametrize(("title", "body"), SAY_SO.values(), ids=SAY_SO)
-def test_a_successful_answer_that_says_there_is_no_page_is_a_warning(title: str, body: str) -> None:
+@pytest.mark.parametrize(("title", "body"), ERROR_PAGES.values(), ids=ERROR_PAGES)
+def test_not_found_message_with_status_200_is_warning(title: str, body: str) -> None:
     finding = judge(checks.soft_404, page(markup(title, body)), MissingPathAnswer())
     assert (verdict(finding), outcome(finding)) == ("warn", "error-page")
     assert severity_of(checks.soft_404, finding) is Severity.MEDIUM
     assert "status 200" in message(finding)
 
 
-@pytest.mark.parametrize(("title", "body"), SAY_SOMETHING_ELSE.values(), ids=SAY_SOMETHING_ELSE)
-def test_a_page_about_something_else_is_none(title: str, body: str) -> None:
-    seen = page(markup(title, body))
-    assert verdict(judge(checks.soft_404, seen, MissingPathAnswer())) == "pass"
-    assert not read_missing_page_words(AccessibleDocument(document(seen))).agree
+@pytest.mark.parametrize(("title", "body"), OTHER_PAGES.values(), ids=OTHER_PAGES)
+def test_other_page_is_not_soft_404(title: str, body: str) -> None:
+    html_page = page(markup(title, body))
+    assert verdict(judge(checks.soft_404, html_page, MissingPathAnswer())) == "pass"
+    assert not read_missing_page_words(AccessibleDocument(document(html_page))).in_all_parts
 
 
 @pytest.mark.parametrize(
@@ -96,47 +96,47 @@ def test_a_page_about_something_else_is_none(title: str, body: str) -> None:
         (ARTICLE, GONE, 200, "pass"),
     ],
 )
-def test_the_same_answer_for_a_path_that_nobody_made_is_the_proof(
+def test_soft_404_fails_only_if_random_path_gets_same_response(
     markup: str, other: str, status: int, expected: str
 ) -> None:
     headers = ("Content-Type", "text/html; charset=utf-8")
-    made_up = MissingPathAnswer("/shop/shoes-a1b2c3", response("", headers, status=status, body=other.encode()))
-    assert verdict(judge(checks.soft_404, page(markup), made_up)) == expected
+    missing_path = MissingPathAnswer("/shop/shoes-a1b2c3", response("", headers, status=status, body=other.encode()))
+    assert verdict(judge(checks.soft_404, page(markup), missing_path)) == expected
 
 
-def test_the_proof_names_the_path_that_cannot_exist() -> None:
+def test_soft_404_message_names_random_path() -> None:
     headers = ("Content-Type", "text/html; charset=utf-8")
-    made_up = MissingPathAnswer("/shop/shoes-a1b2c3", response("", headers, body=GONE.encode()))
-    finding = judge(checks.soft_404, page(GONE), made_up)
+    missing_path = MissingPathAnswer("/shop/shoes-a1b2c3", response("", headers, body=GONE.encode()))
+    finding = judge(checks.soft_404, page(GONE), missing_path)
     assert outcome(finding) == "error-page"
     assert severity_of(checks.soft_404, finding) is Severity.HIGH
     assert "as does /shop/shoes-a1b2c3, a path that cannot exist" in message(finding)
     assert rows(finding) == [{"asked": "/shop/shoes-a1b2c3", "status": 200}]
 
 
-def test_what_scripts_say_counts_too() -> None:
+def test_not_found_message_added_by_scripts_counts() -> None:
     shell = page("<!doctype html><title>Acme</title><div id=root></div><script src=/app.js></script>")
     rendered = Rendered(document(page(GONE)), {})
     assert verdict(judge(checks.soft_404, shell, MissingPathAnswer(), rendered)) == "warn"
     assert verdict(judge(checks.soft_404, shell, MissingPathAnswer())) == "pass"
 
 
-def scanned(site: Site, path: str) -> ScanResult:
+def scan_page(site: Site, path: str) -> ScanResult:
     with Network(POLICY) as network:
         return scan(target(site.url + path), [ScanType.SEO], network, Budget())[0]
 
 
-def test_a_site_that_answers_everything_with_its_error_page_has_at_most_40_points() -> None:
+def test_soft_404_caps_seo_score_at_40() -> None:
     with Site({"*": Answer(GONE)}) as site:
-        result = scanned(site, "/old-shoes")
-    assert {each.id: each.status for each in result.checks}["soft-404"] == "fail"
+        result = scan_page(site, "/old-shoes")
+    assert {check.id: check.status for check in result.checks}["soft-404"] == "fail"
     assert result.score is not None
     assert result.score <= 40
 
 
-def test_nothing_more_is_asked_of_an_ordinary_site() -> None:
+def test_ordinary_page_causes_no_request_for_random_path() -> None:
     with Site({"/shoes": Answer(markup("Shoes", "<h1>Shoes</h1>"))}) as site:
-        result = scanned(site, "/shoes")
-        asked = {path for path in site.paths() if path.startswith("/shoes-")}
-    assert {each.id: each.status for each in result.checks}["soft-404"] == "pass"
-    assert not asked
+        result = scan_page(site, "/shoes")
+        sibling_paths = {path for path in site.paths() if path.startswith("/shoes-")}
+    assert {check.id: check.status for check in result.checks}["soft-404"] == "pass"
+    assert not sibling_paths

@@ -7,7 +7,7 @@ from website_scan.seo.checks import urls as checks
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "expected_text"),
     [
         ("/", None),
         ("/shop/red-shoes", None),
@@ -15,7 +15,7 @@ from website_scan.seo.checks import urls as checks
         ("/%C3%BCber-uns", None),  # hexadecimal digits of an escaped ü are not capital letters
         ("/search?sid=", None),
         ("/search?side=left_hand", None),
-        ("/%E6%97%A5%E6%9C%AC%E8%AA%9E" * 5, None),  # twenty letters when decoded
+        ("/%E6%97%A5%E6%9C%AC%E8%AA%9E" * 5, None),  # short when decoded
         ("/%E6%97%A5" * 60, "characters"),
         ("/learn-c++", None),
         ("/c++/why", None),
@@ -36,11 +36,11 @@ from website_scan.seo.checks import urls as checks
         ("/" + "a" * 120, "characters"),
     ],
 )
-def test_url_hygiene(path: str, said: str | None) -> None:
+def test_url_hygiene(path: str, expected_text: str | None) -> None:
     finding = checks.url_hygiene(page(url=f"https://site.example.com{path}"))
-    assert outcome(finding) == ("pass" if said is None else "hard-to-read"), message(finding)
-    assert verdict(finding) == ("pass" if said is None else "warn")
-    assert (said or "") in message(finding)
+    assert outcome(finding) == ("pass" if expected_text is None else "hard-to-read"), message(finding)
+    assert verdict(finding) == ("pass" if expected_text is None else "warn")
+    assert (expected_text or "") in message(finding)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_url_hygiene(path: str, said: str | None) -> None:
         "/(S({}))/cart.aspx",
     ],
 )
-def test_a_session_is_found_and_not_repeated_in_the_report(path: str) -> None:
+def test_session_id_in_url_is_reported_and_masked(path: str) -> None:
     secret = "g123456789abcdefghij"
     finding = checks.url_hygiene(page(url=f"https://site.example.com{path.format(secret)}"))
     assert "a session ID" in message(finding)

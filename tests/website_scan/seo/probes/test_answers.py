@@ -34,73 +34,80 @@ def social_image(page: Page, document: Document, network: Network) -> SocialImag
     return probes.social_image(page, read_social_metadata(document), network)
 
 
-def probed(site: Site, probe: Callable[[Page, Document, Network], T], top_level: str = "com") -> T:
+def run_probe(site: Site, probe: Callable[[Page, Document, Network], T], top_level: str = "com") -> T:
     with Network(POLICY, lookup=Records({}, top_level=top_level)) as network:
         page = fetch_page(target(f"{site.url}/"), network)
         return probe(page, parse_document(page), network)
 
 
-def versions(*addresses: str) -> Answer:
-    links = "".join(f'<link rel=alternate hreflang=de href="{each}">' for each in addresses)
+def page_with_alternates(*addresses: str) -> Answer:
+    links = "".join(f'<link rel=alternate hreflang=de href="{url}">' for url in addresses)
     return Answer(f"<!doctype html><head>{links}</head><body>Text")
 
 
-def test_other_versions_are_fetched_once_and_redirects_are_not_followed() -> None:
+def test_language_versions_are_fetched_once_without_redirects() -> None:
     with Site(
-        {"/": versions("/", "/de", "/fr", "/de#top"), "/de": Answer("Hallo"), "/fr": Answer.redirect("/")}
+        {"/": page_with_alternates("/", "/de", "/fr", "/de#top"), "/de": Answer("Hallo"), "/fr": Answer.redirect("/")}
     ) as site:
-        found = {(each.url or "").rpartition("/")[2]: each for each in probed(site, alternate_answers).answers}
+        answers = {
+            (answer.url or "").rpartition("/")[2]: answer for answer in run_probe(site, alternate_answers).answers
+        }
     assert sorted(site.paths()) == ["/", "/de", "/fr"]
-    assert {name: each.page.response.status for name, each in found.items() if each.page} == {"de": 200, "fr": 302}
+    assert {name: answer.page.response.status for name, answer in answers.items() if answer.page} == {
+        "de": 200,
+        "fr": 302,
+    }
 
 
-def test_what_cannot_be_reached_is_evidence() -> None:
-    with Site({"/": versions("http://10.0.0.1/de", "https://site.invalid/")}) as site:
-        answers = probed(site, alternate_answers).answers
-    assert [bool(each.error) for each in answers] == [True, True]
+def test_unreachable_language_version_has_error() -> None:
+    with Site({"/": page_with_alternates("http://10.0.0.1/de", "https://site.invalid/")}) as site:
+        answers = run_probe(site, alternate_answers).answers
+    assert [bool(answer.error) for answer in answers] == [True, True]
 
 
-def test_in_a_closed_network_the_names_of_other_sites_prove_nothing() -> None:
-    """A manual's canonical URL is the manual on its project's site."""
+def test_unresolvable_names_raise_not_reachable_in_closed_network() -> None:
+    """Example: an internal copy of a manual, whose canonical URL is on the public site."""
     head = (
         '<link rel=canonical href="https://www.manual.org/"><link rel=alternate hreflang=de href="/de">'
         '<link rel=alternate hreflang=fr href="https://fr.manual.org/"><meta property="og:image" content="//cdn.org/a">'
     )
     with Site({"/": Answer(f"<!doctype html><head>{head}</head><body>Text"), "/de": Answer("Hallo")}) as site:
-        assert [each.url for each in probed(site, alternate_answers, "").answers] == [f"{site.url}/de"]
+        assert [answer.url for answer in run_probe(site, alternate_answers, "").answers] == [f"{site.url}/de"]
         for probe in (canonical_answer, social_image):
             with pytest.raises(NotReachable):
-                probed(site, probe, "")
-        assert probed(site, canonical_answer).error
+                run_probe(site, probe, "")
+        assert run_probe(site, canonical_answer).error
 
 
-def test_a_hundred_versions_are_sampled() -> None:
-    with Site({"/": versions(*(f"/v{number}" for number in range(100)))}) as site:
-        assert len(probed(site, alternate_answers).answers) == MAX_ALTERNATES
+def test_at_most_ten_language_versions_are_fetched() -> None:
+    with Site({"/": page_with_alternates(*(f"/v{number}" for number in range(100)))}) as site:
+        assert len(run_probe(site, alternate_answers).answers) == MAX_ALTERNATES
 
 
 @pytest.mark.parametrize("probe", [alternate_answers, social_image])
-def test_a_site_that_has_enough_says_so(probe: Callable[[Page, Document, Network], object]) -> None:
+def test_metadata_url_probes_raise_site_protected_after_status_429(
+    probe: Callable[[Page, Document, Network], object],
+) -> None:
     html = '<head><link rel=alternate hreflang=de href="/x"><meta property="og:image" content="/x"></head>'
     with Site({"/": Answer(html), "/x": Answer(status=429)}) as site, pytest.raises(SiteProtected):
-        probed(site, probe)
+        run_probe(site, probe)
 
 
-def test_the_picture_for_sharing_is_followed_through_redirects() -> None:
+def test_og_image_probe_follows_redirects() -> None:
     html = '<meta property="og:image" content="/old.png">'
     image = Answer(b"\x89PNG" + b"x" * 100_000, headers={"Content-Type": "image/png"})
     with Site({"/": Answer(html), "/old.png": Answer.redirect("/new.png"), "/new.png": image}) as site:
-        assert probed(site, social_image).status == 200
+        assert run_probe(site, social_image).status == 200
 
 
-def test_a_picture_that_does_not_come_is_evidence() -> None:
+def test_unreachable_og_image_has_error() -> None:
     with Site({"/": Answer('<meta property="og:image" content="https://site.invalid/a.png">')}) as site:
-        found = probed(site, social_image)
-    assert found.status is None
-    assert found.error
+        image = run_probe(site, social_image)
+    assert image.status is None
+    assert image.error
 
 
-def test_without_a_picture_nothing_is_asked() -> None:
+def test_og_image_probe_requests_nothing_without_image() -> None:
     with Site({"/": Answer("Hello")}) as site:
-        assert probed(site, social_image).error == ""
+        assert run_probe(site, social_image).error == ""
     assert site.paths() == ["/"]
