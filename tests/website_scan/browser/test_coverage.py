@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from website_scan.browser import coverage
-from website_scan.browser.coverage import used_scripts, used_sheets
+from website_scan.browser.coverage import read_script_coverage, read_sheet_coverage
 from website_scan.browser.evidence import UsedFile
 from website_scan.page.references import ResourceKind
 
@@ -49,17 +49,19 @@ def script(*functions: list[Range], url: str = URL) -> dict[str, Any]:
     ],
 )
 def test_the_innermost_range_tells_whether_code_ran(functions: list[list[Range]], unused: int) -> None:
-    (found,) = used_scripts([script(*functions)])
+    (found,) = read_script_coverage([script(*functions)])
     assert found.unused == unused
     assert found.kind is ResourceKind.SCRIPT
 
 
 def test_the_length_is_that_of_the_outermost_range() -> None:
-    assert used_scripts([script([(0, 100, 1)], [(10, 40, 0)])]) == [UsedFile(URL, ResourceKind.SCRIPT, 100, 30)]
+    assert read_script_coverage([script([(0, 100, 1)], [(10, 40, 0)])]) == [UsedFile(URL, ResourceKind.SCRIPT, 100, 30)]
 
 
 def test_what_one_frame_used_is_used() -> None:
-    (found,) = used_scripts([script([(0, 100, 0)]), script([(0, 100, 1)], [(10, 40, 0)]), script([(0, 100, 0)])])
+    (found,) = read_script_coverage(
+        [script([(0, 100, 0)]), script([(0, 100, 1)], [(10, 40, 0)]), script([(0, 100, 0)])]
+    )
     assert found.unused == 30
 
 
@@ -67,21 +69,23 @@ def test_what_one_frame_used_is_used() -> None:
     "url", ["", "chrome-extension://abc/x.js", "data:text/javascript,1", "blob:https://a/1", "app.js"]
 )
 def test_only_files_of_the_network_are_told_of(url: str) -> None:
-    assert used_scripts([script([(0, 9, 0)], url=url)]) == []
-    assert used_sheets({"1": {"sourceURL": url, "length": 9}}, []) == []
+    assert read_script_coverage([script([(0, 9, 0)], url=url)]) == []
+    assert read_sheet_coverage({"1": {"sourceURL": url, "length": 9}}, []) == []
 
 
 def test_endless_lists_of_ranges_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coverage, "MAX_RANGES", 2)
     many: list[list[Range]] = [[(0, 9, 0)]] * 3
-    assert [each.unused for each in used_scripts([script(*many)])] == [0]
+    assert [each.unused for each in read_script_coverage([script(*many)])] == [0]
 
 
 def test_of_very_many_files_the_first_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coverage, "MAX_FILES", 2)
-    assert len(used_scripts([script([(0, 9, 0)], url=f"https://a.example/{each}.js") for each in range(5)])) == 2
+    assert (
+        len(read_script_coverage([script([(0, 9, 0)], url=f"https://a.example/{each}.js") for each in range(5)])) == 2
+    )
     headers = {str(each): {"sourceURL": f"https://a.example/{each}.css", "length": 9} for each in range(5)}
-    assert len(used_sheets(headers, [])) == 2
+    assert len(read_sheet_coverage(headers, [])) == 2
 
 
 RANGES = st.tuples(st.integers(0, 200), st.integers(0, 200), st.integers(0, 2)).map(
@@ -91,7 +95,7 @@ RANGES = st.tuples(st.integers(0, 200), st.integers(0, 200), st.integers(0, 2)).
 
 @given(st.lists(RANGES, max_size=12))
 def test_never_more_is_unused_than_there_is(ranges: list[Range]) -> None:
-    (found,) = used_scripts([script(ranges)])
+    (found,) = read_script_coverage([script(ranges)])
     assert 0 <= found.unused <= found.length
 
 
@@ -114,7 +118,7 @@ def test_ranges_within_each_other_are_counted_letter_by_letter(ranges: list[Rang
     innermost: list[int] = [1] * length
     for start, end, count in ranges:  # outer ranges first
         innermost[start:end] = [count] * (end - start)
-    (found,) = used_scripts([script(ranges)])
+    (found,) = read_script_coverage([script(ranges)])
     assert found.unused == innermost.count(0)
 
 
@@ -139,13 +143,13 @@ def rule(id: str, start: int, end: int, *, used: bool = True) -> dict[str, Any]:
     ],
 )
 def test_rules_that_no_element_matched_are_unused(rules: list[dict[str, Any]], unused: int) -> None:
-    assert used_sheets({"1": sheet()}, rules) == [UsedFile(CSS, ResourceKind.STYLESHEET, 100, unused)]
+    assert read_sheet_coverage({"1": sheet()}, rules) == [UsedFile(CSS, ResourceKind.STYLESHEET, 100, unused)]
 
 
 def test_a_sheet_in_the_document_is_no_file() -> None:
-    assert used_sheets({"1": sheet(isInline=True)}, []) == []
+    assert read_sheet_coverage({"1": sheet(isInline=True)}, []) == []
 
 
 def test_a_sheet_in_two_frames_is_judged_where_more_of_it_is_used() -> None:
-    found = used_sheets({"1": sheet(), "2": sheet()}, [rule("1", 0, 10), rule("2", 0, 60)])
+    found = read_sheet_coverage({"1": sheet(), "2": sheet()}, [rule("1", 0, 10), rule("2", 0, 60)])
     assert found == [UsedFile(CSS, ResourceKind.STYLESHEET, 100, 40)]

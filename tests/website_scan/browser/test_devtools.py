@@ -47,7 +47,7 @@ class Far:
 @contextlib.asynccontextmanager
 async def connected() -> AsyncIterator[tuple[Connection, Far]]:
     (commands, writing), (reading, answers) = os.pipe(), os.pipe()
-    connection = await Connection.over(reading, writing)
+    connection = await Connection.connect(reading, writing)
     far = Far(commands, answers)
     try:
         yield connection, far

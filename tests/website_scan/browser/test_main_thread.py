@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from website_scan.browser.main_thread import Trace, main_thread
+from website_scan.browser.main_thread import Trace, parse_trace
 
 
 class Session:
@@ -47,5 +47,5 @@ def task(at_ms: int, lasts_ms: int) -> dict[str, Any]:
 
 def test_work_that_had_not_ended_when_we_looked_is_not_the_pages() -> None:
     shows = {"name": "SetLayerTreeId", "ph": "I", "ts": 0, "args": {"data": {"frame": "main"}}} | OWN
-    found = main_thread([shows, task(100, 50), task(190, 50), task(400, 9)], "main", began_s=0.0, end_s=0.2)
+    found = parse_trace([shows, task(100, 50), task(190, 50), task(400, 9)], "main", began_s=0.0, end_s=0.2)
     assert [each.time_s for each in found.tasks] == [0.1]

@@ -23,7 +23,7 @@ from website_scan.browser import main_thread
 from website_scan.browser.chromium import SCREEN, Chromium
 from website_scan.browser.evidence import BrowserLoad, Load
 from website_scan.browser.load import visit_page
-from website_scan.browser.processes import Usage, kill
+from website_scan.browser.processes import Usage, kill_trees
 from website_scan.browser.visit import Part, Visit
 from website_scan.net.browser import command_line, find_browser
 from website_scan.net.client import Network
@@ -91,7 +91,7 @@ class Seen:
     def traced(self) -> Load:
         """Return the first load with the main thread's work from the trace. (Only one trace can run at a time.)"""
         began = _navigation(self)
-        tasks = main_thread.main_thread(self.trace, began["args"]["frame"], began["ts"] / 1_000_000)
+        tasks = main_thread.parse_trace(self.trace, began["args"]["frame"], began["ts"] / 1_000_000)
         return replace(self.first, main_thread=tasks)
 
 
@@ -124,7 +124,7 @@ async def _all_pages(site: Site) -> dict[str, Seen]:
                     found[name] = Seen(load, await trace.stop())
         finally:
             await browser.close()
-            kill([browser.process])
+            kill_trees([browser.process])
             browser.connection.close()
     return found
 

@@ -14,7 +14,7 @@ from website_scan.browser import load as loading
 from website_scan.browser import pictures
 from website_scan.browser.devtools import ProtocolError
 from website_scan.browser.evidence import Box, BrowserLoad
-from website_scan.browser.pictures import FRAMES, PAGE_BYTES, chosen
+from website_scan.browser.pictures import MAX_FRAMES, PAGE_BYTES, choose_frames
 from website_scan.browser.visit import Part, Visit
 from website_scan.browser.warm import WarmBrowser
 from website_scan.net.browser import find_browser, sandbox_problem
@@ -173,7 +173,7 @@ def test_the_largest_paint_stands_on_the_first_screen_and_the_film_shows_it_last
     assert seen.first.lcp
     assert seen.first_screen
     assert seen.first.lcp.selector in seen.first_screen.boxes
-    assert 1 <= len(seen.frames) <= FRAMES
+    assert 1 <= len(seen.frames) <= MAX_FRAMES
     assert {mark for each in seen.frames for mark in each.marks} == {"First paint", "Largest paint"}
     assert all(each.data.startswith(b"\xff\xd8") for each in seen.frames)
     assert not visit(browser, f"{site.url}/below", Part.LAYOUT).frames
@@ -193,21 +193,21 @@ def test_frames_are_chosen_for_what_they_show(
     marks: Mapping[str, int], expected: Mapping[int, tuple[str, ...]]
 ) -> None:
     frames = [(-20, b"blank"), (100, b"text"), (905, b"image")]
-    assert {each.at_ms: each.marks for each in chosen(frames, marks, 120)} == expected
+    assert {each.at_ms: each.marks for each in choose_frames(frames, marks, 120)} == expected
 
 
 def test_of_many_frames_some_are_chosen_and_none_after_the_load() -> None:
     frames = [(ms, b"%d" % ms) for ms in range(0, 5000, 20)]
-    found = chosen(frames, {"First paint": 300, "Largest paint": 1500}, 1000)
-    assert len(found) == FRAMES
+    found = choose_frames(frames, {"First paint": 300, "Largest paint": 1500}, 1000)
+    assert len(found) == MAX_FRAMES
     assert found[0].at_ms == 0
     assert found[-1].at_ms <= 1750
     assert [each.at_ms for each in found] == sorted({each.at_ms for each in found})
 
 
 def test_a_page_that_never_paints_has_no_film() -> None:
-    assert chosen([(0, b"blank")], {}, 100) == ()
-    assert chosen([], {"First paint": 100}, 100) == ()
+    assert choose_frames([(0, b"blank")], {}, 100) == ()
+    assert choose_frames([], {"First paint": 100}, 100) == ()
 
 
 def _size(webp: bytes) -> tuple[int, int]:

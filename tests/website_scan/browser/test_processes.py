@@ -22,7 +22,7 @@ start = "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', '
 pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
 with subprocess.Popen([sys.executable, "-c", start], **pipes, start_new_session=True) as child:
     orphan = psutil.Process(int(child.stdout.readline()))
-    processes.kill([psutil.Process(child.pid)])
+    processes.kill_trees([psutil.Process(child.pid)])
     print(orphan.status(), psutil.pid_exists(child.pid))
 """
 

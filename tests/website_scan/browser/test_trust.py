@@ -97,7 +97,7 @@ def test_only_a_page_that_our_own_client_does_not_trust_is_loaded_unchecked(
         with Network(policy, time_limit_s=TIME_LIMIT_S) as network:
             goal = parse_target(site.url_as("localhost") + "/", policy)
             scan(goal, [ScanType.SECURITY, ScanType.SEO], network, Budget(TIME_LIMIT_S), browser=browser)
-    assert browser.visit.trusts_anybody is not is_checked
+    assert browser.visit.ignores_certificate_errors is not is_checked
 
 
 def test_a_bundle_that_cannot_be_read_is_told_of_and_trusted_by_nobody(

@@ -10,8 +10,8 @@ import pytest
 from tests.website_scan.browser.loads import load, request, visit
 from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from website_scan.accessibility.checks.display import accessibility_blank_page
-from website_scan.browser.evidence import Screen, ShownContent, ShownThing, Unshown
-from website_scan.browser.unshown import Cause, judge_shown, nothing_shown, shown_content
+from website_scan.browser.evidence import Screen, ShownContent, Unshown, VisibleElement
+from website_scan.browser.unshown import Cause, classify_screen, judge_screen, judge_shown
 from website_scan.findings import CRITICAL
 from website_scan.outcomes import Fail, Verdict
 from website_scan.page.references import ResourceKind
@@ -27,11 +27,11 @@ def screen(content: str = "", *, frame: str = "", dialog: str = "", **others: An
     return Screen(texts={"content": content, "frame": frame, "dialog": dialog}, **given)
 
 
-def thing(tag: str, share: float = 0.02, region: str = "content", *, is_turning: bool = False) -> ShownThing:
-    return ShownThing(tag, region, share, is_turning)
+def thing(tag: str, share: float = 0.02, region: str = "content", *, is_spinning: bool = False) -> VisibleElement:
+    return VisibleElement(tag, region, share, is_spinning)
 
 
-SPINNER = thing("svg", is_turning=True)
+SPINNER = thing("svg", is_spinning=True)
 ROOT = ("#root",)
 HEADER = "Acme Shoes Boots"
 
@@ -44,44 +44,47 @@ HEADER = "Acme Shoes Boots"
         (screen("Loading…"), Unshown.LOADING),
         (screen("Loading 45 %"), Unshown.LOADING),
         (screen("Loading…", has_scripts=False), None),  # nothing will ever follow, so this is the page
-        (screen("Acme Loading…", signs=(".spinner",)), Unshown.LOADING),
+        (screen("Acme Loading…", loading_indicators=(".spinner",)), Unshown.LOADING),
         (screen("Acme Loading…"), None),
         (screen("How loading works"), None),
-        (screen("Loading…", things=(SPINNER,)), Unshown.LOADING),
-        (screen("Loading…", things=(thing("canvas", 0.9),)), None),  # a game that draws already
-        (screen(things=(SPINNER,), signs=(".spinner",)), Unshown.LOADING),
-        (screen(things=(SPINNER,), signs=(".spinner",), has_scripts=False), None),
-        (screen(things=(thing("svg", 0.8, is_turning=True),), signs=("svg",)), None),  # a drawing that moves
-        (screen(things=(thing("img"),)), None),
-        (screen(things=(thing("input"),), fields=1), None),
+        (screen("Loading…", elements=(SPINNER,)), Unshown.LOADING),
+        (screen("Loading…", elements=(thing("canvas", 0.9),)), None),  # a game that draws already
+        (screen(elements=(SPINNER,), loading_indicators=(".spinner",)), Unshown.LOADING),
+        (screen(elements=(SPINNER,), loading_indicators=(".spinner",), has_scripts=False), None),
+        (
+            screen(elements=(thing("svg", 0.8, is_spinning=True),), loading_indicators=("svg",)),
+            None,
+        ),  # a drawing that moves
+        (screen(elements=(thing("img"),)), None),
+        (screen(elements=(thing("input"),), fields=1), None),
         (screen(frame=HEADER, empty_roots=ROOT), Unshown.FRAME),
         (screen(frame=HEADER, empty_roots=ROOT, has_scripts=False), None),
         (screen(frame=HEADER), None),  # all of the page may be in its header
         (screen(frame=HEADER, empty_roots=ROOT, fields=1), None),  # a search box and no results yet
-        (screen(frame=HEADER, signs=(".skeleton",)), Unshown.LOADING),
+        (screen(frame=HEADER, loading_indicators=(".skeleton",)), Unshown.LOADING),
         (screen(dialog="Chat with us", empty_roots=ROOT), Unshown.FRAME),
         (screen(dialog=ASKS, empty_roots=ROOT), Unshown.CONSENT),
         (screen("Loading…", dialog=ASKS), Unshown.CONSENT),
         (screen("Shoes", dialog=ASKS), None),
         (screen(ASKS, empty_roots=ROOT), Unshown.CONSENT),
         (screen(ASKS), None),  # a page about cookies
-        (screen(dialog="Log in", things=(thing("input", region="dialog"),), fields=1, empty_roots=ROOT), None),
+        (screen(dialog="Log in", elements=(thing("input", region="dialog"),), fields=1, empty_roots=ROOT), None),
         (screen("502 Bad Gateway nginx"), Unshown.ERROR),
-        (screen("502 Bad Gateway", things=(thing("img", 0.5),)), None),  # a collection of pictures
+        (screen("502 Bad Gateway", elements=(thing("img", 0.5),)), None),  # a collection of pictures
         (screen("Checking your browser before accessing the site."), Unshown.CHALLENGE),
         (screen("Log in. Verify you are human", fields=2), None),
         (screen(), Unshown.UNCERTAIN),
     ],
 )
 def test_what_is_shown_in_place_of_the_content(seen: Screen, expected: Unshown | None) -> None:
-    assert nothing_shown(seen, has_failed=False) is expected
+    assert classify_screen(seen, has_failed=False) is expected
 
 
 def test_a_failed_script_makes_boxes_a_blank_page_unless_the_browser_painted_content() -> None:
-    assert nothing_shown(screen(), has_failed=True) is Unshown.BLANK
-    assert nothing_shown(screen(has_painted=True), has_failed=True) is None  # in a closed shadow tree
+    assert classify_screen(screen(), has_failed=True) is Unshown.BLANK
+    assert classify_screen(screen(has_painted=True), has_failed=True) is None  # in a closed shadow tree
     searching = screen(frame=HEADER, empty_roots=ROOT, fields=1)
-    assert nothing_shown(searching, has_failed=True) is Unshown.FRAME
+    assert classify_screen(searching, has_failed=True) is Unshown.FRAME
 
 
 THROWN = "TypeError: x is undefined at https://site.example.com/app.js:1:7"
@@ -91,7 +94,7 @@ def test_the_finding_names_the_first_cause_and_its_evidence_all() -> None:
     failed = request("app.js", ResourceKind.SCRIPT, status=404)
     asked = request("api", ResourceKind.OTHER, status=500, is_programmed=True)
     seen = visit(load(failed, asked), exceptions=(THROWN,), console_errors=(THROWN,))
-    found = shown_content(seen, screen(is_plain=True))
+    found = judge_screen(seen, screen(is_plain=True))
     assert found.message == (
         "After 6 s in a browser, the page shows nothing. An exception stopped a script: TypeError: x is undefined."
     )
@@ -136,7 +139,7 @@ REFUSAL = "Refused to execute script from 'app.js' because its MIME type ('text/
         ),
         (screen("Loading…"), {}, "loading", f"{AFTER}the page still shows only “Loading…”."),
         (
-            screen(things=(SPINNER,), signs=("#root > .spinner",)),
+            screen(elements=(SPINNER,), loading_indicators=("#root > .spinner",)),
             {},
             "loading",
             f"{AFTER}the page still shows only that it is loading (#root > .spinner).",
@@ -160,7 +163,7 @@ def test_each_kind_of_page_without_content_is_an_outcome(
     check: Callable[[ShownContent], Verdict], seen: Screen, others: dict[str, Any], name: str, words: str
 ) -> None:
     requests = others.get("requests", ())
-    finding = check(shown_content(visit(load(*requests), console_errors=others.get("console_errors", ())), seen))
+    finding = check(judge_screen(visit(load(*requests), console_errors=others.get("console_errors", ())), seen))
     assert outcome(finding) == name
     assert verdict(finding) == "fail"
     assert message(finding) == words
@@ -171,7 +174,7 @@ def test_each_kind_of_page_without_content_is_an_outcome(
 
 def test_content_passes_and_a_site_that_need_not_be_at_fault_is_not_judged() -> None:
     assert outcome(judge_shown(ShownContent())) == "pass"
-    assert outcome(judge_shown(shown_content(visit(load()), screen("Verify you are human")))) == "n/a"
+    assert outcome(judge_shown(judge_screen(visit(load()), screen("Verify you are human")))) == "n/a"
 
 
 @pytest.mark.parametrize(
@@ -179,8 +182,8 @@ def test_content_passes_and_a_site_that_need_not_be_at_fault_is_not_judged() -> 
     [
         (screen(is_plain=True), {"exceptions": ("Error: Error creating WebGL context.",)}, "WebGL"),
         (screen(is_plain=True), {"exceptions": ("TypeError: null (reading 'clearColor')",)}, "WebGL"),
-        (screen(is_plain=True, things=(thing("canvas", 0.9),)), {}, "draws or plays"),
-        (screen(is_plain=True, things=(thing("iframe", 0.9),)), {}, "draws or plays"),
+        (screen(is_plain=True, elements=(thing("canvas", 0.9),)), {}, "draws or plays"),
+        (screen(is_plain=True, elements=(thing("iframe", 0.9),)), {}, "draws or plays"),
         (screen(is_plain=True, had_time=False), {}, "ran out"),
         (screen(is_plain=True), {"load_s": None}, "ran out"),
         (screen(dialog=ASKS, empty_roots=ROOT), {}, "consent"),
@@ -190,7 +193,7 @@ def test_content_passes_and_a_site_that_need_not_be_at_fault_is_not_judged() -> 
 )
 def test_a_site_that_need_not_be_at_fault_is_not_judged(seen: Screen, others: dict[str, Any], word: str) -> None:
     exceptions = others.pop("exceptions", ())
-    found = shown_content(visit(load(**others), exceptions=exceptions), seen)
+    found = judge_screen(visit(load(**others), exceptions=exceptions), seen)
     assert not found.is_fault
     assert word in found.reason
 

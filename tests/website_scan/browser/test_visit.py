@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from website_scan.browser import evidence
-from website_scan.browser.visit import READ_BY, Part, parts_for
+from website_scan.browser.visit import PARTS_BY_SCAN_TYPE, Part, parts_for
 from website_scan.catalogue import checks, probes
 from website_scan.findings import ScanType
 
@@ -25,7 +25,7 @@ def test_a_visit_gathers_what_the_checks_of_its_scan_read(scan_type: ScanType) -
             pending += [need.evidence for need in makers[each].needs]
         read.add(each)
     found = {part for kind, part in MADE_OF.items() if kind in read}
-    assert found == READ_BY[scan_type] - {Part.MACHINE_SPEED, Part.FILMSTRIP}
+    assert found == PARTS_BY_SCAN_TYPE[scan_type] - {Part.MACHINE_SPEED, Part.FILMSTRIP}
 
 
 def test_a_visit_for_several_scans_gathers_for_all() -> None:

@@ -20,8 +20,8 @@ import pytest
 from tests.targets.server import Answer, Certificate, Request, Site
 from website_scan.browser.devtools import Session
 from website_scan.browser.evidence import BrowserLoad
-from website_scan.browser.processes import Meter, Usage
-from website_scan.browser.reasons import BUSY, OUT_OF_TIME, STARVED, overrun
+from website_scan.browser.processes import ProcessMeter, Usage
+from website_scan.browser.reasons import BUSY, OUT_OF_TIME, SERVER_BUSY, explain_timeout
 from website_scan.browser.visit import BrowserFailed, Visit
 from website_scan.browser.warm import FOLDER, MEMORY_MIB, WarmBrowser
 from website_scan.net.browser import BROWSER_UID, find_browser, sandbox_problem
@@ -298,7 +298,7 @@ def test_a_page_that_never_ends_loading_is_judged_as_far_as_it_came(browser: War
     seen = visit(browser, f"{site.url}/never", time_limit_s=6.0)
     assert seen.first.load_s is None
     assert seen.first.fcp_s
-    assert seen.axe or STARVED in seen.problems["axe"]
+    assert seen.axe or SERVER_BUSY in seen.problems["axe"]
 
 
 def test_a_page_that_does_not_come_is_no_zero(browser: WarmBrowser) -> None:
@@ -471,14 +471,14 @@ def test_a_page_that_wants_all_memory_ends_near_the_bound_and_is_told_of(
     browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     seen: list[int] = []
-    look = Meter.look
+    look = ProcessMeter.measure
 
-    def noting(meter: Meter) -> Usage:
+    def noting(meter: ProcessMeter) -> Usage:
         usage = look(meter)
         seen.append(usage.memory_bytes)
         return usage
 
-    monkeypatch.setattr(Meter, "look", noting)
+    monkeypatch.setattr(ProcessMeter, "measure", noting)
     body = f"<script>const kept = []; {GREEDY[name]}</script>"
     page = Answer(PAGE.format(head="", body=body), headers={"Content-Type": "text/html"})
     with Site({"/": page}) as greedy, pytest.raises(BrowserFailed, match="too much memory"):
@@ -533,7 +533,7 @@ def test_requests_in_a_tunnel_to_another_site_count_in_the_budget_of_all_scans(b
             BrowserProxy(network) as proxy,
             pytest.raises(BrowserFailed, match=r"stopped loading the page\. Nobody asked for a scan of that site\."),
         ):
-            browser.load(Visit(f"{asking.url}/", proxy, POLICY.user_agent, PATIENCE_S, trusts_anybody=True))
+            browser.load(Visit(f"{asking.url}/", proxy, POLICY.user_agent, PATIENCE_S, ignores_certificate_errors=True))
     assert budget.counted > 40
     assert len(other.paths()) < 250
 
@@ -544,16 +544,16 @@ def test_further_loads_end_where_the_requests_do_and_the_first_still_counts(
     monkeypatch.setattr("website_scan.browser.load.Limits", lambda: Limits(requests_per_host=5))
     seen = visit(browser, f"{site.url}/plain", again=2)
     assert len(seen.loads) <= 2
-    assert seen.axe or STARVED in seen.problems["axe"]
+    assert seen.axe or SERVER_BUSY in seen.problems["axe"]
 
 
 def test_a_page_is_blamed_only_for_what_it_did_with_the_processor() -> None:
     began = Usage(0, cpu_s=5.0, waited_s=1.0)
-    assert overrun(began, Usage(0, cpu_s=24.0, waited_s=9.0), 20.0) == BUSY
+    assert explain_timeout(began, Usage(0, cpu_s=24.0, waited_s=9.0), 20.0) == BUSY
     # With more CPU time it might have ended in time, or not: that can't be known.
-    assert overrun(began, Usage(0, cpu_s=8.0, waited_s=12.0), 20.0) == STARVED
+    assert explain_timeout(began, Usage(0, cpu_s=8.0, waited_s=12.0), 20.0) == SERVER_BUSY
     # It neither worked nor waited for the CPU; or the whole machine got no CPU.
-    assert overrun(began, Usage(0, cpu_s=6.0, waited_s=1.5), 20.0) == OUT_OF_TIME
+    assert explain_timeout(began, Usage(0, cpu_s=6.0, waited_s=1.5), 20.0) == OUT_OF_TIME
 
 
 def test_the_meter_counts_what_the_processes_really_hold(browser: WarmBrowser, site: Site) -> None:
@@ -572,7 +572,7 @@ def test_the_meter_counts_what_the_processes_really_hold(browser: WarmBrowser, s
     # The page's own processes end about now: before that, the two may not count the same ones.
     deadline = time.monotonic() + 30
     while True:
-        before, usage, after = exact(), Meter(roots).look(), exact()
+        before, usage, after = exact(), ProcessMeter(roots).measure(), exact()
         if before == pytest.approx(after, rel=0.05) or time.monotonic() > deadline:
             break
     # Not their proportional share: it depends on the other browsers of this machine.
