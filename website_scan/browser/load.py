@@ -286,7 +286,7 @@ class PageLoad:
 
     async def _run_script(self, script: str) -> Any:
         """Run one of the scanner's scripts in the isolated world and return its result. Raises `BrowserFailed`."""
-        answer = await self._before_deadline(
+        response = await self._before_deadline(
             self._cdp.send(
                 "Runtime.evaluate",
                 {
@@ -298,9 +298,9 @@ class PageLoad:
                 },
             )
         )
-        if "exceptionDetails" in answer:
+        if "exceptionDetails" in response:
             raise BrowserFailed("The page could not be looked at in the browser.")
-        return answer["result"].get("value")
+        return response["result"].get("value")
 
     async def _wait_for_content(self) -> tuple[Screen, Mapping[str, float]]:
         """Wait until the page shows content, within a limit, because some pages never do.

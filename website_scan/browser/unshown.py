@@ -187,8 +187,8 @@ def _is_placeholder(content: str, screen: Screen) -> bool:
     )
 
 
-def _is_spinner(thing: VisibleElement, *, beside_text: bool) -> bool:
-    return thing.share < LARGE_SHARE and (thing.is_spinning or (beside_text and thing.tag in TURNING))
+def _is_spinner(element: VisibleElement, *, beside_text: bool) -> bool:
+    return element.share < LARGE_SHARE and (element.is_spinning or (beside_text and element.tag in TURNING))
 
 
 def _is_content(screen: Screen) -> bool:
@@ -255,8 +255,8 @@ def _describe_failure(request: LoadedRequest) -> str:
 
 
 def _list_causes(load: BrowserLoad) -> tuple[Cause, ...]:
-    thrown = [*load.exceptions[:MAX_CAUSES], *_list_refused_scripts(load)[:MAX_CAUSES]]
-    failed = _list_failed_requests(load.first)[:MAX_CAUSES]
+    messages = [*load.exceptions[:MAX_CAUSES], *_list_refused_scripts(load)[:MAX_CAUSES]]
+    requests = _list_failed_requests(load.first)[:MAX_CAUSES]
     return (
         *(Cause(exception=excerpt(message, 300)) for message in messages),
         *(Cause(url=excerpt(request.url, 300), error=_describe_failure(request)) for request in requests),

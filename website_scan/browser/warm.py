@@ -221,7 +221,7 @@ class RunningBrowser:
         return cls(folder, loop, thread, chromium, list_trees(started))
 
     def run(self, coroutine: Coroutine[Any, Any, T], limit_s: float, poll: Callable[[], object] = lambda: None) -> T:
-        """Run a coroutine from any thread, and call `poll` four times a second. Raises TimeoutError, and their errors."""
+        """Run a coroutine from any thread, and call `poll` every `POLL_S`. Raises TimeoutError, and errors of both."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
         ends = time.monotonic() + limit_s
         try:
