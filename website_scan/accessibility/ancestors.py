@@ -29,6 +29,6 @@ class Inherited(Generic[T]):
             unknown.append(node)
             node = node.parent
         value = self._at_root if node is None else self._known[node.mem_id]
-        for each in reversed(unknown):
-            value = self._known[each.mem_id] = self._step(each, value) if each.is_element_node else value
+        for element in reversed(unknown):
+            value = self._known[element.mem_id] = self._step(element, value) if element.is_element_node else value
         return value

@@ -58,7 +58,7 @@ class AccessibleDocument:
     def referenced(self, node: LexborNode, name: str) -> list[LexborNode]:
         """Return the elements whose IDs an attribute lists. IDs that do not exist are left out."""
         ids = (attribute(node, name) or "").split()
-        return [self._by_id[each] for each in ids if each in self._by_id]
+        return [self._by_id[id] for id in ids if id in self._by_id]
 
     def labels(self, node: LexborNode) -> list[LexborNode]:
         """Return the label elements of a form control: those whose `for` is its ID, and the nearest label around it.
@@ -67,7 +67,7 @@ class AccessibleDocument:
         """
         found = self.explicit_labels(node)
         around = enclosing(node, "label")
-        if around is not None and all(around.mem_id != each.mem_id for each in found):
+        if around is not None and all(around.mem_id != label.mem_id for label in found):
             found.append(around)
         return found
 

@@ -14,8 +14,8 @@ from website_scan.page.markup import attribute
 
 def without_alternative(document: AccessibleDocument) -> Faults:
     """Judge the images: faulty are those without alternative text that are not marked as decorative, as in axe-core."""
-    images = (each for each in document.exposed("img") if is_judged_as_image(each))
-    return Faults.find(images, lambda each: not _has_alternative(document, each))
+    images = (image for image in document.exposed("img") if is_judged_as_image(image))
+    return Faults.find(images, lambda image: not _has_alternative(document, image))
 
 
 def is_judged_as_image(node: LexborNode) -> bool:

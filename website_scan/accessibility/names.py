@@ -90,8 +90,8 @@ def label_text(document: AccessibleDocument, label: LexborNode, control: LexborN
 def is_labelled(document: AccessibleDocument, control: LexborNode) -> bool:
     """Return True if a label names the control. A hidden label whose `for` is its ID counts, too, as in axe-core."""
     return any(
-        label_text(document, each, control) or (document.visibility.is_hidden(each) and attribute(each, "for"))
-        for each in document.labels(control)
+        label_text(document, label, control) or (document.visibility.is_hidden(label) and attribute(label, "for"))
+        for label in document.labels(control)
     )
 
 
@@ -142,10 +142,10 @@ def _collapsed(text: str) -> str:
 
 def _labelledby(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
     parts = []
-    for each in document.referenced(node, "aria-labelledby"):
-        is_hidden = document.visibility.is_hidden_from_at(each)
+    for element in document.referenced(node, "aria-labelledby"):
+        is_hidden = document.visibility.is_hidden_from_at(element)
         inner = replace(walk, depth=walk.depth + 1, in_reference=True, shows_hidden=is_hidden)
-        parts.append(_name(document, each, inner, in_content=True))
+        parts.append(_name(document, element, inner, in_content=True))
     return " ".join(parts)
 
 
@@ -187,7 +187,7 @@ def _native(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_c
     if tag in LABELLED and kind != "hidden":
         if not (walk.in_reference or walk.in_label):
             inner = replace(walk, depth=walk.depth + 1, in_label=True)
-            parts = [_name(document, each, inner, in_content=True) for each in document.labels(node)]
+            parts = [_name(document, control_label, inner, in_content=True) for control_label in document.labels(node)]
             if (text := " ".join(parts)).strip():
                 return text
         if in_content and kind not in BUTTONS:
@@ -216,7 +216,7 @@ def _caption(document: AccessibleDocument, node: LexborNode, walk: _Walk, tag: s
 
 def _svg_title(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
     """Return the text of the first title in the drawing, at any depth, but not of a nested drawing; as axe-core."""
-    inside = (each for each in select(node, "title, svg") if each.mem_id != node.mem_id)
+    inside = (element for element in select(node, "title, svg") if element.mem_id != node.mem_id)
     first = next(inside, None)
     return _content(document, first, walk) if first is not None and first.tag == "title" else ""
 
@@ -258,8 +258,8 @@ def _value(node: LexborNode) -> str:
         return (attribute(node, "value") or "") if node.tag != "input" or kind in {*TEXT_INPUTS, "range"} else ""
     if node.tag == "select":
         options = select(node, "option")
-        chosen = [each for each in options if attribute(each, "selected") is not None] or options[:1]
-        return " ".join(each.text() for each in chosen)
+        chosen = [option for option in options if attribute(option, "selected") is not None] or options[:1]
+        return " ".join(option.text() for option in chosen)
     return node.text() if node.tag in ("textarea", "output") else ""
 
 

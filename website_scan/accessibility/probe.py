@@ -59,7 +59,7 @@ def _text(document: AccessibleDocument, enough: int) -> str:
     """Return the visible text of the page's beginning, without invisible characters such as zero-width spaces."""
     body = document.document.tree.body
     text = shown_text(document, body, enough) if body is not None else ""
-    return "".join(each for each in text if unicodedata.category(each) not in ("Cc", "Cf")).strip()
+    return "".join(character for character in text if unicodedata.category(character) not in ("Cc", "Cf")).strip()
 
 
 def _shows(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -67,8 +67,10 @@ def _shows(document: AccessibleDocument, node: LexborNode) -> bool:
         return False
     if node.tag == "input":
         return (attribute(node, "type") or "").strip().lower() != "hidden"
-    if node.tag == "svg" and all((each.tag or "").lower() in DEFINING for each in elements(node)):
+    if node.tag == "svg" and all((child.tag or "").lower() in DEFINING for child in elements(node)):
         return False  # symbols for later use
     style = dict(declarations(attribute(node, "style") or ""))
     lengths = (attribute(node, name) or style.get(name, "") for name in ("width", "height"))
-    return not any(NO_LENGTH.fullmatch(each) for each in lengths)  # an image of one pixel or less is a tracking pixel
+    return not any(
+        NO_LENGTH.fullmatch(length) for length in lengths
+    )  # an image of one pixel or less is a tracking pixel

@@ -70,9 +70,9 @@ class Faults:
         certain: list[LexborNode] = []
         uncertain: list[LexborNode] = []
         review: list[LexborNode] = []
-        for each in found:
-            if is_faulty(each):
-                (review if needs_review(each) else uncertain if may_change(each) else certain).append(each)
+        for node in found:
+            if is_faulty(node):
+                (review if needs_review(node) else uncertain if may_change(node) else certain).append(node)
         return cls(found, certain, uncertain, review, words, is_mild)
 
 
@@ -130,7 +130,7 @@ def _judged(
     if wrong:
         shown = visible or wrong
         is_certain = bool(visible and found.certain)
-        faults = list(dict.fromkeys(Excerpt(word, 40) for each in shown for word in found.words(each)))
+        faults = list(dict.fromkeys(Excerpt(word, 40) for node in shown for word in found.words(node)))
         named: dict[str, Value] = {"faults": Values(faults)} if faults else {}
         condition = "" if is_certain else agreeing(found.unless if visible else UNLESS_HIDDEN)
         finding = (Fail if is_certain else Warn)(
@@ -159,9 +159,9 @@ def unless_dialog(document: AccessibleDocument, selector: str, lacking: Warn) ->
     """
     visibility = document.visibility
     dialogs = live(document.document, "dialog, [role=dialog], [aria-modal=true]")
-    shown = [each for each in dialogs if not visibility.is_hidden(each)]
+    shown = [dialog for dialog in dialogs if not visibility.is_hidden(dialog)]
     is_shown = bool(_visible(document, shown))
-    if is_shown or (shown and any(not visibility.is_hidden(each) for each in live(document.document, selector))):
+    if is_shown or (shown and any(not visibility.is_hidden(node) for node in live(document.document, selector))):
         return Pass("The page shows a dialog, which stands for all of it.")
     return lacking if shows_text(document) else NO_TEXT
 
@@ -174,7 +174,7 @@ def shows_text(document: AccessibleDocument) -> bool:
 
 def places(nodes: Sequence[LexborNode], criterion: Criterion) -> list[Element]:
     """Return the places of the first elements, as many as a report takes."""
-    return [place(each, criterion) for each in nodes[:MOST_SHOWN]]
+    return [place(node, criterion) for node in nodes[:MOST_SHOWN]]
 
 
 def place(node: LexborNode, criterion: Criterion) -> Element:
@@ -221,7 +221,7 @@ def _ancestry(node: LexborNode) -> str:
 
 
 def _visible(document: AccessibleDocument, nodes: Iterable[LexborNode]) -> list[LexborNode]:
-    return [each for each in nodes if not document.visibility.may_be_hidden(each)]
+    return [node for node in nodes if not document.visibility.may_be_hidden(node)]
 
 
 def _is_unique(node: LexborNode, own_id: str) -> bool:

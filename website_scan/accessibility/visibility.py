@@ -30,7 +30,7 @@ INTEGRATION_POINTS = frozenset({"annotation-xml", "desc", "foreignobject", "mi",
 # Class names hint at style sheets that are not in the page. This separates their words.
 WORD_SEPARATOR = re.compile(r"[:_-]")
 # Class names that say by themselves that they hide. `md:hidden` and `d-lg-none` hide at some widths only.
-HIDING = tuple(frozenset(each.split()) for each in ("hidden", "hide", "invisible", "d none"))
+HIDING = tuple(frozenset(name.split()) for name in ("hidden", "hide", "invisible", "d none"))
 # Short for overflow: `o-hidden`, `ov-x-hidden`. In `o-modal` and `o-card--hidden`, the o stands for an object.
 OVERFLOW = re.compile(r"(?:.*:)?(?:o|of|ov)[-_]?[xy]?[-_]hidden")
 # Classes of elements that scripts show later, or that style sheets show at some widths only.
@@ -163,10 +163,10 @@ def _may_hide(tag: str, names: Collection[str]) -> bool:
         is_shown = is_shown or words[-1] in SHOWING or name == "in"  # Bootstrap 3
         if not NEITHER.isdisjoint(words) or OVERFLOW.fullmatch(name):
             continue
-        if any(each.issubset(words) for each in HIDING):
+        if any(hiding_words.issubset(words) for hiding_words in HIDING):
             return True
         if name == "dropdown" and tag not in LISTS:
             continue  # the element around such a menu, which is shown
         is_put_away = is_put_away or not PUT_AWAY.isdisjoint(words)
-        is_put_away = is_put_away or any(each.issubset(words) for each in PUT_AWAY_BY_TWO)
+        is_put_away = is_put_away or any(word_pair.issubset(words) for word_pair in PUT_AWAY_BY_TWO)
     return is_put_away and not is_shown

@@ -282,4 +282,4 @@ ATTRIBUTES = {
     "aria-valuenow": _NUMBER,
     "aria-valuetext": _TEXT,
 }
-GLOBAL_ATTRIBUTES = frozenset(name for name, each in ATTRIBUTES.items() if each.is_global)
+GLOBAL_ATTRIBUTES = frozenset(name for name, definition in ATTRIBUTES.items() if definition.is_global)

@@ -118,9 +118,9 @@ def unallowed_roles(document: AccessibleDocument, node: LexborNode) -> list[str]
         return []
     implicit = implicit_role(document, node) or LANDMARKS.get(node.tag or "")
     return [
-        each
-        for each in (attribute(node, "role") or "").lower().split()
-        if each in ROLES and not _is_allowed(document, node, each, implicit)
+        role
+        for role in (attribute(node, "role") or "").lower().split()
+        if role in ROLES and not _is_allowed(document, node, role, implicit)
     ]
 
 

@@ -122,9 +122,9 @@ def duplicate_ids(document: AccessibleDocument) -> Faults:
 
 def _with_aria(document: AccessibleDocument) -> list[LexborNode]:
     return [
-        each
-        for each in live(document.document, "*")
-        if any(name.startswith(PREFIX) for name in each.attributes) and not document.visibility.is_hidden_from_at(each)
+        node
+        for node in live(document.document, "*")
+        if any(name.startswith(PREFIX) for name in node.attributes) and not document.visibility.is_hidden_from_at(node)
     ]
 
 
@@ -221,10 +221,10 @@ def _is_no_tree_row(document: AccessibleDocument, node: LexborNode) -> bool:
 def _referenced_ids(document: AccessibleDocument) -> frozenset[str]:
     names = [name for name in sorted(GLOBAL_ATTRIBUTES | ATTRIBUTES.keys()) if is_reference(name)]
     by_attributes = (
-        each
+        id
         for node in live(document.document, ", ".join(f"[{name}]" for name in names))
         for name in names
-        for each in (attribute(node, name) or "").split()
+        for id in (attribute(node, name) or "").split()
     )
     by_labels = (attribute(node, "for") or "" for node in live(document.document, "label[for]"))
     return frozenset((*by_attributes, *by_labels)) - {""}

@@ -33,8 +33,8 @@ class Ownership:
         self._nearest: Inherited[LexborNode | None] = Inherited(None, self._nearer)
         self._owners: dict[str, LexborNode] = {}
         for node in live(document.document, "[aria-owns]"):
-            for each in (attribute(node, "aria-owns") or "").split():
-                self._owners.setdefault(each, node)
+            for id in (attribute(node, "aria-owns") or "").split():
+                self._owners.setdefault(id, node)
 
     def has_required_children(self, node: LexborNode) -> bool:
         """Return True if an element contains only children that its role allows, and at least one.
@@ -46,11 +46,11 @@ class Ownership:
         if required is None or not _takes_one_word(node):
             return True
         is_found = has_content = False
-        for each, its_role in self._owned(node, required):
-            if each.is_text_node:
-                has_content = has_content or bool((each.text_content or "").strip())
+        for child, its_role in self._owned(node, required):
+            if child.is_text_node:
+                has_content = has_content or bool((child.text_content or "").strip())
                 continue
-            if its_role is None and "-" in (each.tag or ""):
+            if its_role is None and "-" in (child.tag or ""):
                 return True
             if its_role not in required:
                 return False
@@ -107,7 +107,7 @@ class Ownership:
                 pending.extend(self._children(each, is_owner=False))
 
     def _children(self, node: LexborNode, *, is_owner: bool = True) -> Iterator[LexborNode]:
-        owned = {each.mem_id: each for each in self.document.referenced(node, "aria-owns")} if is_owner else {}
+        owned = {element.mem_id: element for element in self.document.referenced(node, "aria-owns")} if is_owner else {}
         child = node.first_child
         while child is not None:
             if child.mem_id not in owned:

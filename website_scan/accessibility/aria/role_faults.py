@@ -51,13 +51,13 @@ def deprecated_roles(document: AccessibleDocument) -> Faults:
 def disallowed_roles(document: AccessibleDocument) -> Faults:
     """Find elements with a role that they are not allowed to have."""
     found = partial(unallowed_roles, document)
-    nodes = (each for each in document.exposed("[role]") if explicit_role(each) is not None)
+    nodes = (node for node in document.exposed("[role]") if explicit_role(node) is not None)
     return Faults.find(nodes, found, _may_change, words=found)
 
 
 def conflicting_presentation(document: AccessibleDocument) -> Faults:
     """Find elements with role none that are focusable or have a global ARIA attribute, so that the role is ignored."""
-    nodes = (each for each in document.exposed("img, [role]") if _is_decoration(document, each))
+    nodes = (node for node in document.exposed("img, [role]") if _is_decoration(document, node))
     return Faults.find(nodes, overrides_none, _may_change)
 
 
@@ -99,7 +99,7 @@ def _wraps_children(node: LexborNode) -> bool:
     return node.tag in LISTS and all(
         item.tag == "li"
         and sole_role(item) is None
-        and any(explicit_role(each) in required for each in select(item, "[role]"))
+        and any(explicit_role(descendant) in required for descendant in select(item, "[role]"))
         for item in elements(node)
     )
 
@@ -122,7 +122,7 @@ def _own(node: LexborNode) -> str:
 def _is_unknown(value: str) -> bool:
     tokens = value.split()
     known = ROLES | ABSTRACT
-    return not ABSTRACT.isdisjoint(tokens) or not any(each.lower() in known for each in tokens)
+    return not ABSTRACT.isdisjoint(tokens) or not any(token.lower() in known for token in tokens)
 
 
 def _is_decoration(document: AccessibleDocument, node: LexborNode) -> bool:

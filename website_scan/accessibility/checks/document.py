@@ -109,7 +109,7 @@ def html_lang_valid(document: Document) -> Verdict:
         return Fail(
             "invalid",
             "The page declares an invalid language: the html element has {languages}.",
-            languages=Values([Code(each, 60) for each in invalid], " and "),
+            languages=Values([Code(language, 60) for language in invalid], " and "),
             places=[place(root, LANGUAGE_OF_PAGE)],
         )
     return Pass("The language of the page is registered: {root}.", root=Code(start_tag(root), 80))
@@ -133,11 +133,11 @@ def html_lang_valid(document: Document) -> Verdict:
 )
 def valid_lang(document: AccessibleDocument) -> Faults:
     parts = (
-        each
-        for each in document.exposed(r"[lang], [xml\:lang]")
-        if each.tag != "html" and any(attribute(each, name) is not None for name in LANGUAGE_ATTRIBUTES)
+        part
+        for part in document.exposed(r"[lang], [xml\:lang]")
+        if part.tag != "html" and any(attribute(part, name) is not None for name in LANGUAGE_ATTRIBUTES)
     )
-    return Faults.find(parts, lambda each: invalid_languages(each) and has_text_of_its_language(document, each))
+    return Faults.find(parts, lambda part: invalid_languages(part) and has_text_of_its_language(document, part))
 
 
 @check(
@@ -298,8 +298,8 @@ def marquee(document: AccessibleDocument) -> Faults:
 )
 @judges("video|videos with sound", "has|have no captions", "have a captions track", CAPTIONS)
 def video_caption(document: AccessibleDocument) -> Faults:
-    videos = [each for each in document.exposed("video") if attribute(each, "muted") is None]
-    bare = [each for each in videos if not any(_is_captions(track) for track in select(each, "track"))]
+    videos = [video for video in document.exposed("video") if attribute(video, "muted") is None]
+    bare = [video for video in videos if not any(_is_captions(track) for track in select(video, "track"))]
     # Captions may also be burnt into the picture or added by a script, and a video may have no sound.
     return Faults(videos, review=bare)
 
@@ -323,12 +323,12 @@ def video_caption(document: AccessibleDocument) -> Faults:
 def no_autoplay_audio(document: AccessibleDocument) -> Faults:
     # A hidden player is audible all the same.
     players = [
-        each
-        for each in live(document.document, "audio[autoplay], video[autoplay]")
-        if all(attribute(each, name) is None for name in SILENT) and _has_source(each)
+        player
+        for player in live(document.document, "audio[autoplay], video[autoplay]")
+        if all(attribute(player, name) is None for name in SILENT) and _has_source(player)
     ]
     # The length of the sound is known only to a player.
-    return Faults(players, review=[each for each in players if attribute(each, "controls") is None])
+    return Faults(players, review=[player for player in players if attribute(player, "controls") is None])
 
 
 def _judged_viewport(
@@ -384,7 +384,7 @@ def _limits_zoom(properties: dict[str, str]) -> bool:
 def _moving(document: AccessibleDocument, tag: str, takes_room: Callable[[LexborNode], bool]) -> Faults:
     # Moving text disturbs everyone who sees it, even where it is hidden from assistive technology.
     return Faults.find(
-        live(document.document, tag), lambda each: takes_room(each) and not document.visibility.is_hidden(each)
+        live(document.document, tag), lambda node: takes_room(node) and not document.visibility.is_hidden(node)
     )
 
 
@@ -397,8 +397,8 @@ def _is_captions(track: LexborNode) -> bool:
 
 
 def _has_source(player: LexborNode) -> bool:
-    sources = (each for each in elements(player) if each.tag == "source")
-    return any(attribute(each, "src") for each in (player, *sources))
+    sources = (child for child in elements(player) if child.tag == "source")
+    return any(attribute(element, "src") for element in (player, *sources))
 
 
 def _language(root: LexborNode, name: str) -> str:

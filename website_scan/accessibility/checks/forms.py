@@ -89,7 +89,7 @@ class _Purpose(Enum):
 def label(document: AccessibleDocument) -> Faults:
     return Faults.find(
         _labelled_fields(document, "input, textarea"),
-        lambda each: not _is_named_field(document, each, takes_placeholder=True),
+        lambda field: not _is_named_field(document, field, takes_placeholder=True),
         may_be_named,
     )
 
@@ -108,7 +108,7 @@ def label(document: AccessibleDocument) -> Faults:
 def select_name(document: AccessibleDocument) -> Faults:
     return Faults.find(
         document.exposed("select"),
-        lambda each: not _is_named_field(document, each, takes_placeholder=False),
+        lambda field: not _is_named_field(document, field, takes_placeholder=False),
         may_be_named,
     )
 
@@ -129,7 +129,7 @@ def select_name(document: AccessibleDocument) -> Faults:
 @judges("ARIA input field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_input_field_name(document: AccessibleDocument) -> Faults:
     fields = widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
-    nameless = Faults.find(fields, lambda each: not has_author_name(document, each), may_be_named)
+    nameless = Faults.find(fields, lambda field: not has_author_name(document, field), may_be_named)
     return _named_by_role(document, nameless)
 
 
@@ -150,7 +150,7 @@ def aria_input_field_name(document: AccessibleDocument) -> Faults:
 def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
     nameless = Faults.find(
         widgets(document, "checkbox", "menuitemcheckbox", "menuitemradio", "radio", "switch", "option"),
-        lambda each: not (has_author_name(document, each) or has_content_name(document, each)),
+        lambda field: not (has_author_name(document, field) or has_content_name(document, field)),
         may_be_named,
     )
     return _named_by_role(document, nameless)
@@ -176,13 +176,13 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
     INPUT_PURPOSE,
 )
 def autocomplete_valid(document: AccessibleDocument) -> Faults:
-    fields = [each for each in document.exposed(FIELDS) if _asks_for_autofill(each)]
-    purposes = [(each, _purpose(attribute(each, "autocomplete") or "")) for each in fields]
-    if invalid := [each for each, found in purposes if found is _Purpose.INVALID]:
+    fields = [field for field in document.exposed(FIELDS) if _asks_for_autofill(field)]
+    purposes = [(field, _purpose(attribute(field, "autocomplete") or "")) for field in fields]
+    if invalid := [field for field, found in purposes if found is _Purpose.INVALID]:
         return Faults(fields, invalid)
     return Faults(
         fields,
-        uncertain=[each for each, found in purposes if found is _Purpose.UNCERTAIN],
+        uncertain=[field for field, found in purposes if found is _Purpose.UNCERTAIN],
         unless="",
         outcome="not-standard",
         predicate="has|have a value that HTML does not define",
@@ -201,7 +201,7 @@ def autocomplete_valid(document: AccessibleDocument) -> Faults:
 @judges("form field|fields", "has|have several labels", "have at most one label", LABELS)
 def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
     fields = _labelled_fields(document, FIELDS)
-    return Faults(fields, review=[each for each in fields if _has_rival_labels(document, each)])
+    return Faults(fields, review=[field for field in fields if _has_rival_labels(document, field)])
 
 
 @check(
@@ -222,7 +222,7 @@ def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
 )
 def label_title_only(document: AccessibleDocument) -> Faults:
     fields = _labelled_fields(document, FIELDS)
-    return Faults(fields, uncertain=[each for each in fields if _has_only_a_title(document, each)], unless="")
+    return Faults(fields, uncertain=[field for field in fields if _has_only_a_title(document, field)], unless="")
 
 
 @check(
@@ -245,7 +245,7 @@ def _named_by_role(document: AccessibleDocument, nameless: Faults) -> Faults:
         return nameless
     return Faults(
         nameless.judged,
-        uncertain=[each for each in nameless.judged if _differs_from_label(document, each)],
+        uncertain=[field for field in nameless.judged if _differs_from_label(document, field)],
         unless="",
         outcome="unlike-label",
         predicate="has|have a name that does not contain the text of its|their label",
@@ -253,7 +253,7 @@ def _named_by_role(document: AccessibleDocument, nameless: Faults) -> Faults:
 
 
 def _labelled_fields(document: AccessibleDocument, selector: str) -> list[LexborNode]:
-    return list(islice((each for each in document.exposed(selector) if _takes_a_label(each)), MAX_FIELDS))
+    return list(islice((field for field in document.exposed(selector) if _takes_a_label(field)), MAX_FIELDS))
 
 
 def _takes_a_label(node: LexborNode) -> bool:
@@ -267,15 +267,15 @@ def _is_named_field(document: AccessibleDocument, node: LexborNode, *, takes_pla
         return False
     return (
         has_author_name(document, node)
-        or any(label_text(document, each, node) for each in document.labels(node))
-        or any(document.visibility.is_hidden(each) for each in explicit)
+        or any(label_text(document, label, node) for label in document.labels(node))
+        or any(document.visibility.is_hidden(label) for label in explicit)
         or (takes_placeholder and bool((attribute(node, "placeholder") or "").strip()))
         or is_presentational(node)
     )
 
 
 def _differs_from_label(document: AccessibleDocument, node: LexborNode) -> bool:
-    text = " ".join(label_text(document, each, node) for each in document.labels(node)).strip()
+    text = " ".join(label_text(document, label, node) for label in document.labels(node)).strip()
     return bool(text) and text.lower() not in accessible_name(document, node).lower()
 
 
@@ -314,13 +314,13 @@ def _purpose(value: str) -> _Purpose:
 
 
 def _has_rival_labels(document: AccessibleDocument, node: LexborNode) -> bool:
-    labels = [each for each in document.explicit_labels(node) if not document.visibility.is_hidden(each)]
-    known = {each.mem_id for each in labels}
-    labels += [each for each in _labels_around(node) if each.mem_id not in known]
+    labels = [label for label in document.explicit_labels(node) if not document.visibility.is_hidden(label)]
+    known = {label.mem_id for label in labels}
+    labels += [label for label in _labels_around(node) if label.mem_id not in known]
     if len(labels) < 2:
         return False
-    announced = [each.mem_id for each in labels if not document.visibility.is_hidden_from_at(each)]
-    referenced = {each.mem_id for each in document.referenced(node, "aria-labelledby")}
+    announced = [label.mem_id for label in labels if not document.visibility.is_hidden_from_at(label)]
+    referenced = {element.mem_id for element in document.referenced(node, "aria-labelledby")}
     return len(announced) != 1 or announced[0] not in referenced
 
 
@@ -338,7 +338,7 @@ def _has_only_a_title(document: AccessibleDocument, node: LexborNode) -> bool:
         return False
     if any((attribute(node, name) or "").strip() for name in ("aria-label", "placeholder")):
         return False
-    if any(shown_text(document, each) for each in document.referenced(node, "aria-labelledby")):
+    if any(shown_text(document, element) for element in document.referenced(node, "aria-labelledby")):
         return False
     explicit, labels = document.explicit_labels(node), document.labels(node)
-    return not any(visible_text(document, each) for each in (*explicit[:1], *labels[len(explicit) :]))
+    return not any(visible_text(document, label) for label in (*explicit[:1], *labels[len(explicit) :]))

@@ -80,7 +80,7 @@ class FailedCriterion(Place):
 )
 @judges("element|elements with a tabindex", "has|have one above 0", "have 0 or less", BEST_PRACTICE)
 def tabindex(document: AccessibleDocument) -> Faults:
-    return Faults.find(document.exposed("[tabindex]"), lambda each: (tab_index(each) or 0) > 0)
+    return Faults.find(document.exposed("[tabindex]"), lambda node: (tab_index(node) or 0) > 0)
 
 
 @check(
@@ -105,12 +105,12 @@ def accesskeys(document: AccessibleDocument) -> Faults:
     for sharing in owners.values():
         if _is_same_link(sharing):
             continue
-        shown = [each for each in sharing if not document.visibility.may_be_hidden(each)]
+        shown = [node for node in sharing if not document.visibility.may_be_hidden(node)]
         if len(shown) > 1:
             certain += shown
         elif len(sharing) > 1:
             uncertain += sharing
-    return Faults([each for sharing in owners.values() for each in sharing], certain, uncertain)
+    return Faults([node for sharing in owners.values() for node in sharing], certain, uncertain)
 
 
 @check(
@@ -132,7 +132,7 @@ def bypass(document: AccessibleDocument) -> Verdict:
         return Pass("The page has a main landmark to jump to.")
     if plain_headings(document):
         return Pass("The page has headings to jump to.")
-    if any(IN_PAGE.match(attribute(each, "href") or "") for each in links):
+    if any(IN_PAGE.match(attribute(link, "href") or "") for link in links):
         return Pass("The page has links within it.")
     if not shows_text(document):
         return NO_TEXT
@@ -158,13 +158,13 @@ def bypass(document: AccessibleDocument) -> Verdict:
 def skip_link(document: AccessibleDocument) -> Faults:
     skip_links = SkipLinks(document)
     found = (
-        each
-        for each in document.exposed("a[href]")
-        if each.mem_id in skip_links.links
-        and (attribute(each, "href") or "").startswith(("#", "/#"))
-        and (_is_out_of_sight(document, each) or skip_links.is_moved_away(each))
+        link
+        for link in document.exposed("a[href]")
+        if link.mem_id in skip_links.links
+        and (attribute(link, "href") or "").startswith(("#", "/#"))
+        and (_is_out_of_sight(document, link) or skip_links.is_moved_away(link))
     )
-    return Faults.find(found, lambda each: not _has_target(document, each, skip_links.target(each)))
+    return Faults.find(found, lambda link: not _has_target(document, link, skip_links.target(link)))
 
 
 @check(
@@ -180,7 +180,7 @@ def skip_link(document: AccessibleDocument) -> Faults:
     "control|controls or image|images", "contains|contain another control", "contain no other control", NAME_ROLE_VALUE
 )
 def nested_interactive(document: AccessibleDocument) -> Faults:
-    found = [each for each in document.exposed(OPAQUE_ELEMENTS) if role(document, each) in OPAQUE]
+    found = [node for node in document.exposed(OPAQUE_ELEMENTS) if role(document, node) in OPAQUE]
     return Faults(found, _around_widgets(document, found))
 
 
@@ -254,5 +254,5 @@ def _is_out_of_sight(document: AccessibleDocument, link: LexborNode) -> bool:
 
 def _is_same_link(nodes: Sequence[LexborNode]) -> bool:
     """Return True for links to one address, such as “next” above and below a text."""
-    addresses = {attribute(each, "href") if each.tag == "a" else None for each in nodes}
+    addresses = {attribute(node, "href") if node.tag == "a" else None for node in nodes}
     return len(addresses) == 1 and None not in addresses

@@ -58,7 +58,7 @@ Named = Callable[[AccessibleDocument, LexborNode], bool]
 )
 @judges("link|links", "has|have no name", "have a name", LINK_PURPOSE)
 def link_name(document: AccessibleDocument) -> Faults:
-    found = (each for each in document.exposed("a[href]") if attribute(each, "href") is not None)
+    found = (link for link in document.exposed("a[href]") if attribute(link, "href") is not None)
     return _nameless(document, found, _is_named_by_content)
 
 
@@ -90,7 +90,7 @@ def identical_links_same_purpose(document: AccessibleDocument) -> Faults:
 )
 @judges("button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def button_name(document: AccessibleDocument) -> Faults:
-    found = (each for each in document.exposed("button") if _is_judged_as_button(each))
+    found = (button for button in document.exposed("button") if _is_judged_as_button(button))
     return _nameless(document, found, _is_named_button)
 
 
@@ -105,8 +105,8 @@ def button_name(document: AccessibleDocument) -> Faults:
 )
 @judges("input button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def input_button_name(document: AccessibleDocument) -> Faults:
-    inputs = (each for each in document.exposed("input[type]") if attribute(each, "type") in INPUT_BUTTONS)
-    found = (each for each in inputs if _is_judged_as_button(each))
+    inputs = (field for field in document.exposed("input[type]") if attribute(field, "type") in INPUT_BUTTONS)
+    found = (button for button in inputs if _is_judged_as_button(button))
     return _nameless(document, found, _is_named_input_button)
 
 
@@ -121,7 +121,7 @@ def input_button_name(document: AccessibleDocument) -> Faults:
 )
 @judges("summary element|elements", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def summary_name(document: AccessibleDocument) -> Faults:
-    found = (each for each in document.exposed("summary") if _is_first_summary(each))
+    found = (summary for summary in document.exposed("summary") if _is_first_summary(summary))
     return _nameless(document, found, _is_named_by_content)
 
 
@@ -137,7 +137,7 @@ def summary_name(document: AccessibleDocument) -> Faults:
 )
 @judges("frame|frames", "has|have no title", "have a title", NAME_ROLE_VALUE)
 def frame_title(document: AccessibleDocument) -> Faults:
-    found = (each for each in document.exposed("frame, iframe") if not has_negative_tabindex(each))
+    found = (frame for frame in document.exposed("frame, iframe") if not has_negative_tabindex(frame))
     return _nameless(document, found, _is_named_frame)
 
 
@@ -282,7 +282,7 @@ def frame_title_unique(axe: AxeReport) -> Verdict:
 
 
 def _nameless(document: AccessibleDocument, found: Iterable[LexborNode], is_named: Named) -> Faults:
-    return Faults.find(found, lambda each: not is_named(document, each), may_be_named)
+    return Faults.find(found, lambda node: not is_named(document, node), may_be_named)
 
 
 def _is_named_by_content(document: AccessibleDocument, node: LexborNode) -> bool:

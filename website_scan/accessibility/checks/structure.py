@@ -48,7 +48,7 @@ def list_(document: AccessibleDocument) -> Faults:
 )
 @judges("list item|items", "is|are outside a list", "are in a list", INFO_AND_RELATIONSHIPS)
 def listitem(document: AccessibleDocument) -> Faults:
-    return Faults.find(lists.items(document), lambda each: not lists.is_in_list(document, each), lists.is_in_component)
+    return Faults.find(lists.items(document), lambda item: not lists.is_in_list(document, item), lists.is_in_component)
 
 
 @check(
@@ -68,7 +68,7 @@ def listitem(document: AccessibleDocument) -> Faults:
 )
 def dlitem(document: AccessibleDocument) -> Faults:
     items = lists.without_role(document, "dd, dt")
-    return Faults.find(items, lambda each: not lists.is_in_descriptions(each), lists.is_in_component)
+    return Faults.find(items, lambda item: not lists.is_in_descriptions(item), lists.is_in_component)
 
 
 @check(
@@ -148,7 +148,7 @@ def scope_attr_valid(document: AccessibleDocument) -> Faults:
     BEST_PRACTICE,
 )
 def table_duplicate_name(document: AccessibleDocument) -> Faults:
-    return Faults.find(document.exposed("table"), lambda each: tables.repeats_caption(document, each))
+    return Faults.find(document.exposed("table"), lambda table: tables.repeats_caption(document, table))
 
 
 @check(
@@ -354,7 +354,7 @@ def landmark_one_main(document: AccessibleDocument) -> Verdict:
 @warns("landmark|landmarks", "has|have the role and name of another", "differ in role or name", BEST_PRACTICE)
 def landmark_unique(document: AccessibleDocument) -> Faults:
     found = landmarks.duplicate(document)
-    if all(role(document, each) == "main" for each in found.certain):
+    if all(role(document, landmark) == "main" for landmark in found.certain):
         fix = "Keep one `<main>`, whatever the names; use `<div>` or `<section>` for the others."
         return replace(found, fix=fix)
     return found

@@ -60,7 +60,7 @@ def image_alt(document: AccessibleDocument) -> Faults:
 def input_image_alt(document: AccessibleDocument) -> Faults:
     return Faults.find(
         document.exposed("input[type=image i]"),
-        lambda each: not (is_named(document, each, "alt") or is_labelled(document, each)),
+        lambda button: not (is_named(document, button, "alt") or is_labelled(document, button)),
     )
 
 
@@ -76,8 +76,8 @@ def input_image_alt(document: AccessibleDocument) -> Faults:
 @judges("linked image map area|areas", "has|have no alternative text", "have alternative text", LINK_PURPOSE)
 def area_alt(document: AccessibleDocument) -> Faults:
     # The map need not be used by an image, as in axe-core.
-    areas = (each for each in live(document.document, "area[href]") if enclosing(each, "map") is not None)
-    return Faults.find(areas, lambda each: not is_named(document, each, "alt"))
+    areas = (area for area in live(document.document, "area[href]") if enclosing(area, "map") is not None)
+    return Faults.find(areas, lambda area: not is_named(document, area, "alt"))
 
 
 @check(
@@ -92,11 +92,11 @@ def area_alt(document: AccessibleDocument) -> Faults:
 @judges("element|elements with role img", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def role_img_alt(document: AccessibleDocument) -> Faults:
     images = (
-        each
-        for each in document.exposed("[role]")
-        if explicit_role(each) == "img" and each.tag not in NATIVE_IMAGES and not _is_svg(each)
+        node
+        for node in document.exposed("[role]")
+        if explicit_role(node) == "img" and node.tag not in NATIVE_IMAGES and not _is_svg(node)
     )
-    return Faults.find(images, lambda each: not is_named(document, each))
+    return Faults.find(images, lambda image: not is_named(document, image))
 
 
 @check(
@@ -110,8 +110,8 @@ def role_img_alt(document: AccessibleDocument) -> Faults:
 )
 @judges("SVG image|images", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def svg_img_alt(document: AccessibleDocument) -> Faults:
-    drawings = (each for each in document.exposed("[role]") if explicit_role(each) in SVG_ROLES and _is_svg(each))
-    return Faults.find(drawings, lambda each: not is_named(document, each) and not _has_title_element(each))
+    drawings = (node for node in document.exposed("[role]") if explicit_role(node) in SVG_ROLES and _is_svg(node))
+    return Faults.find(drawings, lambda drawing: not is_named(document, drawing) and not _has_title_element(drawing))
 
 
 @check(
@@ -126,13 +126,13 @@ def svg_img_alt(document: AccessibleDocument) -> Faults:
 @judges("embedded object|objects", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def object_alt(document: AccessibleDocument) -> Faults:
     objects = (
-        each
-        for each in document.exposed("object[data]")
-        if (attribute(each, "data") or "").strip() and is_judged_as_image(each) and not _needs_plugin(each)
+        node
+        for node in document.exposed("object[data]")
+        if (attribute(node, "data") or "").strip() and is_judged_as_image(node) and not _needs_plugin(node)
     )
     return Faults.find(
         objects,
-        lambda each: not is_named(document, each) and not is_presentational(each),
+        lambda node: not is_named(document, node) and not is_presentational(node),
         needs_review=lambda each: has_content(document, each),
     )
 
@@ -175,18 +175,20 @@ def server_side_image_map(document: AccessibleDocument) -> Faults:
     BEST_PRACTICE,
 )
 def image_redundant_alt(document: AccessibleDocument) -> Faults:
-    images = (each for each in document.exposed("img") if not is_presentational(each))
-    named = [(each, name) for each in images if (name := accessible_name(document, each))]
+    images = (image for image in document.exposed("img") if not is_presentational(image))
+    named = [(image, name) for image in images if (name := accessible_name(document, image))]
     repeating = [
-        each
-        for each, name in named
-        if (around := _text_around(each)) is not None and visible_text(document, around).lower() == name.lower()
+        image
+        for image, name in named
+        if (around := _text_around(image)) is not None and visible_text(document, around).lower() == name.lower()
     ]
-    return Faults([each for each, _ in named], uncertain=repeating, unless="")
+    return Faults([image for image, _ in named], uncertain=repeating, unless="")
 
 
 def _has_title_element(drawing: LexborNode) -> bool:
-    first = next((each for each in elements(drawing) if each.tag == "title"), None)  # browsers look at no other title
+    first = next(
+        (child for child in elements(drawing) if child.tag == "title"), None
+    )  # browsers look at no other title
     return first is not None and bool((first.text() or "").strip())
 
 

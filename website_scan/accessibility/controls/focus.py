@@ -25,14 +25,14 @@ def hidden_focusable(document: AccessibleDocument) -> Faults:
     outermost: list[LexborNode] = []
     wrong: list[LexborNode] = []
     seen: set[int] = set()
-    for each in live(document.document, "[aria-hidden]"):
-        if each.mem_id in seen or not _is_hidden_by_aria(each):
+    for node in live(document.document, "[aria-hidden]"):
+        if node.mem_id in seen or not _is_hidden_by_aria(node):
             continue
-        outermost.append(each)
-        inside = [each, *_elements_in(each)]
+        outermost.append(node)
+        inside = [node, *_elements_in(node)]
         seen.update(inner.mem_id for inner in inside if _is_hidden_by_aria(inner))
         if any(_is_reached(document, inner) for inner in inside):
-            wrong.append(each)
+            wrong.append(node)
     return Faults(outermost, () if _shows_modal(document) else wrong)
 
 
@@ -72,7 +72,7 @@ def _is_control(document: AccessibleDocument, node: LexborNode) -> bool:
 
 def _shows_modal(document: AccessibleDocument) -> bool:
     return any(
-        (each.tag == "dialog" or attribute(each, "role") == "dialog" or attribute(each, "aria-modal") == "true")
-        and not (document.visibility.is_hidden(each) or document.visibility.may_be_hidden(each))
-        for each in live(document.document, "dialog, [role], [aria-modal]")
+        (dialog.tag == "dialog" or attribute(dialog, "role") == "dialog" or attribute(dialog, "aria-modal") == "true")
+        and not (document.visibility.is_hidden(dialog) or document.visibility.may_be_hidden(dialog))
+        for dialog in live(document.document, "dialog, [role], [aria-modal]")
     )

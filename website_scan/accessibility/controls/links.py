@@ -47,7 +47,9 @@ def ambiguous_links(document: AccessibleDocument) -> Faults:
 
 def _letters(name: str) -> str:
     """Return the name in lower case, without punctuation and symbols."""
-    return " ".join("".join(each for each in name.lower() if unicodedata.category(each)[0] not in "PS").split())
+    return " ".join(
+        "".join(character for character in name.lower() if unicodedata.category(character)[0] not in "PS").split()
+    )
 
 
 def _place(document: AccessibleDocument, node: LexborNode) -> Place:

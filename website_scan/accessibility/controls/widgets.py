@@ -19,17 +19,17 @@ WITHOUT_A_ROLE = frozenset({"div", "span"})
 def widgets(document: AccessibleDocument, *roles: str) -> list[LexborNode]:
     """Return the elements whose role attribute is one of these words and that need a name from ARIA."""
     found = [
-        each
-        for each in document.exposed("[role]")
-        if attribute(each, "role") in roles and not _is_named_natively(each) and not _wraps_an_input(each)
+        node
+        for node in document.exposed("[role]")
+        if attribute(node, "role") in roles and not _is_named_natively(node) and not _wraps_an_input(node)
     ]
     if "listbox" not in roles:
         return found
     popups = _ids_of_popups(document)
     return [
-        each
-        for each in found
-        if explicit_role(each) != "listbox" or not (_is_in_combobox(each) or attribute(each, "id") in popups)
+        node
+        for node in found
+        if explicit_role(node) != "listbox" or not (_is_in_combobox(node) or attribute(node, "id") in popups)
     ]
 
 
@@ -40,7 +40,7 @@ def _is_named_natively(node: LexborNode) -> bool:
 def _wraps_an_input(node: LexborNode) -> bool:
     """Return True for a combobox of ARIA 1.1, where the input inside takes the name."""
     return explicit_role(node) == "combobox" and any(
-        (attribute(each, "type") or "").strip().lower() != "hidden" for each in select(node, "input")
+        (attribute(field, "type") or "").strip().lower() != "hidden" for field in select(node, "input")
     )
 
 
@@ -59,9 +59,9 @@ def _is_in_combobox(node: LexborNode) -> bool:
 
 def _ids_of_popups(document: AccessibleDocument) -> frozenset[str]:
     return frozenset(
-        each
+        id
         for node in live(document.document, "[role]")
         if explicit_role(node) == "combobox" and node.tag != "select"
         for name in ("aria-owns", "aria-controls")
-        for each in (attribute(node, name) or "").split()
+        for id in (attribute(node, name) or "").split()
     )

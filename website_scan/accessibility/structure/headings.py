@@ -24,12 +24,12 @@ LEVEL_WITHOUT_ONE = 2
 
 def top_headings(document: AccessibleDocument) -> list[LexborNode]:
     """Return the headings of level 1. An h1 with a role attribute but no aria-level is not one."""
-    return [each for each in document.exposed(HEADINGS) if _is_top(each)]
+    return [heading for heading in document.exposed(HEADINGS) if _is_top(heading)]
 
 
 def plain_headings(document: AccessibleDocument) -> list[LexborNode]:
     """Return the headings by tag that have no role attribute, and those by role."""
-    return [each for each in document.exposed(HEADINGS) if attribute(each, "role") in (None, "heading")]
+    return [heading for heading in document.exposed(HEADINGS) if attribute(heading, "role") in (None, "heading")]
 
 
 def skipping(document: AccessibleDocument) -> Faults:

@@ -47,9 +47,9 @@ def candidates(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
     """Return the elements that the role attribute or the tag marks as this landmark, anywhere in the page."""
     tag = NATIVE[landmark]
     return [
-        each
-        for each in document.exposed(f"{tag}, [role={landmark}]")
-        if attribute(each, "role") == landmark or (each.tag == tag and attribute(each, "role") is None)
+        node
+        for node in document.exposed(f"{tag}, [role={landmark}]")
+        if attribute(node, "role") == landmark or (node.tag == tag and attribute(node, "role") is None)
     ]
 
 
@@ -60,19 +60,19 @@ def nested(document: AccessibleDocument, landmark: str) -> Faults:
     """
     surroundings = Inherited(_Around(), _step(document))
     found = [
-        each
-        for each in candidates(document, landmark)
-        if landmark == "main" or attribute(each, "role") is not None or not surroundings.of(each.parent).part
+        node
+        for node in candidates(document, landmark)
+        if landmark == "main" or attribute(node, "role") is not None or not surroundings.of(node.parent).part
     ]
-    return Faults.find(found, lambda each: surroundings.of(each.parent).landmark)
+    return Faults.find(found, lambda node: surroundings.of(node.parent).landmark)
 
 
 def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
     """Return the candidates that are landmarks in their position, without those that a style sheet may hide."""
     return [
-        each
-        for each in candidates(document, landmark)
-        if (landmark == "main" or role(document, each) == landmark) and not document.visibility.may_be_hidden(each)
+        node
+        for node in candidates(document, landmark)
+        if (landmark == "main" or role(document, node) == landmark) and not document.visibility.may_be_hidden(node)
     ]
 
 
@@ -123,8 +123,8 @@ def _targets(node: LexborNode) -> frozenset[str]:
     """Return the addresses of the links and forms of an element, each with its text."""
     links = [*select(node, "a[href], form[action]"), *([node] if attribute(node, "action") else [])]
     return frozenset(
-        " ".join((attribute(each, "href") or attribute(each, "action") or "", *(each.text() or "").split()))
-        for each in links
+        " ".join((attribute(link, "href") or attribute(link, "action") or "", *(link.text() or "").split()))
+        for link in links
     )
 
 
@@ -222,7 +222,7 @@ def _outermost(nodes: Iterable[LexborNode], holding: set[int]) -> list[LexborNod
                 break
             current = current.parent
         outermost = above.get(current.mem_id, current)
-        for each in path:
-            above[each.mem_id] = outermost
+        for element in path:
+            above[element.mem_id] = outermost
         found[outermost.mem_id] = outermost
     return list(found.values())

@@ -37,26 +37,26 @@ class Strays:
 
 def without_role(document: AccessibleDocument, selector: str) -> Iterator[LexborNode]:
     """Yield the exposed elements that match and have no role attribute."""
-    return (each for each in document.exposed(selector) if not attribute(each, "role"))
+    return (node for node in document.exposed(selector) if not attribute(node, "role"))
 
 
 def items(document: AccessibleDocument) -> Iterator[LexborNode]:
     """Yield the li without a role, except those in a ul or ol whose role requires other children, such as tabs."""
-    for each in without_role(document, "li"):
-        around = each.parent
+    for item in without_role(document, "li"):
+        around = item.parent
         if around is None or around.tag not in ("ul", "ol") or sole_role(around) not in WITH_PARTS:
-            yield each
+            yield item
 
 
 def strays(
     document: AccessibleDocument, selector: str, strays_in: Callable[[AccessibleDocument, LexborNode], Strays]
 ) -> Faults:
     """Judge the lists that match: faulty are those with content that is not an item."""
-    found = [(each, strays_in(document, each)) for each in without_role(document, selector)]
+    found = [(node, strays_in(document, node)) for node in without_role(document, selector)]
     return Faults(
-        [each for each, _ in found],
-        certain=[each for each, strays in found if strays.certain],
-        uncertain=[each for each, strays in found if strays.uncertain],
+        [node for node, _ in found],
+        certain=[node for node, strays in found if strays.certain],
+        uncertain=[node for node, strays in found if strays.uncertain],
     )
 
 
@@ -78,7 +78,7 @@ def strays_in_descriptions(document: AccessibleDocument, node: LexborNode) -> St
 
 def _is_unordered(node: LexborNode) -> bool:
     """Return True if a dl has dt or dd, but no dd after a dt. (The content of a div is not looked at.)"""
-    tags = [each.tag for each in elements(node)]
+    tags = [child.tag for child in elements(node)]
     if "dt" in tags:
         return "dd" not in tags[tags.index("dt") :]
     return "dd" in tags
@@ -102,7 +102,7 @@ def is_in_component(item: LexborNode) -> bool:
     around = item.parent
     if around is not None and around.tag == "div":
         around = around.parent
-    return any("-" in (each.tag or "") for each in (item.parent, around) if each is not None)
+    return any("-" in (element.tag or "") for element in (item.parent, around) if element is not None)
 
 
 def _strays(

@@ -50,7 +50,7 @@ class SkipLinks:
     def is_moved_away(self, link: LexborNode) -> bool:
         """Return True if a rule in the page moves the link beyond the window's edge, by its own tag, ID or classes."""
         names = (link.tag or "", attribute(link, "id") or "", frozenset((attribute(link, "class") or "").split()))
-        return any(each.may_match(*names) for each in self._moved_away)
+        return any(compound.may_match(*names) for compound in self._moved_away)
 
 
 def _moving_away(document: Document) -> frozenset[Compound]:
@@ -67,8 +67,8 @@ def _moving_away(document: Document) -> frozenset[Compound]:
                 and style.get("position", "").lower() in OUT_OF_FLOW
                 and any(FAR_AWAY.match(value) for name, value in style.items() if name in SIDES)
             ):
-                alone = ",".join(each for each in rule.prelude.split(",") if SIMPLE.fullmatch(each.strip()))
-                found.update(each for each in last_compounds(alone, allowance) if each != Compound())
+                alone = ",".join(selector for selector in rule.prelude.split(",") if SIMPLE.fullmatch(selector.strip()))
+                found.update(compound for compound in last_compounds(alone, allowance) if compound != Compound())
     return frozenset(found)
 
 

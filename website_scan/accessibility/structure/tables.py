@@ -40,7 +40,7 @@ Row = list[LexborNode | None]
 
 def tables(document: AccessibleDocument) -> list[LexborNode]:
     """Return the tables that assistive technology treats as tables."""
-    return [each for each in document.exposed("table") if role(document, each) in TABLE_ROLES]
+    return [table for table in document.exposed("table") if role(document, table) in TABLE_ROLES]
 
 
 def rows(table: LexborNode) -> list[list[LexborNode]]:
@@ -50,7 +50,7 @@ def rows(table: LexborNode) -> list[list[LexborNode]]:
         if part.tag == "tr":
             parts["tbody"].append(part)
         elif part.tag in parts:
-            parts[part.tag].extend(each for each in elements(part) if each.tag == "tr")
+            parts[part.tag].extend(row for row in elements(part) if row.tag == "tr")
     return [
         [cell for cell in elements(row) if cell.tag in ("td", "th")] for of_part in parts.values() for row in of_part
     ]
@@ -117,7 +117,7 @@ def is_declared(table: LexborNode, cells_of_rows: Sequence[Sequence[LexborNode]]
         return True
     if attribute(table, "datatable") == "0":
         return False
-    if attribute(table, "summary") or any(each.tag in DATA_PARTS for each in elements(table)):
+    if attribute(table, "summary") or any(part.tag in DATA_PARTS for part in elements(table)):
         return True
     return True if any(_is_of_data(cell) for cells in cells_of_rows for cell in cells) else None
 
@@ -133,10 +133,7 @@ def _is_large(table: LexborNode, cells_of_rows: Sequence[Sequence[LexborNode]]) 
 def _used(document: AccessibleDocument, cells: Sequence[LexborNode], lines: Sequence[Row]) -> set[int]:
     """Return the header cells (`mem_id`) that a cell refers to, or that have a data cell below or beside them."""
     named = {
-        each
-        for cell in cells
-        for name in ("headers", "aria-labelledby")
-        for each in (attribute(cell, name) or "").split()
+        id for cell in cells for name in ("headers", "aria-labelledby") for id in (attribute(cell, name) or "").split()
     }
     used = {cell.mem_id for cell in cells if attribute(cell, "id") in named}
     scopes = _scopes(lines)
@@ -222,7 +219,7 @@ def references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Fau
             named = headers.split()
             if not named:
                 empty.append(cell)
-            elif any(each == attribute(cell, "id") or roles.get(each) not in HEADER_ROLES for each in named):
+            elif any(id == attribute(cell, "id") or roles.get(id) not in HEADER_ROLES for id in named):
                 wrong.append(cell)
     return Faults(cells, wrong, review=empty)
 
@@ -235,13 +232,13 @@ def headers(document: AccessibleDocument) -> Faults | None:
     with_text: list[LexborNode] = []
     alone: list[LexborNode] = []
     is_found = False
-    for each in grids(document):
+    for grid in grids(document):
         is_found = True
-        cells = [cell for row in each.rows for cell in row if _is_header(cell) and _text(cell)]
+        cells = [cell for row in grid.rows for cell in row if _is_header(cell) and _text(cell)]
         in_head = {_text(cell) for cell in cells if _part(cell) == "thead"}
         of_table = [cell for cell in cells if _part(cell) != "tfoot" or _text(cell) not in in_head]
         with_text += of_table
-        used = _used(document, [cell for row in each.rows for cell in row], each.lines)
+        used = _used(document, [cell for row in grid.rows for cell in row], grid.lines)
         alone += [cell for cell in of_table if cell.mem_id not in used]
     return Faults(with_text, alone) if is_found else None
 
@@ -253,8 +250,8 @@ def fake_captions(document: AccessibleDocument) -> Faults:
     rows, a title above links, lays out the page.
     """
     found = list(grids(document))
-    fake = [each.table for each in found if _is_fake_caption(each)]
-    return Faults([each.table for each in found], fake)
+    fake = [grid.table for grid in found if _is_fake_caption(grid)]
+    return Faults([grid.table for grid in found], fake)
 
 
 def without_headers(document: AccessibleDocument) -> Faults:
@@ -264,13 +261,13 @@ def without_headers(document: AccessibleDocument) -> Faults:
     they are for review.
     """
     found = [
-        each for each in grids(document) if len(each.lines) >= LARGE and min(map(len, each.lines[:LARGE])) >= LARGE
+        grid for grid in grids(document) if len(grid.lines) >= LARGE and min(map(len, grid.lines[:LARGE])) >= LARGE
     ]
-    faulty = [each for each in found if _has_headless_cell(document, each)]
+    faulty = [grid for grid in found if _has_headless_cell(document, grid)]
     return Faults(
-        [each.table for each in found],
-        uncertain=[each.table for each in faulty if is_declared(each.table, each.rows)],
-        review=[each.table for each in faulty if not is_declared(each.table, each.rows)],
+        [grid.table for grid in found],
+        uncertain=[grid.table for grid in faulty if is_declared(grid.table, grid.rows)],
+        review=[grid.table for grid in faulty if not is_declared(grid.table, grid.rows)],
         unless="unless it|they only lays|lay out the page",
     )
 
@@ -284,7 +281,7 @@ def _is_fake_caption(grid: Grid) -> bool:
         or any(cell is not first[0] for cell in first)
     ):
         return False
-    has_caption = any(each.tag == "caption" for each in elements(grid.table))
+    has_caption = any(part.tag == "caption" for part in elements(grid.table))
     return not has_caption and bool(_text(first[0])) and not select(first[0], "a, button, input, select, textarea")
 
 
@@ -307,7 +304,7 @@ def _has_headless_cell(document: AccessibleDocument, grid: Grid) -> bool:
         and _is_data(cell)
         and _is_filled(document, cell)
         and not has_aria_name(document, cell)
-        and not any(_is_filled(document, each) for each in document.referenced(cell, "headers"))
+        and not any(_is_filled(document, header) for header in document.referenced(cell, "headers"))
         for row in grid.rows
         for cell in row
     )
@@ -348,5 +345,5 @@ def invalid_scopes(document: AccessibleDocument) -> Faults:
 def repeats_caption(document: AccessibleDocument, table: LexborNode) -> bool:
     """Return True if the table's summary attribute repeats its caption."""
     summary = " ".join((attribute(table, "summary") or "").split())
-    caption = next((each for each in elements(table) if each.tag == "caption"), None)
+    caption = next((part for part in elements(table) if part.tag == "caption"), None)
     return bool(summary) and caption is not None and label_text(document, caption, table).lower() == summary.lower()

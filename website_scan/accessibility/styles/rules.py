@@ -89,14 +89,14 @@ def _rules(css: str, outer: tuple[str, ...], layers: dict[str, int], allowance: 
         if not style:
             continue
         around = (*outer, *rule.within, rule.prelude)
-        at_rules = [each for each in around if each.startswith("@") and not ON_SCREEN.fullmatch(each)]
-        conditions = [each for each in at_rules if not LAYER.match(each)]
-        if any(ON_PAPER.match(each) or not CONDITIONS.match(each) for each in conditions):
+        at_rules = [prelude for prelude in around if prelude.startswith("@") and not ON_SCREEN.fullmatch(prelude)]
+        conditions = [at_rule for at_rule in at_rules if not LAYER.match(at_rule)]
+        if any(ON_PAPER.match(condition) or not CONDITIONS.match(condition) for condition in conditions):
             continue
-        layer = ".".join(found[1].strip() for each in at_rules if (found := LAYER.match(each)))
-        in_layers = any(LAYER.match(each) for each in at_rules)
+        layer = ".".join(found[1].strip() for at_rule in at_rules if (found := LAYER.match(at_rule)))
+        in_layers = any(LAYER.match(at_rule) for at_rule in at_rules)
         place = layers.setdefault(layer, len(layers)) if in_layers else MAX_RULES
-        selectors = reduce(nested, (each for each in around if not each.startswith("@")))
+        selectors = reduce(nested, (prelude for prelude in around if not prelude.startswith("@")))
         allowance.selectors -= min(MAX_SELECTORS, selectors.count(",") + 1)
         for selector in cut(selectors):
             for name, (keyword, is_important) in style.items():

@@ -76,7 +76,7 @@ def cut(selectors: str) -> list[Selector]:
         if piece != ",":
             combinator, compound = (piece.strip() or " ") if compound or compounds else "", ""
             continue
-        if compounds and not any(_is_in_use(each) for _, each in compounds):
+        if compounds and not any(_is_in_use(part) for _, part in compounds):
             found.append(Selector(tuple(compounds)))
         compounds, combinator, compound = [], "", ""
         if len(found) == MAX_SELECTORS:
@@ -124,7 +124,7 @@ class Finder:
             of_compound = self._of_compound(compound)
             if before is None or of_compound is None or not self._may_take(WALKING * len(of_compound)):
                 return None
-            before = _combined({each.mem_id for each in before}, combinator, of_compound) if before else []
+            before = _combined({node.mem_id for node in before}, combinator, of_compound) if before else []
         return before
 
     def _may_take(self, steps: int) -> bool:
