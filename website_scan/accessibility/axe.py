@@ -14,25 +14,25 @@ from website_scan.outcomes import Fail, Pass, Review, Verdict, Warn, with_values
 from website_scan.places import Element
 from website_scan.values import Count, Excerpt, Value, Values
 
-IMPACTS = {"critical": CRITICAL, "serious": HIGH, "moderate": MEDIUM, "minor": LOW}
+SEVERITY_BY_IMPACT = {"critical": CRITICAL, "serious": HIGH, "moderate": MEDIUM, "minor": LOW}
 LEVELS = re.compile(r"wcag2\d?(a{1,3})")
 CRITERIA = re.compile(r"wcag(\d)(\d)(\d{1,2})")
 BEST_PRACTICE = "best-practice"
 # axe-core reports these as incomplete when it found no style sheet to read: there is nothing to review.
-NEVER_REVIEWED = frozenset({"css-orientation-lock"})
+NO_REVIEW = frozenset({"css-orientation-lock"})
 # Experimental in axe-core. The first is wrong on pages of the W3C's own tests (ACT 2ee8b8), such as icon fonts and
 # abbreviations; the others where a table only lays out the page, or its first row is a header of all columns.
-NEVER_CERTAIN = frozenset({"label-content-name-mismatch", "table-fake-caption", "td-has-header"})
+ONLY_WARNINGS = frozenset({"label-content-name-mismatch", "table-fake-caption", "td-has-header"})
 # Start tags of elements with a role by themselves, whatever their attributes.
-WITH_OWN_ROLE = re.compile(
+NATIVE_ROLE_TAG = re.compile(
     r"<(?:a|article|aside|button|footer|form|h[1-6]|header|input|li|main|nav|ol|select|table|textarea|ul)\b"
 )
 # Faults that harm people little, by rule: browsers assume a level, and look through list items; an element without a
 # valid role keeps its own.
-MILD: Mapping[str, Callable[[AxeNode], object]] = {
+MILD_FAULTS: Mapping[str, Callable[[AxeNode], object]] = {
     "aria-required-attr": lambda node: node.why.endswith(": aria-level"),
     "aria-required-children": lambda node: node.why.endswith(": li around the right ones"),
-    "aria-roles": lambda node: WITH_OWN_ROLE.match(node.snippet),
+    "aria-roles": lambda node: NATIVE_ROLE_TAG.match(node.snippet),
 }
 INAPPLICABLE = NotApplicable("The rendered page has nothing to judge.")
 
@@ -41,22 +41,22 @@ def axe_verdict(check: Check, axe: AxeReport) -> Verdict | None:
     """Return axe-core's result for the rule with the check's ID. None if axe-core has no such rule or has it off."""
     if rule := axe.violations.get(check.id):
         wording = wording_of(check.function)
-        finding = (Warn if check.id in NEVER_CERTAIN else Fail)(
+        finding = (Warn if check.id in ONLY_WARNINGS else Fail)(
             first_outcome(check.function),
             f"{sentence(wording.template)}{', in {pairs} of colours ({colours})' if rule.pairs else ''}.",
             severity=_severity(rule, check),
-            places=_places(rule, wording.place),
+            places=_make_places(rule, wording.place),
             total=rule.count,
         )
-        return with_values(finding, wording.values(rule.count) | _colours(rule))
-    if check.id in axe.incomplete and check.id in NEVER_REVIEWED:
+        return with_values(finding, wording.values(rule.count) | _colour_values(rule))
+    if check.id in axe.incomplete and check.id in NO_REVIEW:
         return INAPPLICABLE
     if rule := axe.incomplete.get(check.id):
         wording = wording_of(check.function)
         review = Review(
             first_outcome(check.function),
             unclear(wording.template),
-            places=_places(rule, wording.place),
+            places=_make_places(rule, wording.place),
             total=rule.count,
         )
         return with_values(review, wording.values(rule.count))
@@ -67,18 +67,18 @@ def axe_verdict(check: Check, axe: AxeReport) -> Verdict | None:
 
 def severity_of_impact(impact: str, *, is_capped: bool) -> Severity | None:
     """Return the severity for axe-core's word, at most medium if it is capped. None for an unknown word."""
-    severity = IMPACTS.get(impact)
+    severity = SEVERITY_BY_IMPACT.get(impact)
     return MEDIUM if is_capped and severity in (CRITICAL, HIGH) else severity
 
 
 def _severity(rule: AxeRule, check: Check) -> Severity | None:
     """Return the severity of a violation. None, for the check's own, if axe-core's is none that the check declares."""
-    is_mild = rule.id in MILD and all(map(MILD[rule.id], rule.nodes))
+    is_mild = rule.id in MILD_FAULTS and all(map(MILD_FAULTS[rule.id], rule.nodes))
     severity = severity_of_impact(rule.impact, is_capped=BEST_PRACTICE in rule.tags or is_mild)
     return severity if severity in check.outcome(first_outcome(check.function)).severities else None
 
 
-def _colours(rule: AxeRule) -> dict[str, Value]:
+def _colour_values(rule: AxeRule) -> dict[str, Value]:
     """Return the pairs of colours, each of which takes one fix for all of its elements."""
     if not rule.pairs:
         return {}
@@ -86,7 +86,7 @@ def _colours(rule: AxeRule) -> dict[str, Value]:
     return {"pairs": Count(len(rule.pairs), "pair"), "colours": Values(listed)}
 
 
-def _places(rule: AxeRule, place: Callable[..., Element]) -> list[Element]:
+def _make_places(rule: AxeRule, place: Callable[..., Element]) -> list[Element]:
     """Return the elements: the first one of each pair of colours before all others."""
     criterion = next((".".join(match.groups()) for tag in rule.tags if (match := CRITERIA.fullmatch(tag))), None)
     level = next((match[1].upper() for tag in rule.tags if (match := LEVELS.fullmatch(tag))), None)

@@ -96,7 +96,7 @@ class AccessibleDocument:
         """True while the page's budget for computing names lasts. Only pages that are made to be slow use it up."""
         return self._name_steps_left > 0
 
-    def take_name_step(self) -> bool:
+    def use_name_step(self) -> bool:
         """Take one step from the budget. Return False if it was used up."""
         self._name_steps_left -= 1
         return self._name_steps_left >= 0

@@ -12,7 +12,7 @@ from website_scan.accessibility.roles import explicit_role
 from website_scan.page.markup import attribute
 
 # All registered codes of two letters. The table spares nearly every page the 30 ms in which `langcodes` loads.
-TWO_LETTERS = frozenset(
+TWO_LETTER_CODES = frozenset(
     (  # noqa: SIM905  # a list would take 190 lines
         "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz "
         "ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik "
@@ -27,7 +27,7 @@ PRIMARY = re.compile(r"[a-z]{3}")
 PRIVATE_USE = re.compile(r"q(?!aa)[a-t][a-z]")
 # The registry has a three-letter code of ISO 639-2 or -3 only if the language has no two-letter code. `langcodes`
 # replaces the other three-letter codes by two-letter ones. It also replaces these two, which are registered,
-REGISTERED_THOUGH_REPLACED = frozenset({"adp", "drh"})
+REGISTERED_BUT_REPLACED = frozenset({"adp", "drh"})
 # and does not replace these two, which are not registered.
 NEVER_REGISTERED = frozenset({"hbs", "tgl"})
 # Registered after the package's copy of the registry was made.
@@ -38,14 +38,14 @@ REGISTERED_SINCE = frozenset(
     | {"xhm", "ycr", "ykh", "ynb", "zcd", "zem", "zlu"}
 )
 # Elements and roles that can have an accessible name without text inside, as in axe-core.
-VISUAL = frozenset(
+VISUAL_TAGS = frozenset(
     {"audio", "button", "canvas", "iframe", "img", "input", "math", "meter", "object", "progress", "select", "svg"}
     | {"textarea", "video"}
 )
 VISUAL_ROLES = frozenset(
     {"checkbox", "img", "meter", "progressbar", "radio", "scrollbar", "slider", "spinbutton", "textbox"}
 )
-WITHOUT_TEXT = frozenset({"audio", "iframe", "object", "script", "style", "video"})
+TAGS_WITHOUT_TEXT = frozenset({"audio", "iframe", "object", "script", "style", "video"})
 MAX_NODES = 2_000  # per element with a lang attribute
 LANGUAGE_ATTRIBUTES = ("lang", "xml:lang")
 
@@ -58,10 +58,10 @@ def primary_subtag(tag: str) -> str:
 def is_registered(subtag: str) -> bool:
     """Return True if a primary subtag (lower case) is registered. Private-use codes are not, as in axe-core."""
     if len(subtag) == 2:
-        return subtag in TWO_LETTERS
+        return subtag in TWO_LETTER_CODES
     if not PRIMARY.fullmatch(subtag) or PRIVATE_USE.fullmatch(subtag) or subtag in NEVER_REGISTERED:
         return False
-    if subtag in REGISTERED_THOUGH_REPLACED | REGISTERED_SINCE:
+    if subtag in REGISTERED_BUT_REPLACED | REGISTERED_SINCE:
         return True
     import langcodes  # see TWO_LETTERS
     from langcodes.data_dicts import LANGUAGE_REPLACEMENTS
@@ -76,7 +76,7 @@ def invalid_languages(node: LexborNode) -> list[str]:
     return [f'{name}="{value[:100]}"' for name, value in written if value and not is_registered(primary_subtag(value))]
 
 
-def has_text_of_its_language(document: AccessibleDocument, node: LexborNode) -> bool:
+def has_text_in_own_language(document: AccessibleDocument, node: LexborNode) -> bool:
     """Return True if a screen reader reads anything in the element's language.
 
     That is text or an accessible name, outside descendants with a lang of their own.
@@ -90,12 +90,12 @@ def has_text_of_its_language(document: AccessibleDocument, node: LexborNode) -> 
         children = []
         child = each.first_child
         while child is not None:
-            if child.is_text_node and each.tag not in WITHOUT_TEXT and (child.text_content or "").strip():
+            if child.is_text_node and each.tag not in TAGS_WITHOUT_TEXT and (child.text_content or "").strip():
                 return True
             if child.is_element_node and not attribute(child, "lang") and not document.visibility.is_hidden(child):
                 children.append(child)
             child = child.next
-        if role in VISUAL_ROLES if role else each.tag in VISUAL:
+        if role in VISUAL_ROLES if role else each.tag in VISUAL_TAGS:
             if accessible_name(document, each):
                 return True
         else:

@@ -16,12 +16,12 @@ from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.roles import explicit_role, is_presentational, overrides_none
-from website_scan.accessibility.wai_aria import HOLDING_A_VALUE, NAMED_BY_CONTENT
+from website_scan.accessibility.wai_aria import NAMED_BY_CONTENT, VALUE_ROLES
 from website_scan.page.markup import attribute, select
 
 MAX_NODES = 2_000  # per name
 MAX_DEPTH = 100  # per name; each level takes a few of Python's stack frames
-TOO_DEEP = 0  # marker in `_Walk.seen`: some nodes were deeper than MAX_DEPTH and were not read
+TOO_DEEP = 0  # marker in `_NameState.seen`: some nodes were deeper than MAX_DEPTH and were not read
 MAX_TEXTS = 50_000  # per page
 # Inline elements: their text joins the text beside them without a space.
 INLINE = frozenset(
@@ -40,13 +40,13 @@ CAPTIONS = {"fieldset": "legend", "figure": "figcaption", "table": "caption"}
 # The content of these is a fallback for browsers that can't show them, or is no HTML.
 EMBEDDED = frozenset({"audio", "canvas", "embed", "iframe", "img", "math", "object", "svg", "video"})
 # The content of these widgets is their value, not a name. (The value of a textbox is its text.)
-SILENT_WIDGETS = HOLDING_A_VALUE - {"textbox"}
+VALUE_WIDGETS = VALUE_ROLES - {"textbox"}
 VALUED = frozenset({"select", "textarea"})
 TEXT_INPUTS = frozenset({"", "text", "search", "tel", "url", "email", "password", "number"})
 
 
 @dataclass(frozen=True)
-class _Walk:
+class _NameState:
     """State of the computation of one name: the nodes it has visited, and where it is."""
 
     seen: set[int] = field(default_factory=set)
@@ -59,13 +59,13 @@ class _Walk:
 
 def accessible_name(document: AccessibleDocument, node: LexborNode) -> str:
     """Return the accessible name with whitespace collapsed. Empty if there is none."""
-    return _collapsed(_name(document, node, _Walk(start=node.mem_id)))
+    return _collapse_whitespace(_name(document, node, _NameState(start=node.mem_id)))
 
 
 def has_content_name(document: AccessibleDocument, node: LexborNode) -> bool:
     """Return True if the element's content names it. Also True if there was too much content to read."""
     role = explicit_role(node)
-    if node.tag in EMBEDDED or role in HOLDING_A_VALUE:
+    if node.tag in EMBEDDED or role in VALUE_ROLES:
         return False
     if role not in (None, "none") and role not in NAMED_BY_CONTENT:
         return False
@@ -77,14 +77,14 @@ def has_content(document: AccessibleDocument, node: LexborNode) -> bool:
 
     Also True if there was too much content to read.
     """
-    walk = _Walk({node.mem_id})
-    text = _content(document, node, walk)
-    return bool(text.strip()) or _is_cut(walk) or not document.has_name_steps
+    state = _NameState({node.mem_id})
+    text = _name_from_content(document, node, state)
+    return bool(text.strip()) or _is_truncated(state) or not document.has_name_steps
 
 
 def label_text(document: AccessibleDocument, label: LexborNode, control: LexborNode) -> str:
     """Return the name that a label gives a control: its text and the values of other controls inside it."""
-    return _collapsed(_name(document, label, _Walk({control.mem_id}, in_label=True), in_content=True))
+    return _collapse_whitespace(_name(document, label, _NameState({control.mem_id}, in_label=True), in_content=True))
 
 
 def is_labelled(document: AccessibleDocument, control: LexborNode) -> bool:
@@ -97,7 +97,7 @@ def is_labelled(document: AccessibleDocument, control: LexborNode) -> bool:
 
 def visible_text(document: AccessibleDocument, node: LexborNode) -> str:
     """Return the text inside an element that assistive technology reads, without names of images and controls."""
-    return _collapsed("".join(_texts(document.visibility.is_hidden_from_at, node, MAX_NODES)))
+    return _collapse_whitespace("".join(_iterate_texts(document.visibility.is_hidden_from_at, node, MAX_NODES)))
 
 
 def shown_text(document: AccessibleDocument, node: LexborNode, enough: int | None = None) -> str:
@@ -107,19 +107,19 @@ def shown_text(document: AccessibleDocument, node: LexborNode, enough: int | Non
     """
     pieces = []
     characters = 0
-    for piece in _texts(document.visibility.is_hidden, node, MAX_TEXTS):
+    for piece in _iterate_texts(document.visibility.is_hidden, node, MAX_TEXTS):
         pieces.append(piece)
         characters += len(piece)
         if enough is not None and characters >= enough:
             break
-    return _collapsed("".join(pieces))
+    return _collapse_whitespace("".join(pieces))
 
 
 def has_aria_name(document: AccessibleDocument, node: LexborNode) -> bool:
     """Return True if aria-label or aria-labelledby gives a name."""
     if (attribute(node, "aria-label") or "").strip():
         return True
-    return bool(_labelledby(document, node, _Walk(start=node.mem_id)).strip())
+    return bool(_name_from_labelledby(document, node, _NameState(start=node.mem_id)).strip())
 
 
 def has_title(node: LexborNode) -> bool:
@@ -132,52 +132,52 @@ def has_author_name(document: AccessibleDocument, node: LexborNode) -> bool:
     return has_aria_name(document, node) or has_title(node)
 
 
-def _is_cut(walk: _Walk) -> bool:
-    return len(walk.seen) >= MAX_NODES or TOO_DEEP in walk.seen
+def _is_truncated(state: _NameState) -> bool:
+    return len(state.seen) >= MAX_NODES or TOO_DEEP in state.seen
 
 
-def _collapsed(text: str) -> str:
+def _collapse_whitespace(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-def _labelledby(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
+def _name_from_labelledby(document: AccessibleDocument, node: LexborNode, state: _NameState) -> str:
     parts = []
     for element in document.referenced(node, "aria-labelledby"):
         is_hidden = document.visibility.is_hidden_from_at(element)
-        inner = replace(walk, depth=walk.depth + 1, in_reference=True, shows_hidden=is_hidden)
+        inner = replace(state, depth=state.depth + 1, in_reference=True, shows_hidden=is_hidden)
         parts.append(_name(document, element, inner, in_content=True))
     return " ".join(parts)
 
 
-def _name(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_content: bool = False) -> str:
+def _name(document: AccessibleDocument, node: LexborNode, state: _NameState, *, in_content: bool = False) -> str:
     """Steps 2A to 2I of the specification. `in_content`: the node is read as part of another element's name."""
-    if walk.depth > MAX_DEPTH:
-        walk.seen.add(TOO_DEEP)
-    if node.mem_id in walk.seen or _is_cut(walk) or not document.take_name_step():
+    if state.depth > MAX_DEPTH:
+        state.seen.add(TOO_DEEP)
+    if node.mem_id in state.seen or _is_truncated(state) or not document.use_name_step():
         return ""
-    if in_content and not walk.shows_hidden and document.visibility.is_hidden_from_at(node):
+    if in_content and not state.shows_hidden and document.visibility.is_hidden_from_at(node):
         return ""
-    if not (walk.in_reference or walk.in_label) and (by_ids := _labelledby(document, node, walk)).strip():
+    if not (state.in_reference or state.in_label) and (by_ids := _name_from_labelledby(document, node, state)).strip():
         return by_ids
-    walk.seen.add(node.mem_id)
+    state.seen.add(node.mem_id)
     label = attribute(node, "aria-label") or ""
     if label.strip():
         return label
     is_silent = is_presentational(node)
     if not is_silent:
-        native = _native(document, node, walk, in_content=in_content)
+        native = _name_from_html(document, node, state, in_content=in_content)
         if native.strip():
             return native
     role = explicit_role(node)
     by_content = role in NAMED_BY_CONTENT if role else node.tag in NATIVELY_NAMED_BY_CONTENT
-    if (by_content or in_content) and node.tag not in EMBEDDED | VALUED and role not in SILENT_WIDGETS:
-        text = _content(document, node, walk)
+    if (by_content or in_content) and node.tag not in EMBEDDED | VALUED and role not in VALUE_WIDGETS:
+        text = _name_from_content(document, node, state)
         if text.strip():
             return text
-    return "" if is_silent or (in_content and _is_decoration(node)) else _last_resort(node)
+    return "" if is_silent or (in_content and _is_decoration(node)) else _name_from_title_or_placeholder(node)
 
 
-def _native(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_content: bool) -> str:
+def _name_from_html(document: AccessibleDocument, node: LexborNode, state: _NameState, *, in_content: bool) -> str:
     tag = node.tag or ""
     kind = (attribute(node, "type") or "").strip().lower() if tag == "input" else ""
     if tag in ("img", "area") or kind == "image":
@@ -185,47 +185,47 @@ def _native(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_c
         if alternative.strip() or kind != "image":
             return alternative
     if tag in LABELLED and kind != "hidden":
-        if not (walk.in_reference or walk.in_label):
-            inner = replace(walk, depth=walk.depth + 1, in_label=True)
+        if not (state.in_reference or state.in_label):
+            inner = replace(state, depth=state.depth + 1, in_label=True)
             parts = [_name(document, control_label, inner, in_content=True) for control_label in document.labels(node)]
             if (text := " ".join(parts)).strip():
                 return text
         if in_content and kind not in BUTTONS:
             # A control inside a label adds its value to the label's text, unless the label is for that control.
-            is_silent = node.mem_id == walk.start or explicit_role(node) in SILENT_WIDGETS
-            return "" if is_silent else _value(node) or _default(kind)
+            is_silent = node.mem_id == state.start or explicit_role(node) in VALUE_WIDGETS
+            return "" if is_silent else _control_value(node) or _default_button_text(kind)
     if kind in BUTTONS:
-        return (attribute(node, "value") or "").strip() or _default(kind)
+        return (attribute(node, "value") or "").strip() or _default_button_text(kind)
     if kind == "image" and not has_title(node):
         return (attribute(node, "value") or "").strip()
     if tag == "svg":
-        return _svg_title(document, node, walk)
+        return _svg_title(document, node, state)
     if tag in CAPTIONS:
-        return _caption(document, node, walk, CAPTIONS[tag])
+        return _name_from_caption(document, node, state, CAPTIONS[tag])
     return ""
 
 
-def _caption(document: AccessibleDocument, node: LexborNode, walk: _Walk, tag: str) -> str:
+def _name_from_caption(document: AccessibleDocument, node: LexborNode, state: _NameState, tag: str) -> str:
     child = node.first_child
     while child is not None:
         if child.tag == tag and not document.visibility.is_hidden_from_at(child):
-            return _content(document, child, walk)
+            return _name_from_content(document, child, state)
         child = child.next
     return ""
 
 
-def _svg_title(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
+def _svg_title(document: AccessibleDocument, node: LexborNode, state: _NameState) -> str:
     """Return the text of the first title in the drawing, at any depth, but not of a nested drawing; as axe-core."""
     inside = (element for element in select(node, "title, svg") if element.mem_id != node.mem_id)
     first = next(inside, None)
-    return _content(document, first, walk) if first is not None and first.tag == "title" else ""
+    return _name_from_content(document, first, state) if first is not None and first.tag == "title" else ""
 
 
-def _content(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
+def _name_from_content(document: AccessibleDocument, node: LexborNode, state: _NameState) -> str:
     parts: list[str] = []
-    inner = replace(walk, depth=walk.depth + 1)
+    inner = replace(state, depth=state.depth + 1)
     for child in chain(_children(node), document.referenced(node, "aria-owns")):
-        if _is_cut(walk) or not document.has_name_steps:
+        if _is_truncated(state) or not document.has_name_steps:
             break  # there may be many more that were not read
         if child.is_text_node:
             parts.append(child.text_content or "")
@@ -248,11 +248,11 @@ def _is_decoration(node: LexborNode) -> bool:
     return node.tag == "img" and attribute(node, "alt") == "" and not overrides_none(node)
 
 
-def _default(kind: str) -> str:
+def _default_button_text(kind: str) -> str:
     return DEFAULT_VALUES.get(kind, "")
 
 
-def _value(node: LexborNode) -> str:
+def _control_value(node: LexborNode) -> str:
     if node.tag in ("input", "meter", "progress"):
         kind = (attribute(node, "type") or "").strip().lower()
         return (attribute(node, "value") or "") if node.tag != "input" or kind in {*TEXT_INPUTS, "range"} else ""
@@ -263,7 +263,7 @@ def _value(node: LexborNode) -> str:
     return node.text() if node.tag in ("textarea", "output") else ""
 
 
-def _last_resort(node: LexborNode) -> str:
+def _name_from_title_or_placeholder(node: LexborNode) -> str:
     title = attribute(node, "title") or ""
     if title.strip():
         return title
@@ -273,7 +273,7 @@ def _last_resort(node: LexborNode) -> str:
     return ""
 
 
-def _texts(is_hidden: Callable[[LexborNode], bool], node: LexborNode, limit: int) -> Iterator[str]:
+def _iterate_texts(is_hidden: Callable[[LexborNode], bool], node: LexborNode, limit: int) -> Iterator[str]:
     """Yield the pieces of text that are not hidden, with a space before each element that is not inline."""
     pending = [node]
     while pending and limit > 0:

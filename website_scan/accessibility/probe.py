@@ -16,12 +16,14 @@ from website_scan.page.markup import attribute, elements, live
 from website_scan.page.stand_ins import is_placeholder
 
 # Elements that show something even without text inside.
-SHOWING = (
+VISIBLE_ELEMENTS = (
     "a[href], audio[controls], button, canvas, embed, frame, iframe, img, input, math, meter, object, progress, "
     "select, svg, textarea, video, [role=img], [role=button], [role=link]"
 )
-TURNING = frozenset({"svg", "img", "canvas", "progress"})
-DEFINING = frozenset({"defs", "symbol", "style", "title", "desc", "metadata", "lineargradient", "filter", "clippath"})
+SPINNER_TAGS = frozenset({"svg", "img", "canvas", "progress"})
+NON_RENDERED_SVG = frozenset(
+    {"defs", "symbol", "style", "title", "desc", "metadata", "lineargradient", "filter", "clippath"}
+)
 # Including the spaces between elements. Almost always, text begins early.
 BEGINNING_CHARACTERS, ENOUGH_CHARACTERS = 2_000, 40_000
 MAX_PLACEHOLDER = 60
@@ -44,30 +46,32 @@ def served_content(page: Page, document: AccessibleDocument) -> ServedContent:
 
 
 def _is_blank(document: AccessibleDocument, *, may_be_built: bool) -> bool:
-    text = _text(document, BEGINNING_CHARACTERS)
+    text = _visible_beginning(document, BEGINNING_CHARACTERS)
     if len(text) <= MAX_PLACEHOLDER:
-        text = _text(document, ENOUGH_CHARACTERS)
+        text = _visible_beginning(document, ENOUGH_CHARACTERS)
     is_waiting = may_be_built and len(text) <= MAX_PLACEHOLDER and is_placeholder(text)
     if text and not is_waiting:
         return False
     return not any(
-        _shows(document, node) for node in live(document.document, SHOWING) if not (is_waiting and node.tag in TURNING)
+        _has_visible_content(document, node)
+        for node in live(document.document, VISIBLE_ELEMENTS)
+        if not (is_waiting and node.tag in SPINNER_TAGS)
     )
 
 
-def _text(document: AccessibleDocument, enough: int) -> str:
+def _visible_beginning(document: AccessibleDocument, enough: int) -> str:
     """Return the visible text of the page's beginning, without invisible characters such as zero-width spaces."""
     body = document.document.tree.body
     text = shown_text(document, body, enough) if body is not None else ""
     return "".join(character for character in text if unicodedata.category(character) not in ("Cc", "Cf")).strip()
 
 
-def _shows(document: AccessibleDocument, node: LexborNode) -> bool:
+def _has_visible_content(document: AccessibleDocument, node: LexborNode) -> bool:
     if document.visibility.is_hidden(node):
         return False
     if node.tag == "input":
         return (attribute(node, "type") or "").strip().lower() != "hidden"
-    if node.tag == "svg" and all((child.tag or "").lower() in DEFINING for child in elements(node)):
+    if node.tag == "svg" and all((child.tag or "").lower() in NON_RENDERED_SVG for child in elements(node)):
         return False  # symbols for later use
     style = dict(declarations(attribute(node, "style") or ""))
     lengths = (attribute(node, name) or style.get(name, "") for name in ("width", "height"))

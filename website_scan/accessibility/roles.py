@@ -56,7 +56,7 @@ def overrides_none(node: LexborNode) -> bool:
 
 def is_focusable(node: LexborNode) -> bool:
     """Return True if the element is focusable, by itself or by a tabindex, visible or not; as axe-core."""
-    return (tab_index(node) is not None or _is_control(node)) and not _is_switched_off(node)
+    return (tab_index(node) is not None or _is_control(node)) and not _is_disabled(node)
 
 
 def is_tabbable(node: LexborNode) -> bool:
@@ -91,7 +91,7 @@ def _is_control(node: LexborNode) -> bool:
     return tag in CONTROLS
 
 
-def _is_switched_off(node: LexborNode) -> bool:
+def _is_disabled(node: LexborNode) -> bool:
     """Return True if the element is disabled, itself or by a fieldset (unless inside its legend), or inert."""
     if node.tag in DISABLEABLE and attribute(node, "disabled") is not None:
         return True

@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import shown_text
 from website_scan.accessibility.wcag import Criterion
-from website_scan.accessibility.wording import agreeing, faulty, first_outcome, sentence, unclear, wording_of
+from website_scan.accessibility.wording import faulty, first_outcome, insert_agreement, sentence, unclear, wording_of
 from website_scan.elements import telling_first
 from website_scan.findings import MEDIUM, NotApplicable
 from website_scan.messages import excerpt
@@ -21,7 +21,7 @@ from website_scan.page.markup import attribute, live, select
 from website_scan.places import Element
 from website_scan.values import Count, Excerpt, Value, Values
 
-MOST_SHOWN = 20  # places, the most a report takes; a selector needs the element's siblings counted
+MAX_PLACES = 20  # places, the most a report takes; a selector needs the element's siblings counted
 SELECTOR_LEVELS = 100  # more than on real pages; a selector must not be as long as a hostile page is deep
 SNIPPET = ANCESTRY = 300  # characters, as in places of axe-core
 IDENTIFIER = re.compile(r"-?[A-Za-z_][\w-]*")
@@ -39,7 +39,7 @@ class Faults:
     """Elements in document order: those judged, and the faulty ones among them.
 
     `certain`: faulty. `uncertain`: maybe faulty; `unless` says under which condition they are not. `review`: a person
-    has to look. `words(element)` returns the names of its faults. `is_mild(element)`: its fault harms people little.
+    has to look. `fault_names(element)` returns the names of its faults. `is_mild(element)`: its fault harms people little.
     `outcome` and `predicate` together, and `fix`, replace those of the check for another fault.
     """
 
@@ -47,7 +47,7 @@ class Faults:
     certain: Sequence[LexborNode] = ()
     uncertain: Sequence[LexborNode] = ()
     review: Sequence[LexborNode] = ()
-    words: Callable[[LexborNode], Iterable[str]] = lambda _: ()
+    fault_names: Callable[[LexborNode], Iterable[str]] = lambda _: ()
     is_mild: Test = lambda _: False
     unless: str = UNLESS_CHANGED
     outcome: str = ""
@@ -62,7 +62,7 @@ class Faults:
         may_change: Test = lambda _: False,
         *,
         needs_review: Test = lambda _: False,
-        words: Callable[[LexborNode], Iterable[str]] = lambda _: (),
+        fault_names: Callable[[LexborNode], Iterable[str]] = lambda _: (),
         is_mild: Test = lambda _: False,
     ) -> Faults:
         """Judge each element. A faulty one goes to `review` if it needs one, else to `uncertain` if it may change."""
@@ -73,7 +73,7 @@ class Faults:
         for node in found:
             if is_faulty(node):
                 (review if needs_review(node) else uncertain if may_change(node) else certain).append(node)
-        return cls(found, certain, uncertain, review, words, is_mild)
+        return cls(found, certain, uncertain, review, fault_names, is_mild)
 
 
 Judge = Callable[[AccessibleDocument], Faults | Verdict]
@@ -98,7 +98,7 @@ def judges(
                 return found
             if only_warns:
                 hidden = MAY_BE_HIDDEN if found.certain or found.uncertain else ""
-                visible = _visible(document, found.certain)
+                visible = _filter_visible(document, found.certain)
                 found = replace(found, certain=(), uncertain=visible, unless="", review=())
                 return _judged(judged, document, found, criterion, f"{passed}{hidden}")
             return _judged(judged, document, found, criterion, passed)
@@ -126,13 +126,13 @@ def _judged(
         wording = replace(wording, predicate=found.predicate)
     outcome = found.outcome or first_outcome(check)
     wrong = found.certain or found.uncertain
-    visible = _visible(document, wrong or found.review)
+    visible = _filter_visible(document, wrong or found.review)
     if wrong:
         shown = visible or wrong
         is_certain = bool(visible and found.certain)
-        faults = list(dict.fromkeys(Excerpt(word, 40) for node in shown for word in found.words(node)))
+        faults = list(dict.fromkeys(Excerpt(word, 40) for node in shown for word in found.fault_names(node)))
         named: dict[str, Value] = {"faults": Values(faults)} if faults else {}
-        condition = "" if is_certain else agreeing(found.unless if visible else UNLESS_HIDDEN)
+        condition = "" if is_certain else insert_agreement(found.unless if visible else UNLESS_HIDDEN)
         finding = (Fail if is_certain else Warn)(
             outcome,
             f"{sentence(wording.template)}{' ({faults})' if faults else ''}{f', {condition}' if condition else ''}.",
@@ -149,7 +149,7 @@ def _judged(
     return Pass(f"All {wording.all} ({{judged}}) {passed}{hidden}.", judged=Count(len(found.judged)))
 
 
-def unless_dialog(document: AccessibleDocument, selector: str, lacking: Warn) -> Verdict:
+def warn_unless_dialog(document: AccessibleDocument, selector: str, lacking: Warn) -> Verdict:
     """Return the warning that the page lacks something.
 
     Pass if the page shows a dialog; not applicable if it shows no text yet.
@@ -160,7 +160,7 @@ def unless_dialog(document: AccessibleDocument, selector: str, lacking: Warn) ->
     visibility = document.visibility
     dialogs = live(document.document, "dialog, [role=dialog], [aria-modal=true]")
     shown = [dialog for dialog in dialogs if not visibility.is_hidden(dialog)]
-    is_shown = bool(_visible(document, shown))
+    is_shown = bool(_filter_visible(document, shown))
     if is_shown or (shown and any(not visibility.is_hidden(node) for node in live(document.document, selector))):
         return Pass("The page shows a dialog, which stands for all of it.")
     return lacking if shows_text(document) else NO_TEXT
@@ -174,7 +174,7 @@ def shows_text(document: AccessibleDocument) -> bool:
 
 def places(nodes: Sequence[LexborNode], criterion: Criterion) -> list[Element]:
     """Return the places of the first elements, as many as a report takes."""
-    return [place(node, criterion) for node in nodes[:MOST_SHOWN]]
+    return [place(node, criterion) for node in nodes[:MAX_PLACES]]
 
 
 def place(node: LexborNode, criterion: Criterion) -> Element:
@@ -196,7 +196,7 @@ def selector(node: LexborNode) -> str:
         if (own_id := attribute(current, "id") or "") and _is_unique(current, own_id):
             steps.append(f"#{own_id}")
             break
-        steps.append(_step(current))
+        steps.append(_simple_selector(current))
         current = current.parent
     return " > ".join(reversed(steps))
 
@@ -220,7 +220,7 @@ def _ancestry(node: LexborNode) -> str:
     return " > ".join(reversed(names))[-ANCESTRY:]
 
 
-def _visible(document: AccessibleDocument, nodes: Iterable[LexborNode]) -> list[LexborNode]:
+def _filter_visible(document: AccessibleDocument, nodes: Iterable[LexborNode]) -> list[LexborNode]:
     return [node for node in nodes if not document.visibility.may_be_hidden(node)]
 
 
@@ -228,18 +228,18 @@ def _is_unique(node: LexborNode, own_id: str) -> bool:
     return bool(IDENTIFIER.fullmatch(own_id)) and len(select(node.parser, f"#{own_id}")) == 1
 
 
-def _step(node: LexborNode) -> str:
+def _simple_selector(node: LexborNode) -> str:
     """Return the element's simple selector: its tag, with its position if it has siblings with the same tag."""
     tag = node.tag or ""
     if tag in ("html", "head", "body"):
         return tag
     if not IDENTIFIER.fullmatch(tag):  # for example `svg:a`
-        return f":nth-child({_count(node, 'prev', None) + 1})"
-    before = _count(node, "prev", tag)
-    return f"{tag}:nth-of-type({before + 1})" if before or _count(node, "next", tag) else tag
+        return f":nth-child({_count_siblings(node, 'prev', None) + 1})"
+    before = _count_siblings(node, "prev", tag)
+    return f"{tag}:nth-of-type({before + 1})" if before or _count_siblings(node, "next", tag) else tag
 
 
-def _count(node: LexborNode, direction: str, tag: str | None) -> int:
+def _count_siblings(node: LexborNode, direction: str, tag: str | None) -> int:
     """Count the sibling elements in a direction (`prev` or `next`) with a tag, or all if the tag is None."""
     count = 0
     current = getattr(node, direction)

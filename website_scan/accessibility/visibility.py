@@ -30,25 +30,25 @@ INTEGRATION_POINTS = frozenset({"annotation-xml", "desc", "foreignobject", "mi",
 # Class names hint at style sheets that are not in the page. This separates their words.
 WORD_SEPARATOR = re.compile(r"[:_-]")
 # Class names that say by themselves that they hide. `md:hidden` and `d-lg-none` hide at some widths only.
-HIDING = tuple(frozenset(name.split()) for name in ("hidden", "hide", "invisible", "d none"))
+HIDING_WORDS = tuple(frozenset(name.split()) for name in ("hidden", "hide", "invisible", "d none"))
 # Short for overflow: `o-hidden`, `ov-x-hidden`. In `o-modal` and `o-card--hidden`, the o stands for an object.
 OVERFLOW = re.compile(r"(?:.*:)?(?:o|of|ov)[-_]?[xy]?[-_]hidden")
 # Classes of elements that scripts show later, or that style sheets show at some widths only.
-PUT_AWAY = frozenset(
+HIDDEN_UNTIL_USED = frozenset(
     {"collapse", "modal", "popup", "dialog", "offcanvas", "drawer", "dropdown", "submenu", "lightbox", "overlay"}
     | {"tooltip", "mobile", "desktop"}
 )
-PUT_AWAY_BY_TWO = (frozenset({"sub", "menu"}), frozenset({"tab", "pane"}))
+HIDDEN_UNTIL_USED_PAIRS = (frozenset({"sub", "menu"}), frozenset({"tab", "pane"}))
 LISTS = frozenset({"ul", "ol"})
 # A class on one of these describes the state of the whole page.
-WHOLE_PAGE = frozenset({"html", "body"})
+PAGE_ELEMENTS = frozenset({"html", "body"})
 # A class name with one of these words is about something else: text for screen readers, a button that opens a dialog
 # or an element that contains one, how borders are drawn, what is not printed.
-NEITHER = frozenset(
+UNRELATED_WORDS = frozenset(
     {"overflow", "visually", "backface", "sr", "has", "with", "not", "border", "print", "noprint", "toggle", "toggler"}
     | {"trigger", "button", "btn", "link", "open", "opened", "opener", "friendly", "ready", "scrollbar"}
 )
-ON_PAPER = frozenset({"print", "print-only", "only-print", "visible-print", "d-print-block", "d-print-inline"})
+PRINT_CLASSES = frozenset({"print", "print-only", "only-print", "visible-print", "d-print-block", "d-print-inline"})
 # A dialog, tab or menu with a class name that ends so is shown.
 SHOWING = frozenset({"show", "shown", "active", "open", "opened", "visible", "expanded"})
 
@@ -61,7 +61,7 @@ class State:
     invisible: bool = False  # visibility: hidden, which a descendant may undo
     unexposed: bool = False  # aria-hidden or inert, on itself or an ancestor
     uncertain: bool = False  # a style sheet may hide it
-    holds_foreign: bool = False  # its content is SVG or MathML
+    has_foreign_content: bool = False  # its content is SVG or MathML
 
 
 class Visibility:
@@ -88,19 +88,21 @@ class Visibility:
         return self._states.of(node).uncertain
 
     def _next(self, node: LexborNode, above: State) -> State:
-        is_foreign = above.holds_foreign or node.tag in FOREIGN
+        is_foreign = above.has_foreign_content or node.tag in FOREIGN
         keywords, uncertain = self._cascade.of(node)
         display, visibility = keywords.get("display", ""), keywords.get("visibility", "")
         classes = (attribute(node, "class") or "").split()
         uncertain = uncertain or _may_hide(node.tag or "", classes)
         return State(
-            undisplayed=above.undisplayed or _has_no_box(node, display, is_html=not is_foreign) or _is_skipped(node),
+            undisplayed=above.undisplayed
+            or _has_no_box(node, display, is_html=not is_foreign)
+            or _is_hidden_by_parent(node),
             invisible=visibility in ("hidden", "collapse") if visibility else above.invisible,
             unexposed=above.unexposed
             or (attribute(node, "aria-hidden") or "").strip().lower() == "true"
             or attribute(node, "inert") is not None,
             uncertain=above.uncertain or uncertain,
-            holds_foreign=is_foreign and (node.tag or "").lower() not in INTEGRATION_POINTS,
+            has_foreign_content=is_foreign and (node.tag or "").lower() not in INTEGRATION_POINTS,
         )
 
 
@@ -110,7 +112,7 @@ def _has_no_box(node: LexborNode, display: str, *, is_html: bool) -> bool:
         return True
     if display:
         return display == "none"  # an author's display value also overrides the hidden attribute
-    if tag in NEVER_SHOWN or (is_html and _is_put_away(node)):
+    if tag in NEVER_SHOWN or (is_html and _is_hidden_by_attribute(node)):
         return True
     if tag == "dialog":
         return attribute(node, "open") is None
@@ -121,7 +123,7 @@ def _has_no_box(node: LexborNode, display: str, *, is_html: bool) -> bool:
     return tag == "input" and (attribute(node, "type") or "").lower() == "hidden"
 
 
-def _is_put_away(node: LexborNode) -> bool:
+def _is_hidden_by_attribute(node: LexborNode) -> bool:
     """Return True if `hidden` or `popover` hides the element. SVG and MathML do not know these attributes."""
     if attribute(node, "popover") is not None:
         return True
@@ -133,7 +135,7 @@ def _is_until_found(node: LexborNode) -> bool:
     return (attribute(node, "hidden") or "").lower() == "until-found"
 
 
-def _is_skipped(node: LexborNode) -> bool:
+def _is_hidden_by_parent(node: LexborNode) -> bool:
     """Return True if the parent hides its content: a closed details, or content-visibility: hidden."""
     parent = node.parent
     if parent is None or not parent.is_element_node:
@@ -152,21 +154,23 @@ def _is_skipped(node: LexborNode) -> bool:
 
 def _may_hide(tag: str, names: Collection[str]) -> bool:
     """Return True if a class name is one that style sheets commonly use to hide elements."""
-    if tag in WHOLE_PAGE:
+    if tag in PAGE_ELEMENTS:
         return False
-    is_put_away = False
+    is_hidden_until_used = False
     is_shown = False
     for name in map(str.lower, names):
-        if name in ON_PAPER:
+        if name in PRINT_CLASSES:
             return True
         words = WORD_SEPARATOR.split(name)
         is_shown = is_shown or words[-1] in SHOWING or name == "in"  # Bootstrap 3
-        if not NEITHER.isdisjoint(words) or OVERFLOW.fullmatch(name):
+        if not UNRELATED_WORDS.isdisjoint(words) or OVERFLOW.fullmatch(name):
             continue
-        if any(hiding_words.issubset(words) for hiding_words in HIDING):
+        if any(hiding_words.issubset(words) for hiding_words in HIDING_WORDS):
             return True
         if name == "dropdown" and tag not in LISTS:
             continue  # the element around such a menu, which is shown
-        is_put_away = is_put_away or not PUT_AWAY.isdisjoint(words)
-        is_put_away = is_put_away or any(word_pair.issubset(words) for word_pair in PUT_AWAY_BY_TWO)
-    return is_put_away and not is_shown
+        is_hidden_until_used = is_hidden_until_used or not HIDDEN_UNTIL_USED.isdisjoint(words)
+        is_hidden_until_used = is_hidden_until_used or any(
+            word_pair.issubset(words) for word_pair in HIDDEN_UNTIL_USED_PAIRS
+        )
+    return is_hidden_until_used and not is_shown

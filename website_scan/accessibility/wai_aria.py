@@ -66,7 +66,7 @@ NAMED_BY_CONTENT = _words("""
     rowgroup rowheader switch tab table term text tooltip treeitem
 """)
 # Widgets that hold a value: their content is the value, not their name.
-HOLDING_A_VALUE = _words("combobox listbox progressbar scrollbar slider spinbutton textbox")
+VALUE_ROLES = _words("combobox listbox progressbar scrollbar slider spinbutton textbox")
 # WAI-ARIA 1.2, section 5.3.2, without composite widgets.
 WIDGETS = _words("""
     button checkbox combobox gridcell link listbox menuitem menuitemcheckbox menuitemradio option progressbar

@@ -39,7 +39,11 @@ class Wording:
     @property
     def template(self) -> str:
         """Return the clause as a template: "{faulty} {faulty:has|have} no alternative text"."""
-        return f"{{faulty}} {agreeing(self.predicate)}" if "|" in self.subject else f"{self.subject} {self.predicate}"
+        return (
+            f"{{faulty}} {insert_agreement(self.predicate)}"
+            if "|" in self.subject
+            else f"{self.subject} {self.predicate}"
+        )
 
     def values(self, faulty: int, judged: int | None = None) -> dict[str, Value]:
         """Return the values of the template, for the number of faulty elements and of all that were judged."""
@@ -73,6 +77,6 @@ def unclear(clause: str) -> str:
     return f"Only a person can tell whether {clause}."
 
 
-def agreeing(text: str) -> str:
+def insert_agreement(text: str) -> str:
     """Return the text as a template that agrees with the value `faulty`: "hides {faulty:it|them}"."""
     return FORMS.sub(r"{faulty:\1|\2}", text)

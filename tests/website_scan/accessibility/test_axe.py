@@ -9,7 +9,7 @@ import pytest
 from tests.website_scan.accessibility.axe_rules import RULES
 from tests.website_scan.accessibility.static import labels
 from tests.website_scan.cast import message, rows, severity_of, title_of
-from website_scan.accessibility.axe import BEST_PRACTICE, MILD, axe_verdict, severity_of_impact
+from website_scan.accessibility.axe import BEST_PRACTICE, MILD_FAULTS, axe_verdict, severity_of_impact
 from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
 from website_scan.catalogue import Check, checks
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, ScanType, Severity
@@ -78,7 +78,7 @@ def test_an_impact_that_the_check_does_not_declare_leaves_the_severity_of_the_ch
 def test_the_first_outcome_declares_each_severity_that_axe_core_can_give(check: Check) -> None:
     impact, is_best_practice = RULES[check.id]
     severities = {severity_of_impact(impact, is_capped=is_best_practice)}
-    if check.id in MILD:
+    if check.id in MILD_FAULTS:
         severities.add(severity_of_impact(impact, is_capped=True))
     assert severities == set(check.outcome(next(iter(check.outcomes))).severities or (check.severity,))
 

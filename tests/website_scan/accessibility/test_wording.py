@@ -8,7 +8,7 @@ from tests.website_scan.accessibility.axe_rules import RULES
 from tests.website_scan.cast import message, outcome, severity_of, title_of
 from website_scan.accessibility.axe import BEST_PRACTICE, axe_verdict
 from website_scan.accessibility.contrasts import ContrastElement
-from website_scan.accessibility.wording import Wording, agreeing, wording_of
+from website_scan.accessibility.wording import Wording, insert_agreement, wording_of
 from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
 from website_scan.catalogue import Check, checks
 from website_scan.findings import LOW, ScanType
@@ -41,7 +41,7 @@ def test_the_words_agree_with_the_number(words: Wording, faulty: int, judged: in
 
 def test_all_are_named_in_the_plural() -> None:
     assert Wording("form field|fields", "has|have no label").all == "form fields"
-    assert agreeing("unless a style sheet hides it|them") == "unless a style sheet hides {faulty:it|them}"
+    assert insert_agreement("unless a style sheet hides it|them") == "unless a style sheet hides {faulty:it|them}"
 
 
 def found_by_axe(check: Check, count: int, *, is_certain: bool) -> AxeReport:

@@ -97,7 +97,7 @@ OF_ELEMENT = {
 # HTML elements that axe-core knows; others may have any role. For the last four, it depends on their attributes.
 HTML = frozenset(OF_ELEMENT) | _words("a area img input select")
 # DPUB-ARIA roles that are allowed only on elements with this implicit role.
-NARROWED = {
+ALLOWED_ONLY_ON = {
     **dict.fromkeys(("doc-backlink", "doc-biblioref", "doc-glossref", "doc-noteref"), "link"),
     **dict.fromkeys(("doc-biblioentry", "doc-endnote"), "listitem"),
     "doc-cover": "img",
@@ -112,7 +112,7 @@ NATIVE_VALUES = {
 }
 
 
-def unallowed_roles(document: AccessibleDocument, node: LexborNode) -> list[str]:
+def disallowed_roles_of(document: AccessibleDocument, node: LexborNode) -> list[str]:
     """Return the valid roles of the role attribute, in lower case, that the element may not have."""
     if node.tag not in HTML:
         return []
@@ -135,7 +135,7 @@ def _is_allowed(document: AccessibleDocument, node: LexborNode, role: str, impli
     own = "none" if role == "presentation" else role
     if own == implicit:
         return True
-    if NARROWED.get(role, implicit) != implicit:
+    if ALLOWED_ONLY_ON.get(role, implicit) != implicit:
         return False
     return role in _allowed(document, node)
 

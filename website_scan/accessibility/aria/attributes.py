@@ -8,7 +8,7 @@ from functools import partial
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.aria.allowed_roles import HTML, has_native_value
-from website_scan.accessibility.aria.framework_bindings import has_scripts, is_plain, may_be_named, may_be_written
+from website_scan.accessibility.aria.framework_bindings import has_scripts, is_plain_name, may_be_named, may_be_written
 from website_scan.accessibility.aria.native_roles import has_native_role, input_type, role
 from website_scan.accessibility.aria.ownership import Ownership
 from website_scan.accessibility.aria.values import Validity, is_reference, judge_value
@@ -30,26 +30,29 @@ from website_scan.page.markup import MAX_DEPTH, attribute, live
 
 PREFIX = "aria-"
 # aria-* attributes of table rows that only the rows of a treegrid may have.
-OF_TREE_ROWS = ("aria-posinset", "aria-setsize", "aria-expanded", "aria-level")
+TREE_ROW_ATTRIBUTES = ("aria-posinset", "aria-setsize", "aria-expanded", "aria-level")
 TABLES = frozenset({"table", "grid", "treegrid"})
 # Without a role, no ARIA attribute has an effect on these.
 BREAKS = frozenset({"br", "wbr"})
 
 
-def unknown_attributes(document: AccessibleDocument) -> Faults:
+def find_unknown_attributes(document: AccessibleDocument) -> Faults:
     """Find elements with an aria-* attribute that does not exist in ARIA."""
     return Faults.find(
-        _with_aria(document), _unknown, lambda node: not any(map(is_plain, _unknown(node))), words=_unknown
+        _elements_with_aria(document),
+        _unknown_attributes,
+        lambda node: not any(map(is_plain_name, _unknown_attributes(node))),
+        fault_names=_unknown_attributes,
     )
 
 
-def invalid_values(document: AccessibleDocument) -> Faults:
+def find_invalid_values(document: AccessibleDocument) -> Faults:
     """Find elements with attributes whose value is not allowed. Uncertain ones are for review."""
     is_scripted = has_scripts(document)
 
     def names(node: LexborNode) -> list[str]:
         by_verdict: dict[Validity, list[str]] = {}
-        for name in _aria(node):
+        for name in _aria_attributes(node):
             by_verdict.setdefault(judge_value(document, node, name), []).append(name)
         return by_verdict.get(Validity.INVALID, by_verdict.get(Validity.UNCERTAIN, []))
 
@@ -60,67 +63,67 @@ def invalid_values(document: AccessibleDocument) -> Faults:
     def needs_review(node: LexborNode) -> bool:
         return judge_value(document, node, names(node)[0]) is Validity.UNCERTAIN
 
-    return Faults.find(_with_aria(document), names, may_change, needs_review=needs_review, words=names)
+    return Faults.find(_elements_with_aria(document), names, may_change, needs_review=needs_review, fault_names=names)
 
 
-def missing_attributes(document: AccessibleDocument) -> Faults:
+def find_missing_attributes(document: AccessibleDocument) -> Faults:
     """Find elements without an attribute that their role requires."""
     return Faults.find(
         document.exposed("[role]"),
-        _missing,
-        lambda node: may_be_written(node, "role", *_missing(node)),
-        words=_missing,
+        _missing_attributes,
+        lambda node: may_be_written(node, "role", *_missing_attributes(node)),
+        fault_names=_missing_attributes,
         # Browsers assume level 2.
-        is_mild=lambda node: _missing(node) == ["aria-level"],
+        is_mild=lambda node: _missing_attributes(node) == ["aria-level"],
     )
 
 
-def disallowed_attributes(document: AccessibleDocument) -> Faults:
+def find_disallowed_attributes(document: AccessibleDocument) -> Faults:
     """Find elements with attributes that their role does not support."""
     return Faults.find(
-        _with_aria(document),
-        partial(_disallowed, document),
+        _elements_with_aria(document),
+        partial(_disallowed_attributes, document),
         lambda node: may_be_written(node, "role", "href", "type"),
         needs_review=partial(_is_foreign, document),
-        words=partial(_disallowed, document),
+        fault_names=partial(_disallowed_attributes, document),
     )
 
 
-def prohibited_names(document: AccessibleDocument) -> Faults:
+def find_prohibited_names(document: AccessibleDocument) -> Faults:
     """Find elements with aria-label or aria-labelledby although their role prohibits a name."""
     return Faults.find(
-        _with_aria(document),
+        _elements_with_aria(document),
         partial(_has_prohibited_name, document, Ownership(document)),
         lambda node: may_be_written(node, "role", "href") or may_be_named(node),
         needs_review=partial(has_content, document),
     )
 
 
-def conditional_attributes(document: AccessibleDocument) -> Faults:
+def find_contradicting_attributes(document: AccessibleDocument) -> Faults:
     """Find elements with attributes that contradict the element's native state, or its table."""
     return Faults.find(
-        _with_aria(document),
+        _elements_with_aria(document),
         lambda node: _contradicts_state(document, node) or _is_no_tree_row(document, node),
         lambda node: may_be_written(node, "role", "checked", "aria-checked"),
     )
 
 
-def braille_only(document: AccessibleDocument) -> Faults:
+def find_braille_only_texts(document: AccessibleDocument) -> Faults:
     """Find elements with a text for braille that has no equivalent in speech."""
     nodes = list(document.exposed("[aria-braillelabel], [aria-brailleroledescription]"))
     return Faults(nodes, review=[each for each in nodes if _is_for_braille_only(document, each)])
 
 
-def duplicate_ids(document: AccessibleDocument) -> Faults:
+def find_duplicate_ids(document: AccessibleDocument) -> Faults:
     """Find elements that share an ID to which a label or an ARIA attribute refers."""
     referenced = _referenced_ids(document)
     nodes = [each for each in live(document.document, "[id]") if attribute(each, "id") in referenced]
     counts = Counter(attribute(each, "id") for each in nodes)
     repeated = [each for each in nodes if counts[attribute(each, "id")] > 1]
-    return Faults(nodes, review=repeated, words=lambda node: [attribute(node, "id") or ""])
+    return Faults(nodes, review=repeated, fault_names=lambda node: [attribute(node, "id") or ""])
 
 
-def _with_aria(document: AccessibleDocument) -> list[LexborNode]:
+def _elements_with_aria(document: AccessibleDocument) -> list[LexborNode]:
     return [
         node
         for node in live(document.document, "*")
@@ -128,19 +131,19 @@ def _with_aria(document: AccessibleDocument) -> list[LexborNode]:
     ]
 
 
-def _aria(node: LexborNode) -> list[str]:
+def _aria_attributes(node: LexborNode) -> list[str]:
     return [name for name in node.attributes if name.startswith(PREFIX)]
 
 
-def _unknown(node: LexborNode) -> list[str]:
-    return [name for name in _aria(node) if name not in ATTRIBUTES]
+def _unknown_attributes(node: LexborNode) -> list[str]:
+    return [name for name in _aria_attributes(node) if name not in ATTRIBUTES]
 
 
 def _has_text(node: LexborNode, name: str) -> bool:
     return bool((attribute(node, name) or "").strip())
 
 
-def _missing(node: LexborNode) -> list[str]:
+def _missing_attributes(node: LexborNode) -> list[str]:
     own = sole_role(node) or ""
     required = REQUIRED_ATTRIBUTES.get(own, frozenset())
     is_excepted = (
@@ -153,19 +156,19 @@ def _missing(node: LexborNode) -> list[str]:
     return [name for name in sorted(required) if not attribute(node, name) and not has_native_value(node, name)]
 
 
-def _disallowed(document: AccessibleDocument, node: LexborNode) -> list[str]:
-    present = _aria(node)
+def _disallowed_attributes(document: AccessibleDocument, node: LexborNode) -> list[str]:
+    present = _aria_attributes(node)
     if node.tag in BREAKS and sole_role(node) is None:
         return [name for name in present if name in ATTRIBUTES and name != "aria-hidden"]
     own = role(document, node)
     return [
         name
         for name in present
-        if name in USED_IN_ROLES and own not in USED_IN_ROLES[name] and not _has_no_effect(node, name)
+        if name in USED_IN_ROLES and own not in USED_IN_ROLES[name] and not _is_without_effect(node, name)
     ]
 
 
-def _has_no_effect(node: LexborNode, name: str) -> bool:
+def _is_without_effect(node: LexborNode, name: str) -> bool:
     if attribute(node, name) != "false":
         return False
     return name == "aria-required" or (name == "aria-multiline" and attribute(node, "contenteditable") is not None)
@@ -184,7 +187,7 @@ def _has_prohibited_name(document: AccessibleDocument, ownership: Ownership, nod
         return own in NAME_PROHIBITED
     if has_native_role(document, node) or node.tag == "input":
         return False
-    return ownership.role_around(node) not in WIDGETS
+    return ownership.nearest_ancestor_role(node) not in WIDGETS
 
 
 def _is_for_braille_only(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -205,7 +208,7 @@ def _contradicts_state(document: AccessibleDocument, node: LexborNode) -> bool:
 
 
 def _is_no_tree_row(document: AccessibleDocument, node: LexborNode) -> bool:
-    if not any(attribute(node, name) is not None for name in OF_TREE_ROWS) or role(document, node) != "row":
+    if not any(attribute(node, name) is not None for name in TREE_ROW_ATTRIBUTES) or role(document, node) != "row":
         return False
     current: LexborNode | None = node
     for _ in range(MAX_DEPTH):

@@ -15,10 +15,10 @@ BINDING = re.compile(
     r"(?:\]|\$|\.(?:bind|one-way|two-way|to-view|attr|camel|prop))?"
 )
 # Attributes by which they bind any set of attributes that a script returns.
-BINDING_ANY = frozenset({"x-bind", "v-bind", "data-bind"})
-PLAIN = re.compile(r"[a-z-]+")
+ANY_ATTRIBUTE_BINDINGS = frozenset({"x-bind", "v-bind", "data-bind"})
+PLAIN_NAME = re.compile(r"[a-z-]+")
 # Attributes by which Alpine, Vue, AngularJS, Knockout and i18next bind a text or an attribute that names.
-NAMING = re.compile(
+NAME_BINDING = re.compile(
     r"[xv]-(?:text|html)|(?:data-)?ng-(?:bind(?:-html)?|attr-(?:aria-label|title))|data-bind|data-i18n(?:-[a-z-]+)?"
     r"|(?:[xv]-bind)?:(?:aria-label|aria-labelledby|title|placeholder|value)"
 )
@@ -26,7 +26,7 @@ MAX_NODES = 200
 # A template's placeholder for a value that a script fills in.
 PLACEHOLDER = re.compile(r"\{\{|\$\{|\[\[")
 # Types of `<script>` that run. Others hold data.
-RUNNING = re.compile(r"(?:|module|(?:text|application)/(?:x-)?(?:java|ecma)script)(?:\s*;.*)?", re.IGNORECASE)
+SCRIPT_TYPE = re.compile(r"(?:|module|(?:text|application)/(?:x-)?(?:java|ecma)script)(?:\s*;.*)?", re.IGNORECASE)
 
 
 def may_be_written(node: LexborNode, *names: str) -> bool:
@@ -34,7 +34,7 @@ def may_be_written(node: LexborNode, *names: str) -> bool:
     if "-" in (node.tag or ""):
         return True
     for attribute, value in node.attributes.items():
-        if attribute in BINDING_ANY:
+        if attribute in ANY_ATTRIBUTE_BINDINGS:
             return True
         if attribute in names:
             if PLACEHOLDER.search(value or ""):
@@ -56,20 +56,20 @@ def may_be_named(node: LexborNode) -> bool:
         if not pending:
             return False
         each = pending.pop()
-        if "-" in (each.tag or "") or any(NAMING.fullmatch(name) for name in each.attributes):
+        if "-" in (each.tag or "") or any(NAME_BINDING.fullmatch(name) for name in each.attributes):
             return True
         pending.extend(elements(each))
     return True
 
 
-def is_plain(name: str) -> bool:
+def is_plain_name(name: str) -> bool:
     """Return True if an attribute's name has only letters and hyphens, so that it is not a framework's syntax."""
-    return PLAIN.fullmatch(name) is not None
+    return PLAIN_NAME.fullmatch(name) is not None
 
 
 def has_scripts(document: AccessibleDocument) -> bool:
     """Return True if the page runs scripts, which may add elements to it."""
     return any(
-        RUNNING.fullmatch((node.attributes.get("type") or "").strip()) is not None
+        SCRIPT_TYPE.fullmatch((node.attributes.get("type") or "").strip()) is not None
         for node in live(document.document, "script")
     )

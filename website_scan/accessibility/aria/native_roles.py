@@ -54,9 +54,9 @@ FIXED = {
     "ul": "list",
 }
 # Elements to which browsers give a role that has no name in ARIA.
-WITH_ROLE_OF_THE_BROWSER = frozenset({"audio", "canvas", "dl", "embed", "iframe", "label", "object", "svg", "video"})
+WITH_UNNAMED_ROLE = frozenset({"audio", "canvas", "dl", "embed", "iframe", "label", "object", "svg", "video"})
 # Parents whose role none the child takes over.
-BELONGS_TO = {
+INHERITS_NONE_FROM = {
     "td": frozenset({"tr"}),
     "th": frozenset({"tr"}),
     "tr": frozenset({"thead", "tbody", "tfoot", "table"}),
@@ -79,7 +79,7 @@ INPUT_ROLES = {
     "search": "searchbox",
     "submit": "button",
 }
-SUGGESTING_TYPES = frozenset({"email", "search", "tel", "text", "url"})
+COMBOBOX_TYPES = frozenset({"email", "search", "tel", "text", "url"})
 INPUT_TYPES = frozenset(
     {"button", "checkbox", "color", "date", "datetime-local", "email", "file", "hidden", "image", "month", "number"}
     | {"password", "radio", "range", "reset", "search", "submit", "tel", "text", "time", "url", "week"}
@@ -110,13 +110,13 @@ def implicit_role(document: AccessibleDocument, node: LexborNode) -> str | None:
     fixed = FIXED.get(node.tag or "")
     if fixed is not None:
         return fixed
-    depends = DEPENDING.get(node.tag or "")
+    depends = CONDITIONAL_ROLES.get(node.tag or "")
     return document.native_role(node, depends) if depends is not None else None
 
 
 def has_native_role(document: AccessibleDocument, node: LexborNode) -> bool:
     """Return True if browsers give the element a role, even one that has no name in ARIA."""
-    return node.tag in WITH_ROLE_OF_THE_BROWSER or implicit_role(document, node) is not None
+    return node.tag in WITH_UNNAMED_ROLE or implicit_role(document, node) is not None
 
 
 def input_type(node: LexborNode) -> str:
@@ -129,7 +129,7 @@ def _inherits_none(node: LexborNode, read: Callable[[LexborNode], str | None]) -
     current = node
     for _ in range(MAX_DEPTH):
         parent = current.parent
-        if parent is None or parent.tag not in BELONGS_TO.get(current.tag or "", ()):
+        if parent is None or parent.tag not in INHERITS_NONE_FROM.get(current.tag or "", ()):
             return False
         explicit = read(parent)
         if explicit == "none" and not overrides_none(parent):
@@ -171,7 +171,7 @@ def _of_image(_: AccessibleDocument, node: LexborNode) -> str:
 
 def _of_input(document: AccessibleDocument, node: LexborNode) -> str:
     kind = input_type(node)
-    if kind in SUGGESTING_TYPES and (lists := document.referenced(node, "list")) and lists[0].tag == "datalist":
+    if kind in COMBOBOX_TYPES and (lists := document.referenced(node, "list")) and lists[0].tag == "datalist":
         return "combobox"
     return INPUT_ROLES.get(kind, "textbox")
 
@@ -197,7 +197,7 @@ def _of_header_cell(_: AccessibleDocument, node: LexborNode) -> str:
 
 
 # Elements whose role depends on their attributes and their position.
-DEPENDING: dict[str, Callable[[AccessibleDocument, LexborNode], str | None]] = {
+CONDITIONAL_ROLES: dict[str, Callable[[AccessibleDocument, LexborNode], str | None]] = {
     "a": _of_link,
     "area": _of_link,
     "aside": _of_aside,

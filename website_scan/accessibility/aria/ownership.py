@@ -18,9 +18,9 @@ MAX_STEPS = 100_000  # per rule and page
 # Roles that may stand between a role and its required child or parent.
 GROUPS = frozenset({"group", "rowgroup"})
 # Roles that need their children at once: they are wrong while empty.
-FILLED_AT_ONCE = frozenset({"feed", "row", "suggestion"})
+NEVER_EMPTY = frozenset({"feed", "row", "suggestion"})
 # Roles that may contain their own kind inside a group.
-NESTING = frozenset({"listitem", "treeitem"})
+SELF_NESTING = frozenset({"listitem", "treeitem"})
 
 
 class Ownership:
@@ -30,7 +30,7 @@ class Ownership:
         self.document = document
         self.steps_left = steps
         # For each element: itself or its nearest ancestor that has a role or, being a custom element, may have one.
-        self._nearest: Inherited[LexborNode | None] = Inherited(None, self._nearer)
+        self._nearest: Inherited[LexborNode | None] = Inherited(None, self._nearest_with_role)
         self._owners: dict[str, LexborNode] = {}
         for node in live(document.document, "[aria-owns]"):
             for id in (attribute(node, "aria-owns") or "").split():
@@ -43,10 +43,10 @@ class Ownership:
         """
         own = explicit_role(node)
         required = REQUIRED_CHILDREN.get(own or "")
-        if required is None or not _takes_one_word(node):
+        if required is None or not _has_one_role(node):
             return True
         is_found = has_content = False
-        for child, its_role in self._owned(node, required):
+        for child, its_role in self._owned_children(node, required):
             if child.is_text_node:
                 has_content = has_content or bool((child.text_content or "").strip())
                 continue
@@ -57,7 +57,7 @@ class Ownership:
             is_found = True
         if is_found or self.steps_left <= 0 or attribute(node, "aria-busy") == "true":
             return True
-        return not has_content and own not in FILLED_AT_ONCE
+        return not has_content and own not in NEVER_EMPTY
 
     def has_required_parent(self, node: LexborNode) -> bool:
         """Return True if an element has an ancestor that its role requires."""
@@ -65,7 +65,7 @@ class Ownership:
         required = REQUIRED_PARENTS.get(own or "")
         if own is None or required is None:
             return True
-        missing = self._missing_context(own, node.parent, required)
+        missing = self._missing_parents(own, node.parent, required)
         if not missing:
             return True
         current: LexborNode | None = node
@@ -75,18 +75,18 @@ class Ownership:
             self.steps_left -= 1
             owner = self._owners.get(attribute(current, "id") or "")
             if owner is not None:
-                missing = self._missing_context(own, owner, missing)
+                missing = self._missing_parents(own, owner, missing)
                 if not missing:
                     return True
             current = current.parent
         return self.steps_left <= 0
 
-    def role_around(self, node: LexborNode) -> str | None:
+    def nearest_ancestor_role(self, node: LexborNode) -> str | None:
         """Return the role of the nearest ancestor that has one."""
         around = self._nearest.of(node.parent)
         return role(self.document, around) if around is not None else None
 
-    def _owned(self, node: LexborNode, required: frozenset[str]) -> Iterator[tuple[LexborNode, str | None]]:
+    def _owned_children(self, node: LexborNode, required: frozenset[str]) -> Iterator[tuple[LexborNode, str | None]]:
         """Yield the pieces of text and the elements with a role inside an element, also those in its allowed groups."""
         pending = deque(self._children(node))
         while pending and self.steps_left > 0:
@@ -115,7 +115,7 @@ class Ownership:
             child = child.next
         yield from owned.values()
 
-    def _missing_context(self, own: str, start: LexborNode | None, required: frozenset[str]) -> frozenset[str]:
+    def _missing_parents(self, own: str, start: LexborNode | None, required: frozenset[str]) -> frozenset[str]:
         """Return the required parent roles that are missing around an element. Empty if one was found."""
         takes_groups = "group" in required
         current = start
@@ -128,16 +128,16 @@ class Ownership:
             if "-" in (current.tag or "") and around is None:
                 return frozenset()
             if around == "group" and takes_groups:
-                required = (required | {own} if own in NESTING else required) - {"group"}
+                required = (required | {own} if own in SELF_NESTING else required) - {"group"}
                 current = current.parent
             else:
                 return frozenset() if around in required else required
         return required
 
-    def _nearer(self, node: LexborNode, above: LexborNode | None) -> LexborNode | None:
+    def _nearest_with_role(self, node: LexborNode, above: LexborNode | None) -> LexborNode | None:
         has_role = role(self.document, node) not in (None, "none") or "-" in (node.tag or "")
         return node if has_role else above
 
 
-def _takes_one_word(node: LexborNode) -> bool:
+def _has_one_role(node: LexborNode) -> bool:
     return len((attribute(node, "role") or "").split()) == 1

@@ -36,10 +36,10 @@ def judge_value(document: AccessibleDocument, node: LexborNode, name: str) -> Va
     if name not in ATTRIBUTES:
         return Validity.VALID
     if name == "aria-errormessage":
-        return _error_message(document, node, value)
+        return _judge_error_message(document, node, value)
     if _is_valid(document, node, name, value):
         return Validity.UNCERTAIN if name == "aria-level" and float(value) > DEEPEST_HEADING else Validity.VALID
-    if _need_not_be(node, name):
+    if _may_appear_later(node, name):
         return Validity.VALID
     is_empty = value == "" and ATTRIBUTES[name].type is not Type.STRING
     return Validity.UNCERTAIN if is_empty or name in HARMLESS else Validity.INVALID
@@ -73,7 +73,7 @@ def _is_valid(document: AccessibleDocument, node: LexborNode, name: str, value: 
             return bool(value.strip())
 
 
-def _need_not_be(node: LexborNode, name: str) -> bool:
+def _may_appear_later(node: LexborNode, name: str) -> bool:
     """Return True if the target may appear later: with a pop-up, or when the element expands."""
     if name not in ("aria-controls", "aria-owns"):
         return False
@@ -84,7 +84,7 @@ def _need_not_be(node: LexborNode, name: str) -> bool:
     return attribute(node, "aria-selected") == "false" or attribute(node, "aria-haspopup") not in (None, "false")
 
 
-def _error_message(document: AccessibleDocument, node: LexborNode, value: str) -> Validity:
+def _judge_error_message(document: AccessibleDocument, node: LexborNode, value: str) -> Validity:
     """Judge aria-errormessage: the message must exist and be announced once the element is marked as invalid."""
     if attribute(node, "aria-invalid") in (None, "false") or not value.strip():
         return Validity.VALID

@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborNode
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.languages import (
     LANGUAGE_ATTRIBUTES,
-    has_text_of_its_language,
+    has_text_in_own_language,
     invalid_languages,
     is_registered,
     primary_subtag,
@@ -47,7 +47,7 @@ SILENT = ("muted", "paused")
 
 # A page that reloads after more than 20 hours is excepted (WCAG 2.2.1).
 LONG_REFRESH_S = 72_000
-LEAST_SCALE, GENEROUS_SCALE = 2.0, 5.0  # zoom factors
+MIN_SCALE, MIN_LARGE_SCALE = 2.0, 5.0  # zoom factors
 UNLIMITED = frozenset({"device-width", "device-height"})
 ZOOMABLE = UNLIMITED | {"yes"}
 ZOOM = {Language.HTML: '<meta name="viewport" content="width=device-width, initial-scale=1">'}
@@ -137,7 +137,7 @@ def valid_lang(document: AccessibleDocument) -> Faults:
         for part in document.exposed(r"[lang], [xml\:lang]")
         if part.tag != "html" and any(attribute(part, name) is not None for name in LANGUAGE_ATTRIBUTES)
     )
-    return Faults.find(parts, lambda part: invalid_languages(part) and has_text_of_its_language(document, part))
+    return Faults.find(parts, lambda part: invalid_languages(part) and has_text_in_own_language(document, part))
 
 
 @check(
@@ -233,7 +233,7 @@ def meta_refresh(page: Page, document: Document) -> Verdict:
 )
 @faulty("the viewport", "keeps people from zooming to 200%")
 def meta_viewport(document: Document) -> Verdict:
-    return _judged_viewport("disabled", document, _forbids_zoom, RESIZE_TEXT, "200%")
+    return _judge_viewport("disabled", document, _forbids_zoom, RESIZE_TEXT, "200%")
 
 
 @check(
@@ -247,7 +247,7 @@ def meta_viewport(document: Document) -> Verdict:
 )
 @faulty("the viewport", "keeps people from zooming to 500%")
 def meta_viewport_large(document: Document) -> Verdict:
-    finding = _judged_viewport("limited", document, _limits_zoom, BEST_PRACTICE, "500%")
+    finding = _judge_viewport("limited", document, _limits_zoom, BEST_PRACTICE, "500%")
     if isinstance(finding, Pass) and any(_forbids_zoom(properties) for _, properties in _viewports(document)):
         return Pass("The viewport already disables zooming to 200%; meta-viewport reports that.")
     return finding
@@ -265,7 +265,7 @@ def meta_viewport_large(document: Document) -> Verdict:
 )
 @judges("<blink> element|elements", "shows|show blinking content", "are empty or hidden", PAUSE_STOP_HIDE)
 def blink(document: AccessibleDocument) -> Faults:
-    return _moving(document, "blink", lambda _: True)
+    return _find_moving(document, "blink", lambda _: True)
 
 
 @check(
@@ -280,7 +280,7 @@ def blink(document: AccessibleDocument) -> Faults:
 )
 @judges("<marquee> element|elements", "shows|show moving content", "are empty or hidden", PAUSE_STOP_HIDE)
 def marquee(document: AccessibleDocument) -> Faults:
-    return _moving(document, "marquee", _has_content)
+    return _find_moving(document, "marquee", _has_content)
 
 
 @check(
@@ -331,7 +331,7 @@ def no_autoplay_audio(document: AccessibleDocument) -> Faults:
     return Faults(players, review=[player for player in players if attribute(player, "controls") is None])
 
 
-def _judged_viewport(
+def _judge_viewport(
     outcome: str,
     document: Document,
     is_faulty: Callable[[dict[str, str]], bool],
@@ -372,19 +372,19 @@ def _forbids_zoom(properties: dict[str, str]) -> bool:
         return True
     if limit is None and largest not in UNLIMITED:
         return True
-    return (number is not None and -1 < number < 1) or (limit is not None and 0 <= limit < LEAST_SCALE)
+    return (number is not None and -1 < number < 1) or (limit is not None and 0 <= limit < MIN_SCALE)
 
 
 def _limits_zoom(properties: dict[str, str]) -> bool:
     """Return True if the limit is below 500%, but not so low that `_forbids_zoom` is True."""
     number = scale(properties.get("maximum-scale", ""))
-    return number is not None and LEAST_SCALE <= number < GENEROUS_SCALE
+    return number is not None and MIN_SCALE <= number < MIN_LARGE_SCALE
 
 
-def _moving(document: AccessibleDocument, tag: str, takes_room: Callable[[LexborNode], bool]) -> Faults:
+def _find_moving(document: AccessibleDocument, tag: str, has_size: Callable[[LexborNode], bool]) -> Faults:
     # Moving text disturbs everyone who sees it, even where it is hidden from assistive technology.
     return Faults.find(
-        live(document.document, tag), lambda node: takes_room(node) and not document.visibility.is_hidden(node)
+        live(document.document, tag), lambda node: has_size(node) and not document.visibility.is_hidden(node)
     )
 
 

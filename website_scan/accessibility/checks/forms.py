@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.aria.framework_bindings import may_be_named
 from website_scan.accessibility.axe import INAPPLICABLE
-from website_scan.accessibility.controls.widgets import widgets
+from website_scan.accessibility.controls.widgets import aria_widgets
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import (
     accessible_name,
@@ -89,7 +89,7 @@ class _Purpose(Enum):
 def label(document: AccessibleDocument) -> Faults:
     return Faults.find(
         _labelled_fields(document, "input, textarea"),
-        lambda field: not _is_named_field(document, field, takes_placeholder=True),
+        lambda field: not _is_named_field(document, field, counts_placeholder=True),
         may_be_named,
     )
 
@@ -108,7 +108,7 @@ def label(document: AccessibleDocument) -> Faults:
 def select_name(document: AccessibleDocument) -> Faults:
     return Faults.find(
         document.exposed("select"),
-        lambda field: not _is_named_field(document, field, takes_placeholder=False),
+        lambda field: not _is_named_field(document, field, counts_placeholder=False),
         may_be_named,
     )
 
@@ -128,7 +128,7 @@ def select_name(document: AccessibleDocument) -> Faults:
 )
 @judges("ARIA input field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_input_field_name(document: AccessibleDocument) -> Faults:
-    fields = widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
+    fields = aria_widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
     nameless = Faults.find(fields, lambda field: not has_author_name(document, field), may_be_named)
     return _named_by_role(document, nameless)
 
@@ -149,7 +149,7 @@ def aria_input_field_name(document: AccessibleDocument) -> Faults:
 @judges("ARIA toggle field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
     nameless = Faults.find(
-        widgets(document, "checkbox", "menuitemcheckbox", "menuitemradio", "radio", "switch", "option"),
+        aria_widgets(document, "checkbox", "menuitemcheckbox", "menuitemradio", "radio", "switch", "option"),
         lambda field: not (has_author_name(document, field) or has_content_name(document, field)),
         may_be_named,
     )
@@ -176,8 +176,8 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
     INPUT_PURPOSE,
 )
 def autocomplete_valid(document: AccessibleDocument) -> Faults:
-    fields = [field for field in document.exposed(FIELDS) if _asks_for_autofill(field)]
-    purposes = [(field, _purpose(attribute(field, "autocomplete") or "")) for field in fields]
+    fields = [field for field in document.exposed(FIELDS) if _allows_autofill(field)]
+    purposes = [(field, _judge_autocomplete(attribute(field, "autocomplete") or "")) for field in fields]
     if invalid := [field for field, found in purposes if found is _Purpose.INVALID]:
         return Faults(fields, invalid)
     return Faults(
@@ -253,14 +253,14 @@ def _named_by_role(document: AccessibleDocument, nameless: Faults) -> Faults:
 
 
 def _labelled_fields(document: AccessibleDocument, selector: str) -> list[LexborNode]:
-    return list(islice((field for field in document.exposed(selector) if _takes_a_label(field)), MAX_FIELDS))
+    return list(islice((field for field in document.exposed(selector) if _can_have_label(field)), MAX_FIELDS))
 
 
-def _takes_a_label(node: LexborNode) -> bool:
+def _can_have_label(node: LexborNode) -> bool:
     return node.tag != "input" or (attribute(node, "type") or "").lower() not in UNLABELLED_TYPES
 
 
-def _is_named_field(document: AccessibleDocument, node: LexborNode, *, takes_placeholder: bool) -> bool:
+def _is_named_field(document: AccessibleDocument, node: LexborNode, *, counts_placeholder: bool) -> bool:
     explicit = document.explicit_labels(node)
     # A hidden label whose `for` is the field's ID does not count, unless something else names the field.
     if explicit and document.visibility.is_hidden_from_at(explicit[0]) and not accessible_name(document, node):
@@ -269,7 +269,7 @@ def _is_named_field(document: AccessibleDocument, node: LexborNode, *, takes_pla
         has_author_name(document, node)
         or any(label_text(document, label, node) for label in document.labels(node))
         or any(document.visibility.is_hidden(label) for label in explicit)
-        or (takes_placeholder and bool((attribute(node, "placeholder") or "").strip()))
+        or (counts_placeholder and bool((attribute(node, "placeholder") or "").strip()))
         or is_presentational(node)
     )
 
@@ -279,7 +279,7 @@ def _differs_from_label(document: AccessibleDocument, node: LexborNode) -> bool:
     return bool(text) and text.lower() not in accessible_name(document, node).lower()
 
 
-def _asks_for_autofill(node: LexborNode) -> bool:
+def _allows_autofill(node: LexborNode) -> bool:
     if not (attribute(node, "autocomplete") or "").strip():
         return False
     if node.tag == "input" and (attribute(node, "type") or "").lower() in WITHOUT_AUTOFILL:
@@ -291,7 +291,7 @@ def _asks_for_autofill(node: LexborNode) -> bool:
     return not (has_negative_tabindex(node) and is_no_widget)
 
 
-def _purpose(value: str) -> _Purpose:
+def _judge_autocomplete(value: str) -> _Purpose:
     """Judge an attribute's value: [section-*] [shipping|billing] ([contact] contact field|field) [webauthn]."""
     tokens = value.lower().split()
     if not tokens or (len(tokens) == 1 and tokens[0] in AUTOFILL_SWITCHES | TOLERATED_PURPOSES):

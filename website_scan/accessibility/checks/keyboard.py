@@ -46,14 +46,14 @@ WIDGET_ELEMENTS = "[role], a[href], button, input, option, select, summary, text
 # A link to a place in the page. The routes of single-page applications (`#/…`, `#!…`) are no such links.
 IN_PAGE = re.compile(r"#[^/!]")
 # Classes of links that are out of sight until they receive keyboard focus.
-OUT_OF_SIGHT = re.compile(
+HIDING_CLASS = re.compile(
     r"skip|jump|visually-?hidden|visuallyhidden|sr-only|screen-?reader|off-?screen|a11y|element-invisible",
     re.IGNORECASE,
 )
-MOVED_AWAY = re.compile(
+MOVED_AWAY_STYLE = re.compile(
     r"(?:left|top|right|bottom|margin|transform|clip)[^;]{0,80}?(?:-\d{2}|\(0|\(1px)", re.IGNORECASE
 )
-LEVELS = 4  # levels of elements from the link upwards, such as div > ul > li > a
+MAX_LEVELS = 4  # levels of elements from the link upwards, such as div > ul > li > a
 SKIPPING = re.compile(r"\b(?:skip|jump)\b", re.IGNORECASE)
 # The fragment `top` leads to the top of the page even without a target.
 TOP = frozenset({"#top"})
@@ -95,22 +95,22 @@ def tabindex(document: AccessibleDocument) -> Faults:
 )
 @judges("element|elements with an access key", "shares|share it with another", "have a key of their own", BEST_PRACTICE)
 def accesskeys(document: AccessibleDocument) -> Faults:
-    owners: dict[str, list[LexborNode]] = {}
+    owners_by_key: dict[str, list[LexborNode]] = {}
     for node in live(document.document, "[accesskey]"):
         key = (attribute(node, "accesskey") or "").upper()
         if key and not document.visibility.is_hidden(node):
-            owners.setdefault(key, []).append(node)
+            owners_by_key.setdefault(key, []).append(node)
     certain: list[LexborNode] = []
     uncertain: list[LexborNode] = []
-    for sharing in owners.values():
-        if _is_same_link(sharing):
+    for owners_of_key in owners_by_key.values():
+        if _is_same_link(owners_of_key):
             continue
-        shown = [node for node in sharing if not document.visibility.may_be_hidden(node)]
+        shown = [node for node in owners_of_key if not document.visibility.may_be_hidden(node)]
         if len(shown) > 1:
             certain += shown
-        elif len(sharing) > 1:
-            uncertain += sharing
-    return Faults([node for sharing in owners.values() for node in sharing], certain, uncertain)
+        elif len(owners_of_key) > 1:
+            uncertain += owners_of_key
+    return Faults([node for owners_of_key in owners_by_key.values() for node in owners_of_key], certain, uncertain)
 
 
 @check(
@@ -162,7 +162,7 @@ def skip_link(document: AccessibleDocument) -> Faults:
         for link in document.exposed("a[href]")
         if link.mem_id in skip_links.links
         and (attribute(link, "href") or "").startswith(("#", "/#"))
-        and (_is_out_of_sight(document, link) or skip_links.is_moved_away(link))
+        and (_is_shown_on_focus(document, link) or skip_links.is_moved_away(link))
     )
     return Faults.find(found, lambda link: not _has_target(document, link, skip_links.target(link)))
 
@@ -181,7 +181,7 @@ def skip_link(document: AccessibleDocument) -> Faults:
 )
 def nested_interactive(document: AccessibleDocument) -> Faults:
     found = [node for node in document.exposed(OPAQUE_ELEMENTS) if role(document, node) in OPAQUE]
-    return Faults(found, _around_widgets(document, found))
+    return Faults(found, _find_opaque_around_widgets(document, found))
 
 
 @check(
@@ -219,7 +219,7 @@ def _has_target(document: AccessibleDocument, link: LexborNode, target: LexborNo
     return not document.visibility.is_hidden_from_at(target)
 
 
-def _around_widgets(document: AccessibleDocument, opaque: list[LexborNode]) -> list[LexborNode]:
+def _find_opaque_around_widgets(document: AccessibleDocument, opaque: list[LexborNode]) -> list[LexborNode]:
     """Return the elements that contain a focusable widget."""
     by_id = {each.mem_id: each for each in opaque}
     nearest: Inherited[LexborNode | None] = Inherited(None, lambda node, above: by_id.get(node.mem_id, above))
@@ -235,21 +235,21 @@ def _around_widgets(document: AccessibleDocument, opaque: list[LexborNode]) -> l
 
 
 @lru_cache(maxsize=100)
-def _names_hiding(classes: str) -> bool:
-    return OUT_OF_SIGHT.search(classes) is not None
+def _is_hiding_class(classes: str) -> bool:
+    return HIDING_CLASS.search(classes) is not None
 
 
-def _is_out_of_sight(document: AccessibleDocument, link: LexborNode) -> bool:
+def _is_shown_on_focus(document: AccessibleDocument, link: LexborNode) -> bool:
     """Return True if the link looks like one that is shown on focus only. Only a browser knows how it is drawn."""
     current: LexborNode | None = link
-    for _ in range(LEVELS):
+    for _ in range(MAX_LEVELS):
         if current is None:
             break
-        if _names_hiding((attribute(current, "class") or "")[:1_000]):
+        if _is_hiding_class((attribute(current, "class") or "")[:1_000]):
             return True
         current = current.parent
     style = (attribute(link, "style") or "")[:1_000]
-    return MOVED_AWAY.search(style) is not None or SKIPPING.search(visible_text(document, link)[:200]) is not None
+    return MOVED_AWAY_STYLE.search(style) is not None or SKIPPING.search(visible_text(document, link)[:200]) is not None
 
 
 def _is_same_link(nodes: Sequence[LexborNode]) -> bool:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from website_scan.accessibility.aria.native_roles import role
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.structure import landmarks, lists, tables
-from website_scan.accessibility.structure.headings import skipping, top_headings
-from website_scan.accessibility.verdicts import NO_TEXT, Faults, judges, shows_text, unless_dialog, warns
+from website_scan.accessibility.structure.headings import find_skipped_levels, level_one_headings
+from website_scan.accessibility.verdicts import NO_TEXT, Faults, judges, shows_text, warn_unless_dialog, warns
 from website_scan.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS
 from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
@@ -34,7 +34,7 @@ CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
     "list|lists", "contains|contain something other than list items", "contain list items only", INFO_AND_RELATIONSHIPS
 )
 def list_(document: AccessibleDocument) -> Faults:
-    return lists.strays(document, "ul, ol", lists.strays_in_list)
+    return lists.find_strays(document, "ul, ol", lists.stray_content_of_list)
 
 
 @check(
@@ -48,7 +48,9 @@ def list_(document: AccessibleDocument) -> Faults:
 )
 @judges("list item|items", "is|are outside a list", "are in a list", INFO_AND_RELATIONSHIPS)
 def listitem(document: AccessibleDocument) -> Faults:
-    return Faults.find(lists.items(document), lambda item: not lists.is_in_list(document, item), lists.is_in_component)
+    return Faults.find(
+        lists.list_items(document), lambda item: not lists.is_in_list(document, item), lists.is_in_component
+    )
 
 
 @check(
@@ -87,7 +89,7 @@ def dlitem(document: AccessibleDocument) -> Faults:
     INFO_AND_RELATIONSHIPS,
 )
 def definition_list(document: AccessibleDocument) -> Faults:
-    return lists.strays(document, "dl", lists.strays_in_descriptions)
+    return lists.find_strays(document, "dl", lists.stray_content_of_dl)
 
 
 @check(
@@ -109,10 +111,10 @@ def definition_list(document: AccessibleDocument) -> Faults:
     INFO_AND_RELATIONSHIPS,
 )
 def td_headers_attr(document: AccessibleDocument) -> Faults | Verdict:
-    of_page = tables.tables(document)
+    of_page = tables.exposed_tables(document)
     if not of_page:
         return NotApplicable("The page has no tables.")
-    found = tables.references(document, of_page)
+    found = tables.find_invalid_references(document, of_page)
     if not found.judged:
         return Pass("No cell has a headers attribute.")
     return found if found.certain else replace(found, outcome="empty", predicate="lacks|lack a reference")
@@ -129,7 +131,7 @@ def td_headers_attr(document: AccessibleDocument) -> Faults | Verdict:
 )
 @judges("cell|cells with a scope", "uses|use it incorrectly", "are header cells with a valid one", BEST_PRACTICE)
 def scope_attr_valid(document: AccessibleDocument) -> Faults:
-    return tables.invalid_scopes(document)
+    return tables.find_invalid_scopes(document)
 
 
 @check(
@@ -162,7 +164,7 @@ def table_duplicate_name(document: AccessibleDocument) -> Faults:
 )
 @judges("table header|headers", "has|have no data cells", "have data cells", INFO_AND_RELATIONSHIPS)
 def th_has_data_cells(document: AccessibleDocument) -> Faults | Verdict:
-    found = tables.headers(document)
+    found = tables.find_headers_without_cells(document)
     if found is None:
         return NotApplicable("The page has no data tables.")
     if not found.judged:
@@ -187,7 +189,7 @@ def th_has_data_cells(document: AccessibleDocument) -> Faults | Verdict:
     INFO_AND_RELATIONSHIPS,
 )
 def table_fake_caption(document: AccessibleDocument) -> Faults:
-    return tables.fake_captions(document)
+    return tables.find_fake_captions(document)
 
 
 @check(
@@ -207,7 +209,7 @@ def table_fake_caption(document: AccessibleDocument) -> Faults:
     INFO_AND_RELATIONSHIPS,
 )
 def td_has_header(document: AccessibleDocument) -> Faults:
-    return tables.without_headers(document)
+    return tables.find_cells_without_headers(document)
 
 
 @check(
@@ -221,7 +223,7 @@ def td_has_header(document: AccessibleDocument) -> Faults:
 )
 @warns("heading|headings", "skips|skip a level", "follow one another without skipping a level", BEST_PRACTICE)
 def heading_order(document: AccessibleDocument) -> Faults:
-    return skipping(document)
+    return find_skipped_levels(document)
 
 
 @check(
@@ -236,9 +238,9 @@ def heading_order(document: AccessibleDocument) -> Faults:
 )
 @faulty("the page", "has no level-one heading")
 def page_has_heading_one(document: AccessibleDocument) -> Verdict:
-    if found := top_headings(document):
+    if found := level_one_headings(document):
         return Pass("The page has {headings}.", headings=Count(len(found), "level-one heading"))
-    return unless_dialog(document, "h1", Warn("missing", "The page has no level-one heading."))
+    return warn_unless_dialog(document, "h1", Warn("missing", "The page has no level-one heading."))
 
 
 @check(
@@ -252,7 +254,7 @@ def page_has_heading_one(document: AccessibleDocument) -> Verdict:
 )
 @warns("banner landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE)
 def landmark_banner_is_top_level(document: AccessibleDocument) -> Faults:
-    return landmarks.nested(document, "banner")
+    return landmarks.find_nested_landmarks(document, "banner")
 
 
 @check(
@@ -266,7 +268,7 @@ def landmark_banner_is_top_level(document: AccessibleDocument) -> Faults:
 )
 @warns("contentinfo landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE)
 def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Faults:
-    return landmarks.nested(document, "contentinfo")
+    return landmarks.find_nested_landmarks(document, "contentinfo")
 
 
 @check(
@@ -280,7 +282,7 @@ def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Faults:
 )
 @warns("main landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE)
 def landmark_main_is_top_level(document: AccessibleDocument) -> Faults:
-    return landmarks.nested(document, "main")
+    return landmarks.find_nested_landmarks(document, "main")
 
 
 @check(
@@ -294,7 +296,7 @@ def landmark_main_is_top_level(document: AccessibleDocument) -> Faults:
 )
 @faulty("the page", "has more than one banner landmark")
 def landmark_no_duplicate_banner(document: AccessibleDocument) -> Verdict:
-    return landmarks.several(document, "banner")
+    return landmarks.judge_landmark_count(document, "banner")
 
 
 @check(
@@ -308,7 +310,7 @@ def landmark_no_duplicate_banner(document: AccessibleDocument) -> Verdict:
 )
 @faulty("the page", "has more than one contentinfo landmark")
 def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Verdict:
-    return landmarks.several(document, "contentinfo")
+    return landmarks.judge_landmark_count(document, "contentinfo")
 
 
 @check(
@@ -322,7 +324,7 @@ def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Verdict:
 )
 @faulty("the page", "has more than one main landmark")
 def landmark_no_duplicate_main(document: AccessibleDocument) -> Verdict:
-    return landmarks.several(document, "main")
+    return landmarks.judge_landmark_count(document, "main")
 
 
 @check(
@@ -339,7 +341,7 @@ def landmark_no_duplicate_main(document: AccessibleDocument) -> Verdict:
 def landmark_one_main(document: AccessibleDocument) -> Verdict:
     if landmarks.candidates(document, "main"):
         return Pass("The page has a main landmark.")
-    return unless_dialog(document, "main, [role=main]", Warn("missing", "The page has no main landmark."))
+    return warn_unless_dialog(document, "main, [role=main]", Warn("missing", "The page has no main landmark."))
 
 
 @check(
@@ -353,7 +355,7 @@ def landmark_one_main(document: AccessibleDocument) -> Verdict:
 )
 @warns("landmark|landmarks", "has|have the role and name of another", "differ in role or name", BEST_PRACTICE)
 def landmark_unique(document: AccessibleDocument) -> Faults:
-    found = landmarks.duplicate(document)
+    found = landmarks.find_duplicate_landmarks(document)
     if all(role(document, landmark) == "main" for landmark in found.certain):
         fix = "Keep one `<main>`, whatever the names; use `<div>` or `<section>` for the others."
         return replace(found, fix=fix)
@@ -372,7 +374,7 @@ def landmark_unique(document: AccessibleDocument) -> Faults:
 )
 @warns("part|parts of the page", "is|are outside landmarks", "are in landmarks", BEST_PRACTICE)
 def region(document: AccessibleDocument) -> Faults | Verdict:
-    found = landmarks.outside(document)
+    found = landmarks.find_content_outside(document)
     if not found.judged or not shows_text(document):
         return NO_TEXT
     if not found.certain:

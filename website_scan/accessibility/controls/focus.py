@@ -17,7 +17,7 @@ from website_scan.page.markup import attribute, elements, live
 MAX_STEPS = 100_000  # per rule and page
 
 
-def hidden_focusable(document: AccessibleDocument) -> Faults:
+def find_hidden_focusable(document: AccessibleDocument) -> Faults:
     """Find elements with aria-hidden that the Tab key can reach, or that contain such an element.
 
     None are faulty if the page shows a modal dialog, which may cover them.
@@ -36,7 +36,7 @@ def hidden_focusable(document: AccessibleDocument) -> Faults:
     return Faults(outermost, () if _shows_modal(document) else wrong)
 
 
-def controls_in_text(document: AccessibleDocument) -> Faults:
+def find_controls_in_text(document: AccessibleDocument) -> Faults:
     """Find elements with the role text that contain a focusable control."""
     nodes = (each for each in document.exposed("[role]") if attribute(each, "role") == "text")
     steps = iter(range(MAX_STEPS))

@@ -22,44 +22,44 @@ ROUTE = re.compile(r"[!/]")
 MAX_LINKS = 2_000  # more than on real pages
 WEB_PORTS = frozenset({80, 443})
 
-Place = tuple[object, ...]
+Destination = tuple[object, ...]
 
 
-def ambiguous_links(document: AccessibleDocument) -> Faults:
+def find_ambiguous_links(document: AccessibleDocument) -> Faults:
     """Judge the first link of each name: for review are those whose name another link to another place has.
 
     Case, punctuation and symbols do not tell names apart.
     """
-    first: dict[str, tuple[LexborNode, Place]] = {}
+    first: dict[str, tuple[LexborNode, Destination]] = {}
     ambiguous: dict[str, LexborNode] = {}
     for node in islice(document.exposed(LINKS), MAX_LINKS):
         if role(document, node) not in (None, "link"):
             continue
-        name = _letters(accessible_name(document, node))
+        name = _normalized_name(accessible_name(document, node))
         if not name:
             continue
-        place = _place(document, node)
+        place = _destination(document, node)
         link, known = first.setdefault(name, (node, place))
         if place != known:
             ambiguous[name] = link
     return Faults([node for node, _ in first.values()], review=list(ambiguous.values()))
 
 
-def _letters(name: str) -> str:
+def _normalized_name(name: str) -> str:
     """Return the name in lower case, without punctuation and symbols."""
     return " ".join(
         "".join(character for character in name.lower() if unicodedata.category(character)[0] not in "PS").split()
     )
 
 
-def _place(document: AccessibleDocument, node: LexborNode) -> Place:
+def _destination(document: AccessibleDocument, node: LexborNode) -> Destination:
     """Return where a link leads; equal for spellings of the same address. Only its script knows where others lead."""
     href = attribute(node, "href")
     url = resolve(document.document, href) if href is not None else None
-    return _normal(url) if url is not None else (node.mem_id,)
+    return _normalized_url(url) if url is not None else (node.mem_id,)
 
 
-def _normal(url: Url) -> Place:
+def _normalized_url(url: Url) -> Destination:
     """Return the parts of the URL, the same with or without TLS, index file, trailing slash and order of its query."""
     folder, _, file = url.path.rpartition("/")
     if "." not in file:

@@ -9,19 +9,19 @@ from website_scan.accessibility.roles import explicit_role
 from website_scan.page.markup import MAX_DEPTH, attribute, live, select
 
 # Elements with naming methods of their own in HTML, so that other rules judge them.
-NAMED_NATIVELY = frozenset(
+NAMED_BY_HTML = frozenset(
     {"area", "br", "button", "fieldset", "figure", "hr", "img", "input", "output", "select", "summary", "svg", "table"}
     | {"textarea"}
 )
 WITHOUT_A_ROLE = frozenset({"div", "span"})
 
 
-def widgets(document: AccessibleDocument, *roles: str) -> list[LexborNode]:
+def aria_widgets(document: AccessibleDocument, *roles: str) -> list[LexborNode]:
     """Return the elements whose role attribute is one of these words and that need a name from ARIA."""
     found = [
         node
         for node in document.exposed("[role]")
-        if attribute(node, "role") in roles and not _is_named_natively(node) and not _wraps_an_input(node)
+        if attribute(node, "role") in roles and not _is_named_by_html(node) and not _has_input(node)
     ]
     if "listbox" not in roles:
         return found
@@ -33,11 +33,11 @@ def widgets(document: AccessibleDocument, *roles: str) -> list[LexborNode]:
     ]
 
 
-def _is_named_natively(node: LexborNode) -> bool:
-    return node.tag in NAMED_NATIVELY or (node.tag == "a" and attribute(node, "href") is not None)
+def _is_named_by_html(node: LexborNode) -> bool:
+    return node.tag in NAMED_BY_HTML or (node.tag == "a" and attribute(node, "href") is not None)
 
 
-def _wraps_an_input(node: LexborNode) -> bool:
+def _has_input(node: LexborNode) -> bool:
     """Return True for a combobox of ARIA 1.1, where the input inside takes the name."""
     return explicit_role(node) == "combobox" and any(
         (attribute(field, "type") or "").strip().lower() != "hidden" for field in select(node, "input")

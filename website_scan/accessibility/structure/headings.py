@@ -22,7 +22,7 @@ FIXED_ROLES = frozenset({"complementary", "contentinfo", "navigation"})
 LEVEL_WITHOUT_ONE = 2
 
 
-def top_headings(document: AccessibleDocument) -> list[LexborNode]:
+def level_one_headings(document: AccessibleDocument) -> list[LexborNode]:
     """Return the headings of level 1. An h1 with a role attribute but no aria-level is not one."""
     return [heading for heading in document.exposed(HEADINGS) if _is_top(heading)]
 
@@ -32,7 +32,7 @@ def plain_headings(document: AccessibleDocument) -> list[LexborNode]:
     return [heading for heading in document.exposed(HEADINGS) if attribute(heading, "role") in (None, "heading")]
 
 
-def skipping(document: AccessibleDocument) -> Faults:
+def find_skipped_levels(document: AccessibleDocument) -> Faults:
     """Judge all headings: faulty are those more than one level deeper than the heading before them.
 
     It is no fault if a frame stands between the two, because it may contain headings, or if a heading that a style

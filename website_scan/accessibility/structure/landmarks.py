@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborNode
 from website_scan.accessibility.ancestors import Inherited
 from website_scan.accessibility.aria.native_roles import implicit_role, role
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.accessibility.languages import VISUAL, VISUAL_ROLES, WITHOUT_TEXT
+from website_scan.accessibility.languages import TAGS_WITHOUT_TEXT, VISUAL_ROLES, VISUAL_TAGS
 from website_scan.accessibility.names import accessible_name, has_aria_name
 from website_scan.accessibility.roles import sole_role
 from website_scan.accessibility.structure.skip_links import SkipLinks
@@ -32,11 +32,11 @@ PARTS = frozenset({"article", "aside", "main", "nav", "section"})
 # HTML element of each landmark. It counts only without a role attribute.
 NATIVE = {"banner": "header", "contentinfo": "footer", "main": "main"}
 # Elements that axe-core compares to find landmarks that are alike.
-NAMED = "form, footer, header, aside, main, nav, section, " + ", ".join(
+COMPARED_SELECTOR = "form, footer, header, aside, main, nav, section, " + ", ".join(
     f"[role={each}]" for each in sorted(LANDMARKS - {"application"})
 )
 # Live regions: screen readers announce changes in these anywhere on the page.
-LIVE = frozenset({"assertive", "polite"})
+LIVE_VALUES = frozenset({"assertive", "polite"})
 LIVE_ROLES = frozenset({"alert", "log", "status"})
 DIALOGS = frozenset({"dialog", "alertdialog"})
 # Landmarks that pages have twice, such as above and below a long text.
@@ -53,12 +53,12 @@ def candidates(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
     ]
 
 
-def nested(document: AccessibleDocument, landmark: str) -> Faults:
+def find_nested_landmarks(document: AccessibleDocument, landmark: str) -> Faults:
     """Judge the landmarks of a kind: faulty are those inside another landmark.
 
     A header or footer of an article or section is not a landmark.
     """
-    surroundings = Inherited(_Around(), _step(document))
+    surroundings = Inherited(_Surroundings(), _step(document))
     found = [
         node
         for node in candidates(document, landmark)
@@ -67,7 +67,7 @@ def nested(document: AccessibleDocument, landmark: str) -> Faults:
     return Faults.find(found, lambda node: surroundings.of(node.parent).landmark)
 
 
-def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
+def visible_landmarks(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
     """Return the candidates that are landmarks in their position, without those that a style sheet may hide."""
     return [
         node
@@ -76,11 +76,11 @@ def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
     ]
 
 
-def several(document: AccessibleDocument, landmark: str) -> Verdict:
+def judge_landmark_count(document: AccessibleDocument, landmark: str) -> Verdict:
     """Warn about several landmarks of a kind. Not applicable without any."""
     if not candidates(document, landmark):
         return NotApplicable(f"The page has no {landmark} landmarks.")
-    found = of_kind(document, landmark)
+    found = visible_landmarks(document, landmark)
     if len(found) <= 1:
         return Pass(f"The page has no more than one {landmark} landmark.")
     return Warn(
@@ -91,7 +91,7 @@ def several(document: AccessibleDocument, landmark: str) -> Verdict:
     )
 
 
-def duplicate(document: AccessibleDocument) -> Faults:
+def find_duplicate_landmarks(document: AccessibleDocument) -> Faults:
     """Judge all landmarks: faulty are those with the role and the name of an earlier one.
 
     Landmarks that a style sheet may hide are left out, and navigation or search with the links and forms of an earlier
@@ -101,12 +101,12 @@ def duplicate(document: AccessibleDocument) -> Faults:
     repeated: list[LexborNode] = []
     seen: set[tuple[str, str]] = set()
     contents: set[tuple[str, frozenset[str]]] = set()
-    for node in document.exposed(NAMED):
+    for node in document.exposed(COMPARED_SELECTOR):
         own = role(document, node)
         needs_name = node.tag in ("section", "form")
         if own is None or not (own in LANDMARKS or needs_name) or document.visibility.may_be_hidden(node):
             continue
-        if own in REPEATABLE and (targets := _targets(node)):
+        if own in REPEATABLE and (targets := _link_targets(node)):
             if (own, targets) in contents:
                 continue
             contents.add((own, targets))
@@ -119,7 +119,7 @@ def duplicate(document: AccessibleDocument) -> Faults:
     return Faults(found, repeated)
 
 
-def _targets(node: LexborNode) -> frozenset[str]:
+def _link_targets(node: LexborNode) -> frozenset[str]:
     """Return the addresses of the links and forms of an element, each with its text."""
     links = [*select(node, "a[href], form[action]"), *([node] if attribute(node, "action") else [])]
     return frozenset(
@@ -128,7 +128,7 @@ def _targets(node: LexborNode) -> frozenset[str]:
     )
 
 
-def outside(document: AccessibleDocument) -> Faults:
+def find_content_outside(document: AccessibleDocument) -> Faults:
     """Judge the elements outside of landmarks: faulty are those with content to read or see.
 
     The judged elements include the landmarks themselves. Of the faulty ones, only the outermost without a landmark
@@ -139,7 +139,7 @@ def outside(document: AccessibleDocument) -> Faults:
     if body is None:
         return Faults(())
     skip_links = SkipLinks(document)
-    holding: set[int] = {body.mem_id}  # elements that contain a landmark or an element that is left out
+    excluded_containers: set[int] = {body.mem_id}  # elements that contain a landmark or an element that is left out
     found: list[LexborNode] = []
     lonely: list[LexborNode] = []
     has_region = False
@@ -147,38 +147,38 @@ def outside(document: AccessibleDocument) -> Faults:
     while pending:
         node = pending.pop()
         if document.visibility.is_hidden_from_at(node):
-            _mark(node, holding)
+            _mark_ancestors(node, excluded_containers)
             continue
         own = role(document, node)
         if node.mem_id != body.mem_id:
             found.append(node)
         is_skip_link = node.mem_id in skip_links.links and skip_links.target(node) is not None
         if document.visibility.may_be_hidden(node) or is_skip_link:
-            _mark(node, holding)
+            _mark_ancestors(node, excluded_containers)
         elif _is_region(node, own):
             has_region = True
-            _mark(node, holding)
+            _mark_ancestors(node, excluded_containers)
         elif node.mem_id != body.mem_id and _has_content(document, node, own):
             lonely.append(node)
         else:
             pending.extend(reversed([*elements(node)]))
-    return Faults(found if has_region or lonely else (), _outermost(lonely, holding))
+    return Faults(found if has_region or lonely else (), _outermost(lonely, excluded_containers))
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _Surroundings:
     """Kinds of elements that a node is or is inside of."""
 
     part: bool = False
     landmark: bool = False
 
 
-def _step(document: AccessibleDocument) -> Callable[[LexborNode, _Around], _Around]:
-    def step(node: LexborNode, above: _Around) -> _Around:
+def _step(document: AccessibleDocument) -> Callable[[LexborNode, _Surroundings], _Surroundings]:
+    def step(node: LexborNode, above: _Surroundings) -> _Surroundings:
         own = sole_role(node)
         if own is None and node.tag != "form":  # a form is a landmark by its role attribute only
             own = implicit_role(document, node)
-        return _Around(part=above.part or node.tag in PARTS, landmark=above.landmark or own in LANDMARKS)
+        return _Surroundings(part=above.part or node.tag in PARTS, landmark=above.landmark or own in LANDMARKS)
 
     return step
 
@@ -190,27 +190,27 @@ def _is_region(node: LexborNode, own: str | None) -> bool:
         or own == "button"
         or node.tag in ("dialog", "svg", "iframe", "frame")
         or attribute(node, "role") in DIALOGS
-        or (attribute(node, "aria-live") or "").lower().strip() in LIVE
+        or (attribute(node, "aria-live") or "").lower().strip() in LIVE_VALUES
     )
 
 
 def _has_content(document: AccessibleDocument, node: LexborNode, own: str | None) -> bool:
-    has_text = node.tag not in WITHOUT_TEXT and any(texts(node))
+    has_text = node.tag not in TAGS_WITHOUT_TEXT and any(texts(node))
     if has_text or own == "none":
         return has_text
     written = sole_role(node)
-    return (written in VISUAL_ROLES if written else node.tag in VISUAL) or has_aria_name(document, node)
+    return (written in VISUAL_ROLES if written else node.tag in VISUAL_TAGS) or has_aria_name(document, node)
 
 
-def _mark(node: LexborNode, holding: set[int]) -> None:
+def _mark_ancestors(node: LexborNode, excluded_containers: set[int]) -> None:
     current: LexborNode | None = node
-    while current is not None and current.mem_id not in holding:
-        holding.add(current.mem_id)
+    while current is not None and current.mem_id not in excluded_containers:
+        excluded_containers.add(current.mem_id)
         current = current.parent
 
 
-def _outermost(nodes: Iterable[LexborNode], holding: set[int]) -> list[LexborNode]:
-    """Replace each node by the outermost element around it that is not in `holding`. Duplicates are removed."""
+def _outermost(nodes: Iterable[LexborNode], excluded_containers: set[int]) -> list[LexborNode]:
+    """Replace each node by the outermost element around it that is not in `excluded_containers`. Duplicates are removed."""
     above: dict[int, LexborNode] = {}
     found: dict[int, LexborNode] = {}
     for node in nodes:
@@ -218,7 +218,7 @@ def _outermost(nodes: Iterable[LexborNode], holding: set[int]) -> list[LexborNod
         current = node
         while current.mem_id not in above:
             path.append(current)
-            if current.parent is None or current.parent.mem_id in holding:
+            if current.parent is None or current.parent.mem_id in excluded_containers:
                 break
             current = current.parent
         outermost = above.get(current.mem_id, current)

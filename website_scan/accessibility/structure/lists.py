@@ -40,7 +40,7 @@ def without_role(document: AccessibleDocument, selector: str) -> Iterator[Lexbor
     return (node for node in document.exposed(selector) if not attribute(node, "role"))
 
 
-def items(document: AccessibleDocument) -> Iterator[LexborNode]:
+def list_items(document: AccessibleDocument) -> Iterator[LexborNode]:
     """Yield the li without a role, except those in a ul or ol whose role requires other children, such as tabs."""
     for item in without_role(document, "li"):
         around = item.parent
@@ -48,7 +48,7 @@ def items(document: AccessibleDocument) -> Iterator[LexborNode]:
             yield item
 
 
-def strays(
+def find_strays(
     document: AccessibleDocument, selector: str, strays_in: Callable[[AccessibleDocument, LexborNode], Strays]
 ) -> Faults:
     """Judge the lists that match: faulty are those with content that is not an item."""
@@ -60,19 +60,19 @@ def strays(
     )
 
 
-def strays_in_list(document: AccessibleDocument, node: LexborNode) -> Strays:
+def stray_content_of_list(document: AccessibleDocument, node: LexborNode) -> Strays:
     """Find content of an ol or ul that is not an li."""
-    return _strays(document, node, ITEMS, ITEM_ROLES)
+    return _stray_content(document, node, ITEMS, ITEM_ROLES)
 
 
-def strays_in_descriptions(document: AccessibleDocument, node: LexborNode) -> Strays:
+def stray_content_of_dl(document: AccessibleDocument, node: LexborNode) -> Strays:
     """Find content of a dl, or of a div in it, that is not a dt or dd. Wrong order of these is a certain fault, too."""
-    found = Strays(certain=_is_unordered(node)) | _strays(
+    found = Strays(certain=_is_unordered(node)) | _stray_content(
         document, node, DESCRIPTION_ITEMS, DESCRIPTION_ROLES, has_groups=True
     )
     for group in elements(node):
         if _is_group(group):
-            found |= _strays(document, group, DESCRIPTION_ITEMS, DESCRIPTION_ROLES)
+            found |= _stray_content(document, group, DESCRIPTION_ITEMS, DESCRIPTION_ROLES)
     return found
 
 
@@ -105,7 +105,7 @@ def is_in_component(item: LexborNode) -> bool:
     return any("-" in (element.tag or "") for element in (item.parent, around) if element is not None)
 
 
-def _strays(
+def _stray_content(
     document: AccessibleDocument,
     node: LexborNode,
     tags: frozenset[str],

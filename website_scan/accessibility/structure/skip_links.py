@@ -31,7 +31,7 @@ class SkipLinks:
         self._ids: dict[str, LexborNode] = {}
         for node in live(document.document, "[id]"):
             self._ids.setdefault(attribute(node, "id") or "", node)
-        self._moved_away = _moving_away(document.document)
+        self._moved_away = _list_rules_that_move_away(document.document)
         self.links: dict[int, LexborNode] = {}
         here = _page(document.document.base.address)
         for node in live(document.document, "a[href]"):
@@ -53,7 +53,7 @@ class SkipLinks:
         return any(compound.may_match(*names) for compound in self._moved_away)
 
 
-def _moving_away(document: Document) -> frozenset[Compound]:
+def _list_rules_that_move_away(document: Document) -> frozenset[Compound]:
     """Return the compounds of unconditional rules that look at one element alone, so that no browser is needed."""
     found: set[Compound] = set()
     allowance = Allowance()

@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.aria.native_roles import role
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.accessibility.languages import VISUAL
+from website_scan.accessibility.languages import VISUAL_TAGS
 from website_scan.accessibility.names import has_aria_name, label_text
 from website_scan.accessibility.roles import is_focusable, sole_role
 from website_scan.accessibility.verdicts import Faults
@@ -29,8 +29,8 @@ TABLE_ROLES = frozenset({"table", "grid", "treegrid"})
 DATA_PARTS = frozenset({"thead", "tfoot", "caption", "colgroup"})
 DATA_ATTRIBUTES = ("scope", "headers", "abbr")
 LONG_TABLE, WIDE_TABLE = 20, 5
-LARGE = 3  # rows and columns of a table whose headers matter
-WITH_CAPTION = 3  # rows: the caption, headers, data
+MIN_LARGE = 3  # rows and columns of a table whose headers matter
+MIN_ROWS_WITH_CAPTION = 3  # rows: the caption, headers, data
 SCOPES = frozenset({"row", "col", "rowgroup", "colgroup"})
 # Comments may stand before the doctype.
 DOCTYPE = re.compile(r"(?:\s|\ufeff|<!--.{0,2000}?-->)*+<!doctype\s++html\s*+>", re.IGNORECASE | re.DOTALL)
@@ -38,7 +38,7 @@ DOCTYPE = re.compile(r"(?:\s|\ufeff|<!--.{0,2000}?-->)*+<!doctype\s++html\s*+>",
 Row = list[LexborNode | None]
 
 
-def tables(document: AccessibleDocument) -> list[LexborNode]:
+def exposed_tables(document: AccessibleDocument) -> list[LexborNode]:
     """Return the tables that assistive technology treats as tables."""
     return [table for table in document.exposed("table") if role(document, table) in TABLE_ROLES]
 
@@ -67,8 +67,8 @@ def grid(cells_of_rows: Sequence[Sequence[LexborNode]], slots: int) -> list[Row]
         for cell in cells:
             while left < len(lines[top]) and lines[top][left] is not None:
                 left += 1
-            width = min(_number(cell, "colspan") or 1, MAX_COLSPAN)
-            height = _number(cell, "rowspan")
+            width = min(_number_attribute(cell, "colspan") or 1, MAX_COLSPAN)
+            height = _number_attribute(cell, "rowspan")
             bottom = len(lines) if height == 0 else min(top + (height or 1), len(lines))
             slots -= width * (bottom - top)
             if slots < 0:
@@ -88,7 +88,7 @@ class Grid:
     lines: Sequence[Row]
 
 
-def grids(document: AccessibleDocument) -> Iterator[Grid]:
+def data_table_grids(document: AccessibleDocument) -> Iterator[Grid]:
     """Yield the data tables, in document order. Ends early if the rest would take too long."""
     slots = MAX_SLOTS
     for table in document.exposed("table"):
@@ -126,11 +126,11 @@ def _is_large(table: LexborNode, cells_of_rows: Sequence[Sequence[LexborNode]]) 
     if len(cells_of_rows) < 2 or len(select(table, "table")) > 1:
         return False
     sample = cells_of_rows[(len(cells_of_rows) + 1) // 2]
-    is_one_column = len(sample) == 1 and (_number(sample[0], "colspan") or 1) == 1
+    is_one_column = len(sample) == 1 and (_number_attribute(sample[0], "colspan") or 1) == 1
     return not is_one_column and (len(sample) >= WIDE_TABLE or len(cells_of_rows) >= LONG_TABLE)
 
 
-def _used(document: AccessibleDocument, cells: Sequence[LexborNode], lines: Sequence[Row]) -> set[int]:
+def _headers_in_use(document: AccessibleDocument, cells: Sequence[LexborNode], lines: Sequence[Row]) -> set[int]:
     """Return the header cells (`mem_id`) that a cell refers to, or that have a data cell below or beside them."""
     named = {
         id for cell in cells for name in ("headers", "aria-labelledby") for id in (attribute(cell, name) or "").split()
@@ -193,12 +193,12 @@ def _is_of_data(cell: LexborNode) -> bool:
     return len(inside) == 1 and inside[0].tag == "abbr"
 
 
-def _number(cell: LexborNode, name: str) -> int | None:
+def _number_attribute(cell: LexborNode, name: str) -> int | None:
     found = re.match(r"\s*\+?0*(\d{1,6})", attribute(cell, name) or "")
     return int(found[1]) if found else None
 
 
-def references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Faults:
+def find_invalid_references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Faults:
     """Judge the cells with a headers attribute: faulty are references to anything but header cells of their table.
 
     Cells with an empty headers attribute are for review.
@@ -224,7 +224,7 @@ def references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Fau
     return Faults(cells, wrong, review=empty)
 
 
-def headers(document: AccessibleDocument) -> Faults | None:
+def find_headers_without_cells(document: AccessibleDocument) -> Faults | None:
     """Judge the header cells with text in data tables: faulty are those without a data cell.
 
     Cells of a footer that repeat the table's head are left out. Returns None if the page has no data table.
@@ -232,36 +232,38 @@ def headers(document: AccessibleDocument) -> Faults | None:
     with_text: list[LexborNode] = []
     alone: list[LexborNode] = []
     is_found = False
-    for grid in grids(document):
+    for grid in data_table_grids(document):
         is_found = True
         cells = [cell for row in grid.rows for cell in row if _is_header(cell) and _text(cell)]
-        in_head = {_text(cell) for cell in cells if _part(cell) == "thead"}
-        of_table = [cell for cell in cells if _part(cell) != "tfoot" or _text(cell) not in in_head]
+        in_head = {_text(cell) for cell in cells if _part_tag(cell) == "thead"}
+        of_table = [cell for cell in cells if _part_tag(cell) != "tfoot" or _text(cell) not in in_head]
         with_text += of_table
-        used = _used(document, [cell for row in grid.rows for cell in row], grid.lines)
+        used = _headers_in_use(document, [cell for row in grid.rows for cell in row], grid.lines)
         alone += [cell for cell in of_table if cell.mem_id not in used]
     return Faults(with_text, alone) if is_found else None
 
 
-def fake_captions(document: AccessibleDocument) -> Faults:
+def find_fake_captions(document: AccessibleDocument) -> Faults:
     """Judge the data tables: faulty are those whose first row is one cell across all columns, in place of a caption.
 
     A row with controls is none, such as that of a calendar's months, nor is one below a real caption. A table of two
     rows, a title above links, lays out the page.
     """
-    found = list(grids(document))
+    found = list(data_table_grids(document))
     fake = [grid.table for grid in found if _is_fake_caption(grid)]
     return Faults([grid.table for grid in found], fake)
 
 
-def without_headers(document: AccessibleDocument) -> Faults:
+def find_cells_without_headers(document: AccessibleDocument) -> Faults:
     """Judge the data tables of at least three rows and columns: faulty are those with data cells that have no header.
 
     A header without text is a fault of its own. Tables that only their size makes data tables may lay out the page:
     they are for review.
     """
     found = [
-        grid for grid in grids(document) if len(grid.lines) >= LARGE and min(map(len, grid.lines[:LARGE])) >= LARGE
+        grid
+        for grid in data_table_grids(document)
+        if len(grid.lines) >= MIN_LARGE and min(map(len, grid.lines[:MIN_LARGE])) >= MIN_LARGE
     ]
     faulty = [grid for grid in found if _has_headless_cell(document, grid)]
     return Faults(
@@ -275,7 +277,7 @@ def without_headers(document: AccessibleDocument) -> Faults:
 def _is_fake_caption(grid: Grid) -> bool:
     first = grid.lines[0] if grid.lines else []
     if (
-        len(grid.lines) < WITH_CAPTION
+        len(grid.lines) < MIN_ROWS_WITH_CAPTION
         or len(first) < 2
         or first[0] is None
         or any(cell is not first[0] for cell in first)
@@ -320,20 +322,20 @@ def _is_data(cell: LexborNode) -> bool:
 
 
 def _is_filled(document: AccessibleDocument, cell: LexborNode) -> bool:
-    return bool(_text(cell)) or bool(select(cell, ", ".join(sorted(VISUAL)))) or has_aria_name(document, cell)
+    return bool(_text(cell)) or bool(select(cell, ", ".join(sorted(VISUAL_TAGS)))) or has_aria_name(document, cell)
 
 
 def _text(cell: LexborNode) -> str:
     return " ".join((cell.text() or "").split())
 
 
-def _part(cell: LexborNode) -> str | None:
+def _part_tag(cell: LexborNode) -> str | None:
     """Return the tag of the part of the table around the cell's row: thead, tbody or tfoot."""
     row = cell.parent
     return row.parent.tag if row is not None and row.parent is not None else None
 
 
-def invalid_scopes(document: AccessibleDocument) -> Faults:
+def find_invalid_scopes(document: AccessibleDocument) -> Faults:
     """Judge the scope attributes of cells: faulty are values unknown to HTML and, in HTML5, a scope on a data cell."""
     is_html5 = DOCTYPE.match(document.document.text[:10_000]) is not None
     return Faults.find(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from website_scan.accessibility.styles.rules import DisplayRule, inline_style
-from website_scan.accessibility.styles.selectors import Finder
+from website_scan.accessibility.styles.selectors import SelectorMatcher
 from website_scan.page.markup import attribute
 
 # Every element that has the key is matched against each of these rules.
 MAX_RULES_OF_A_KEY = 50
 # Elements matched by selectors that need the tree, all rules together.
 MAX_MATCHES = 200_000
-HIDING = {"display": frozenset({"none"}), "visibility": frozenset({"hidden", "collapse"})}
+HIDING_KEYWORDS = {"display": frozenset({"none"}), "visibility": frozenset({"hidden", "collapse"})}
 
 
 class Cascade:
@@ -21,18 +21,18 @@ class Cascade:
     def __init__(self, tree: LexborHTMLParser, rules: tuple[DisplayRule, ...]) -> None:
         self._by_key: dict[str, list[DisplayRule]] = {}  # most rules have a key that an element lacks
         self._matched: dict[int, list[DisplayRule]] = {}  # rules with selectors that need the tree
-        self._doubtful: set[DisplayRule] = set()
-        finder: Finder | None = None
+        self._uncertain: set[DisplayRule] = set()
+        finder: SelectorMatcher | None = None
         matches = 0
         for rule in rules:
             of_key = self._by_key.setdefault(rule.key, [])
             if rule.is_simple:
                 of_key.append(rule)
                 continue
-            finder = finder or Finder(tree)
+            finder = finder or SelectorMatcher(tree)
             found = finder.find(rule.selector) if matches < MAX_MATCHES else None
             if found is None:
-                self._doubtful.add(rule)
+                self._uncertain.add(rule)
                 of_key.append(rule)
                 continue
             matches += len(found)
@@ -60,8 +60,8 @@ class Cascade:
         for rule in matching:
             if rule.name in inline and not rule.is_important:
                 continue
-            hides = rule.keyword in HIDING[rule.name]
-            if rule.is_certain and rule not in self._doubtful:
+            hides = rule.keyword in HIDING_KEYWORDS[rule.name]
+            if rule.is_certain and rule not in self._uncertain:
                 keywords[rule.name] = rule.keyword
                 may_hide[rule.name] = False
             elif hides or rule.keyword == "var":

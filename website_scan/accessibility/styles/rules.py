@@ -9,15 +9,15 @@ from functools import reduce
 
 from selectolax.lexbor import LexborNode
 
-from website_scan.accessibility.styles.selectors import Selector, cut, nested, specificity
+from website_scan.accessibility.styles.selectors import Selector, resolve_nested, specificity, split_selectors
 from website_scan.page.css import MAX_SELECTORS, SIMPLE, Allowance, Compound, declarations, last_compounds, rules
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, live
 
-SHOWING = frozenset({"display", "visibility", "content-visibility"})
+DISPLAY_PROPERTIES = frozenset({"display", "visibility", "content-visibility"})
 KEYWORD = re.compile(r"[\w-]+")
-ON_SCREEN = re.compile(r"@media\s+(?:only\s+)?(?:screen|all)", re.IGNORECASE)
-ON_PAPER = re.compile(r"@media\s+(?:only\s+)?(?:print|speech)\b", re.IGNORECASE)
+SCREEN_MEDIA = re.compile(r"@media\s+(?:only\s+)?(?:screen|all)", re.IGNORECASE)
+PRINT_MEDIA = re.compile(r"@media\s+(?:only\s+)?(?:print|speech)\b", re.IGNORECASE)
 LAYER = re.compile(r"@layer\b(.*)", re.IGNORECASE | re.DOTALL)
 # At-rules within which a rule applies sometimes. Other at-rules contain no rules for elements.
 CONDITIONS = re.compile(r"@(?:media|supports|container|scope)\b", re.IGNORECASE)
@@ -60,7 +60,7 @@ def inline_style(node: LexborNode) -> dict[str, str]:
     style = attribute(node, "style") or ""
     if "display" not in style.lower() and "visibility" not in style.lower():
         return {}
-    return {name: keyword for name, (keyword, _) in _showing(declarations(style)).items()}
+    return {name: keyword for name, (keyword, _) in _display_declarations(declarations(style)).items()}
 
 
 def page_rules(document: Document) -> tuple[DisplayRule, ...]:
@@ -82,23 +82,23 @@ def page_rules(document: Document) -> tuple[DisplayRule, ...]:
 def _rules(css: str, outer: tuple[str, ...], layers: dict[str, int], allowance: Allowance) -> Iterator[DisplayRule]:
     for rule in rules(css, allowance):
         if rule.block is None:
-            _note_layers(rule.prelude, layers)
+            _register_layers(rule.prelude, layers)
             continue
-        style = _showing(rule.declarations)
+        style = _display_declarations(rule.declarations)
         style.pop("content-visibility", None)
         if not style:
             continue
         around = (*outer, *rule.within, rule.prelude)
-        at_rules = [prelude for prelude in around if prelude.startswith("@") and not ON_SCREEN.fullmatch(prelude)]
+        at_rules = [prelude for prelude in around if prelude.startswith("@") and not SCREEN_MEDIA.fullmatch(prelude)]
         conditions = [at_rule for at_rule in at_rules if not LAYER.match(at_rule)]
-        if any(ON_PAPER.match(condition) or not CONDITIONS.match(condition) for condition in conditions):
+        if any(PRINT_MEDIA.match(condition) or not CONDITIONS.match(condition) for condition in conditions):
             continue
         layer = ".".join(found[1].strip() for at_rule in at_rules if (found := LAYER.match(at_rule)))
         in_layers = any(LAYER.match(at_rule) for at_rule in at_rules)
         place = layers.setdefault(layer, len(layers)) if in_layers else MAX_RULES
-        selectors = reduce(nested, (prelude for prelude in around if not prelude.startswith("@")))
+        selectors = reduce(resolve_nested, (prelude for prelude in around if not prelude.startswith("@")))
         allowance.selectors -= min(MAX_SELECTORS, selectors.count(",") + 1)
-        for selector in cut(selectors):
+        for selector in split_selectors(selectors):
             for name, (keyword, is_important) in style.items():
                 # An important declaration in an earlier layer wins over a later layer (CSS Cascade 5, section 6.4.3).
                 rank = (is_important, -place if is_important else place, specificity(selector), 0)
@@ -108,17 +108,17 @@ def _rules(css: str, outer: tuple[str, ...], layers: dict[str, int], allowance: 
                 )
 
 
-def _note_layers(statement: str, layers: dict[str, int]) -> None:
+def _register_layers(statement: str, layers: dict[str, int]) -> None:
     if found := LAYER.match(statement):
         for name in found[1].split(","):
             layers.setdefault(name.strip(), len(layers))
 
 
-def _showing(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, bool]]:
+def _display_declarations(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, bool]]:
     """Return the keyword of each property and whether it is `!important`."""
     shown: dict[str, tuple[str, bool]] = {}
     for name, value in found:
-        if name in SHOWING and (keyword := KEYWORD.match(value)):
+        if name in DISPLAY_PROPERTIES and (keyword := KEYWORD.match(value)):
             is_important = IMPORTANT.search(value) is not None
             if is_important or not shown.get(name, ("", False))[1]:
                 shown[name] = (keyword[0].lower(), is_important)

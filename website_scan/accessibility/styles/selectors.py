@@ -17,26 +17,26 @@ from website_scan.page.markup import select
 PIECES = re.compile(
     r"""\\.|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[(\[]|[)\]]|,|[\s>+~]++|[^\\"'()\[\],\s>+~]++""", re.DOTALL
 )
-AT_REST = r"hover|focus|focus-visible|focus-within|active|target|target-within|visited"
+USE_STATES = r"hover|focus|focus-visible|focus-within|active|target|target-within|visited"
 # `:not()` of a state that no element has while nobody uses the page. It always holds then.
-NOT_IN_USE = re.compile(rf":not\(\s*+:(?:{AT_REST})(?:\s*+,\s*+:(?:{AT_REST}))*+\s*+\)", re.IGNORECASE)
-IN_USE = re.compile(rf":(?:{AT_REST})(?![\w-])", re.IGNORECASE)
+NOT_IN_USE = re.compile(rf":not\(\s*+:(?:{USE_STATES})(?:\s*+,\s*+:(?:{USE_STATES}))*+\s*+\)", re.IGNORECASE)
+IN_USE = re.compile(rf":(?:{USE_STATES})(?![\w-])", re.IGNORECASE)
 PSEUDO_ELEMENT = re.compile(r"::|:(?:before|after|first-line|first-letter)(?![\w-])", re.IGNORECASE)
 PSEUDO_CLASS = re.compile(r"(?<!\\):([\w-]++)")
 # Pseudo-classes that lexbor matches as browsers do.
-KNOWN = frozenset(
+SUPPORTED_PSEUDO_CLASSES = frozenset(
     {"root", "empty", "first-child", "last-child", "only-child", "first-of-type", "last-of-type", "only-of-type"}
     | {"not", "is", "where"}
 )
 # Pseudo-classes for which lexbor counts the siblings of every element, or looks through its whole content.
-COUNTING = frozenset({"nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type", "has"})
+COUNTING_PSEUDO_CLASSES = frozenset({"nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type", "has"})
 IDS = re.compile(r"#(?:[\w-]|\\.)++")
 CLASSES = re.compile(r"\.(?:[\w-]|\\.)++|\[[^\[\]]*+\]|(?<!:):(?!not\b|is\b|has\b|where\b)[\w-]++", re.IGNORECASE)
 TAGS = re.compile(r"(?:^|(?<=[\s>+~(,]))[A-Za-z][\w-]*+")
 WEIGHTLESS = re.compile(r":where\([^()]*+\)", re.IGNORECASE)
 
 # For each combinator: the direction to look in, and whether it goes farther than one step.
-WAYS = {" ": ("parent", True), ">": ("parent", False), "~": ("prev", True), "+": ("prev", False)}
+COMBINATORS = {" ": ("parent", True), ">": ("parent", False), "~": ("prev", True), "+": ("prev", False)}
 # Elements visited for all selectors of a page; takes some tenths of a second.
 MAX_STEPS = 2_000_000
 # A counting pseudo-class visits every element for each element, but each visit takes about a twentieth of the time.
@@ -44,7 +44,7 @@ COUNTED_AT_ONCE = 20
 # Maximum length, in characters, of the selectors of a nested rule.
 MAX_NESTED = 20_000
 # Following a combinator from one element costs as much as visiting this many elements.
-WALKING = 10
+COMBINATOR_STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Selector:
         return self.compounds[-1][1]
 
 
-def cut(selectors: str) -> list[Selector]:
+def split_selectors(selectors: str) -> list[Selector]:
     """Split a selector list. Selectors that match only while somebody uses the page, or no element, are left out."""
     plain = NOT_IN_USE.sub("", selectors)
     found: list[Selector] = []
@@ -76,7 +76,7 @@ def cut(selectors: str) -> list[Selector]:
         if piece != ",":
             combinator, compound = (piece.strip() or " ") if compound or compounds else "", ""
             continue
-        if compounds and not any(_is_in_use(part) for _, part in compounds):
+        if compounds and not any(_needs_use(part) for _, part in compounds):
             found.append(Selector(tuple(compounds)))
         compounds, combinator, compound = [], "", ""
         if len(found) == MAX_SELECTORS:
@@ -84,7 +84,7 @@ def cut(selectors: str) -> list[Selector]:
     return found
 
 
-def nested(outer: str, inner: str) -> str:
+def resolve_nested(outer: str, inner: str) -> str:
     """Resolve the selectors of a nested rule against its parent's (CSS Nesting 1). Empty if they would get too long.
 
     Their length can double with each level: by lists in lists, or by `& &`.
@@ -105,7 +105,7 @@ def specificity(selector: Selector) -> tuple[int, int, int]:
     return len(IDS.findall(text)), len(CLASSES.findall(text)), len(TAGS.findall(text))
 
 
-class Finder:
+class SelectorMatcher:
     """Matcher of selectors in one tree. It gives up on selectors that take too long or that lexbor does not know."""
 
     def __init__(self, tree: LexborHTMLParser) -> None:
@@ -116,32 +116,32 @@ class Finder:
 
     def find(self, selector: Selector) -> list[LexborNode] | None:
         """Return the elements that match, or None if that can't be determined."""
-        found = self._of_compound(selector.own)
+        found = self._find_compound(selector.own)
         if not found or len(selector.compounds) == 1:
             return found
-        before = self._of_compound(selector.compounds[0][1])
+        before = self._find_compound(selector.compounds[0][1])
         for combinator, compound in selector.compounds[1:]:
-            of_compound = self._of_compound(compound)
-            if before is None or of_compound is None or not self._may_take(WALKING * len(of_compound)):
+            of_compound = self._find_compound(compound)
+            if before is None or of_compound is None or not self._use_steps(COMBINATOR_STEPS * len(of_compound)):
                 return None
-            before = _combined({node.mem_id for node in before}, combinator, of_compound) if before else []
+            before = _follow_combinator({node.mem_id for node in before}, combinator, of_compound) if before else []
         return before
 
-    def _may_take(self, steps: int) -> bool:
+    def _use_steps(self, steps: int) -> bool:
         self._steps -= steps
         return self._steps >= 0
 
-    def _of_compound(self, compound: str) -> list[LexborNode] | None:
+    def _find_compound(self, compound: str) -> list[LexborNode] | None:
         if compound not in self._known:
-            self._known[compound] = self._searched(compound)
+            self._known[compound] = self._select(compound)
         return self._known[compound]
 
-    def _searched(self, compound: str) -> list[LexborNode] | None:
+    def _select(self, compound: str) -> list[LexborNode] | None:
         names = {name.lower() for name in PSEUDO_CLASS.findall(compound)}
-        if "|" in compound or "&" in compound or not names <= KNOWN | COUNTING:
+        if "|" in compound or "&" in compound or not names <= SUPPORTED_PSEUDO_CLASSES | COUNTING_PSEUDO_CLASSES:
             return None
-        is_counting = names & COUNTING or compound.count("(") > 1
-        if not self._may_take(self._size + (self._size * self._size // COUNTED_AT_ONCE if is_counting else 0)):
+        is_counting = names & COUNTING_PSEUDO_CLASSES or compound.count("(") > 1
+        if not self._use_steps(self._size + (self._size * self._size // COUNTED_AT_ONCE if is_counting else 0)):
             return None
         try:
             return select(self._tree, compound)
@@ -149,14 +149,14 @@ class Finder:
             return None
 
 
-def _is_in_use(compound: str) -> bool:
+def _needs_use(compound: str) -> bool:
     outside = PARENTHESES.sub("", PARENTHESES.sub("", compound))
     return IN_USE.search(outside) is not None or PSEUDO_ELEMENT.search(outside) is not None
 
 
-def _combined(before: set[int], combinator: str, found: list[LexborNode]) -> list[LexborNode]:
+def _follow_combinator(before: set[int], combinator: str, found: list[LexborNode]) -> list[LexborNode]:
     """Return the found elements for which the combinator leads to one of the elements in `before`."""
-    direction, is_far = WAYS.get(combinator, ("", False))
+    direction, is_far = COMBINATORS.get(combinator, ("", False))
     known: dict[int, bool] = {}  # by element passed: is there a match in this direction?
 
     def holds(node: LexborNode) -> bool:

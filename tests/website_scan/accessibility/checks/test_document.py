@@ -198,9 +198,9 @@ def test_a_refresh_header_is_one_too() -> None:
         ("72001", "The page reloads only after 72,001 seconds, so nobody is interrupted."),
     ],
 )
-def test_a_refresh_is_described(content: str, words: str) -> None:
+def test_a_refresh_is_described(content: str, fault_names: str) -> None:
     seen = page(head(f"<meta http-equiv=refresh content='{content}'>"))
-    assert message(checks.meta_refresh(seen, document(seen))) == words
+    assert message(checks.meta_refresh(seen, document(seen))) == fault_names
 
 
 @pytest.mark.parametrize(

@@ -352,12 +352,14 @@ def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(markup: str) -> 
         ),
     ],
 )
-def test_a_name_unlike_the_label_has_an_outcome_of_its_own(rule: str, markup: str, title: str, words: str) -> None:
+def test_a_name_unlike_the_label_has_an_outcome_of_its_own(
+    rule: str, markup: str, title: str, fault_names: str
+) -> None:
     finding = judged(rule, markup)
     assert isinstance(finding, Warn)
     assert outcome(finding) == "unlike-label"
     assert title_of(getattr(checks, rule.replace("-", "_")), finding) == title
-    assert message(finding) == words
+    assert message(finding) == fault_names
 
 
 def test_a_value_of_autocomplete_that_people_understand_has_an_outcome_of_its_own() -> None:
