@@ -1,4 +1,4 @@
-"""Probes of the document as assistive technology sees it, and of whether the page is blank before scripts run."""
+"""Probes for accessibility checks, and for whether the page is blank before its scripts run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from website_scan.page.evidence import Document, Page, ServedContent
 from website_scan.page.markup import attribute, elements, live
 from website_scan.page.stand_ins import is_placeholder
 
-# Elements that show something even without text inside.
+# Elements that are visible even without text inside.
 VISIBLE_ELEMENTS = (
     "a[href], audio[controls], button, canvas, embed, frame, iframe, img, input, math, meter, object, progress, "
     "select, svg, textarea, video, [role=img], [role=button], [role=link]"
@@ -24,7 +24,7 @@ SPINNER_TAGS = frozenset({"svg", "img", "canvas", "progress"})
 NON_RENDERED_SVG = frozenset(
     {"defs", "symbol", "style", "title", "desc", "metadata", "lineargradient", "filter", "clippath"}
 )
-# Including the spaces between elements. Almost always, text begins early.
+# Limits of text to read, spaces between elements included. On most pages, visible text begins early.
 BEGINNING_CHARACTERS, ENOUGH_CHARACTERS = 2_000, 40_000
 MAX_PLACEHOLDER = 60
 NO_LENGTH = re.compile(r"\s*[01](?:\.0*)?(?:px)?\s*")
@@ -32,13 +32,13 @@ NO_LENGTH = re.compile(r"\s*[01](?:\.0*)?(?:px)?\s*")
 
 @probe()
 def accessible_document(document: Document) -> AccessibleDocument:
-    """Resolve the hidden elements and the IDs of the parsed page."""
+    """Resolve the visibility of elements and the IDs of the parsed page."""
     return AccessibleDocument(document)
 
 
 @probe()
 def served_content(page: Page, document: AccessibleDocument) -> ServedContent:
-    """Find out if the markup shows text, or an element that shows something by itself. "Loading…" counts as neither."""
+    """Judge whether the markup alone shows text or another visible element. "Loading…" and a spinner do not count."""
     if not page.is_html:
         return ServedContent(is_blank=False, has_scripts=False)
     has_scripts = next(live(document.document, "script"), None) is not None
@@ -60,7 +60,7 @@ def _is_blank(document: AccessibleDocument, *, may_be_built: bool) -> bool:
 
 
 def _visible_beginning(document: AccessibleDocument, enough: int) -> str:
-    """Return the visible text of the page's beginning, without invisible characters such as zero-width spaces."""
+    """Return the visible text at the page's beginning, without invisible characters such as zero-width spaces."""
     body = document.document.tree.body
     text = shown_text(document, body, enough) if body is not None else ""
     return "".join(character for character in text if unicodedata.category(character) not in ("Cc", "Cf")).strip()
@@ -72,7 +72,7 @@ def _has_visible_content(document: AccessibleDocument, node: LexborNode) -> bool
     if node.tag == "input":
         return (attribute(node, "type") or "").strip().lower() != "hidden"
     if node.tag == "svg" and all((child.tag or "").lower() in NON_RENDERED_SVG for child in elements(node)):
-        return False  # symbols for later use
+        return False  # the svg only defines symbols for other drawings
     style = dict(declarations(attribute(node, "style") or ""))
     lengths = (attribute(node, name) or style.get(name, "") for name in ("width", "height"))
     return not any(

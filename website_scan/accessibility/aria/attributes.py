@@ -29,10 +29,10 @@ from website_scan.accessibility.wai_aria import (
 from website_scan.page.markup import MAX_DEPTH, attribute, live
 
 PREFIX = "aria-"
-# aria-* attributes of table rows that only the rows of a treegrid may have.
+# aria-* attributes that only the table rows of a treegrid may have.
 TREE_ROW_ATTRIBUTES = ("aria-posinset", "aria-setsize", "aria-expanded", "aria-level")
 TABLES = frozenset({"table", "grid", "treegrid"})
-# Without a role, no ARIA attribute has an effect on these.
+# Elements on which no ARIA attribute has an effect, unless they have a role.
 BREAKS = frozenset({"br", "wbr"})
 
 
@@ -47,7 +47,7 @@ def find_unknown_attributes(document: AccessibleDocument) -> Faults:
 
 
 def find_invalid_values(document: AccessibleDocument) -> Faults:
-    """Find elements with attributes whose value is not allowed. Uncertain ones are for review."""
+    """Find elements with ARIA attributes whose value is not allowed. Values of uncertain validity are for review."""
     is_scripted = has_scripts(document)
 
     def names(node: LexborNode) -> list[str]:
@@ -57,7 +57,7 @@ def find_invalid_values(document: AccessibleDocument) -> Faults:
         return by_verdict.get(Validity.INVALID, by_verdict.get(Validity.UNCERTAIN, []))
 
     def may_change(node: LexborNode) -> bool:
-        # A script may also add the element that an ID refers to.
+        # A script may add the element that an ID refers to.
         return all(may_be_written(node, name) or (is_scripted and is_reference(name)) for name in names(node))
 
     def needs_review(node: LexborNode) -> bool:
@@ -67,19 +67,19 @@ def find_invalid_values(document: AccessibleDocument) -> Faults:
 
 
 def find_missing_attributes(document: AccessibleDocument) -> Faults:
-    """Find elements without an attribute that their role requires."""
+    """Find elements without an ARIA attribute that their role requires."""
     return Faults.find(
         document.exposed("[role]"),
         _missing_attributes,
         lambda node: may_be_written(node, "role", *_missing_attributes(node)),
         fault_names=_missing_attributes,
-        # Browsers assume level 2.
+        # Browsers assume level 2 for a heading without aria-level.
         is_mild=lambda node: _missing_attributes(node) == ["aria-level"],
     )
 
 
 def find_disallowed_attributes(document: AccessibleDocument) -> Faults:
-    """Find elements with attributes that their role does not support."""
+    """Find elements with ARIA attributes that their role does not support."""
     return Faults.find(
         _elements_with_aria(document),
         partial(_disallowed_attributes, document),
@@ -100,7 +100,7 @@ def find_prohibited_names(document: AccessibleDocument) -> Faults:
 
 
 def find_contradicting_attributes(document: AccessibleDocument) -> Faults:
-    """Find elements with attributes that contradict the element's native state, or its table."""
+    """Find elements whose ARIA attributes contradict the native state, or whose rows are not in a treegrid."""
     return Faults.find(
         _elements_with_aria(document),
         lambda node: _contradicts_state(document, node) or _is_no_tree_row(document, node),
@@ -109,17 +109,17 @@ def find_contradicting_attributes(document: AccessibleDocument) -> Faults:
 
 
 def find_braille_only_texts(document: AccessibleDocument) -> Faults:
-    """Find elements with a text for braille that has no equivalent in speech."""
+    """Find elements with a braille label or role description, but no equivalent for speech."""
     nodes = list(document.exposed("[aria-braillelabel], [aria-brailleroledescription]"))
-    return Faults(nodes, review=[each for each in nodes if _is_for_braille_only(document, each)])
+    return Faults(nodes, review=[node for node in nodes if _is_for_braille_only(document, node)])
 
 
 def find_duplicate_ids(document: AccessibleDocument) -> Faults:
     """Find elements that share an ID to which a label or an ARIA attribute refers."""
     referenced = _referenced_ids(document)
-    nodes = [each for each in live(document.document, "[id]") if attribute(each, "id") in referenced]
-    counts = Counter(attribute(each, "id") for each in nodes)
-    repeated = [each for each in nodes if counts[attribute(each, "id")] > 1]
+    nodes = [element for element in live(document.document, "[id]") if attribute(element, "id") in referenced]
+    counts = Counter(attribute(element, "id") for element in nodes)
+    repeated = [element for element in nodes if counts[attribute(element, "id")] > 1]
     return Faults(nodes, review=repeated, fault_names=lambda node: [attribute(node, "id") or ""])
 
 
@@ -144,12 +144,12 @@ def _has_text(node: LexborNode, name: str) -> bool:
 
 
 def _missing_attributes(node: LexborNode) -> list[str]:
-    own = sole_role(node) or ""
-    required = REQUIRED_ATTRIBUTES.get(own, frozenset())
+    explicit = sole_role(node) or ""
+    required = REQUIRED_ATTRIBUTES.get(explicit, frozenset())
     is_excepted = (
-        (own == "separator" and not is_focusable(node))
-        or (own == "combobox" and attribute(node, "aria-expanded") == "false")
-        or (own == "slider" and _has_text(node, "aria-valuetext"))
+        (explicit == "separator" and not is_focusable(node))
+        or (explicit == "combobox" and attribute(node, "aria-expanded") == "false")
+        or (explicit == "slider" and _has_text(node, "aria-valuetext"))
     )
     if is_excepted:
         return []
@@ -160,11 +160,11 @@ def _disallowed_attributes(document: AccessibleDocument, node: LexborNode) -> li
     present = _aria_attributes(node)
     if node.tag in BREAKS and sole_role(node) is None:
         return [name for name in present if name in ATTRIBUTES and name != "aria-hidden"]
-    own = role(document, node)
+    element_role = role(document, node)
     return [
         name
         for name in present
-        if name in USED_IN_ROLES and own not in USED_IN_ROLES[name] and not _is_without_effect(node, name)
+        if name in USED_IN_ROLES and element_role not in USED_IN_ROLES[name] and not _is_without_effect(node, name)
     ]
 
 
@@ -175,16 +175,16 @@ def _is_without_effect(node: LexborNode, name: str) -> bool:
 
 
 def _is_foreign(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Return True if the element is not HTML, so that another standard may decide."""
+    """Return True if the element is not HTML, so that another standard may allow its attributes."""
     return node.tag not in HTML and role(document, node) is None and not is_focusable(node)
 
 
 def _has_prohibited_name(document: AccessibleDocument, ownership: Ownership, node: LexborNode) -> bool:
     if not any(_has_text(node, name) for name in NAMING_ATTRIBUTES):
         return False
-    own = role(document, node, takes_first_valid=True)
-    if own in ROLES:
-        return own in NAME_PROHIBITED
+    element_role = role(document, node, takes_first_valid=True)
+    if element_role in ROLES:
+        return element_role in NAME_PROHIBITED
     if has_native_role(document, node) or node.tag == "input":
         return False
     return ownership.nearest_ancestor_role(node) not in WIDGETS
@@ -200,11 +200,11 @@ def _is_for_braille_only(document: AccessibleDocument, node: LexborNode) -> bool
 
 def _contradicts_state(document: AccessibleDocument, node: LexborNode) -> bool:
     kind = input_type(node) if node.tag == "input" else ""
-    said = (attribute(node, "aria-checked") or "").lower()
-    if kind not in ("checkbox", "radio") or not said or role(document, node) != kind:
+    aria_checked = (attribute(node, "aria-checked") or "").lower()
+    if kind not in ("checkbox", "radio") or not aria_checked or role(document, node) != kind:
         return False
-    taken = said if said == "true" or (said == "mixed" and kind == "checkbox") else "false"
-    return taken != ("false" if attribute(node, "checked") is None else "true")
+    state = aria_checked if aria_checked == "true" or (aria_checked == "mixed" and kind == "checkbox") else "false"
+    return state != ("false" if attribute(node, "checked") is None else "true")
 
 
 def _is_no_tree_row(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -214,8 +214,8 @@ def _is_no_tree_row(document: AccessibleDocument, node: LexborNode) -> bool:
     for _ in range(MAX_DEPTH):
         if current is None or not current.is_element_node:
             return False
-        named = attribute(current, "role")
-        if current.tag == "table" if named is None else not TABLES.isdisjoint(named.split()):
+        written_role = attribute(current, "role")
+        if current.tag == "table" if written_role is None else not TABLES.isdisjoint(written_role.split()):
             return role(document, current) not in (None, "treegrid")
         current = current.parent
     return False

@@ -1,4 +1,4 @@
-"""Faults of roles: unknown, deprecated or disallowed ones, and roles without their required children or parent."""
+"""Faults of roles: unknown, deprecated or disallowed roles, and missing required children or parents."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ LISTS = frozenset({"ul", "ol"})
 
 
 def find_unknown_roles(document: AccessibleDocument) -> Faults:
-    """Find role attributes without a valid role, or with an abstract one."""
+    """Find elements whose role attribute has no valid role, or has an abstract role."""
     return Faults.find(
         _elements_with_role(document),
         lambda node: _is_unknown(attribute(node, "role") or ""),
         _may_change,
         fault_names=lambda node: [attribute(node, "role") or ""],
-        # Without a valid role, the element's own one applies.
+        # Without a valid role, the element's native role applies.
         is_mild=partial(has_native_role, document),
     )
 
@@ -49,10 +49,10 @@ def find_deprecated_roles(document: AccessibleDocument) -> Faults:
 
 
 def find_disallowed_roles(document: AccessibleDocument) -> Faults:
-    """Find elements with a role that they are not allowed to have."""
-    found = partial(disallowed_roles_of, document)
+    """Find elements with a role that HTML does not allow on them."""
+    disallowed_roles = partial(disallowed_roles_of, document)
     nodes = (node for node in document.exposed("[role]") if explicit_role(node) is not None)
-    return Faults.find(nodes, found, _may_change, fault_names=found)
+    return Faults.find(nodes, disallowed_roles, _may_change, fault_names=disallowed_roles)
 
 
 def find_conflicting_presentation(document: AccessibleDocument) -> Faults:
@@ -62,7 +62,7 @@ def find_conflicting_presentation(document: AccessibleDocument) -> Faults:
 
 
 def find_missing_children(document: AccessibleDocument) -> Faults:
-    """Find elements without the children that their role requires, or with children that it does not allow."""
+    """Find elements without the children that their role requires, or with children that the role does not allow."""
     nodes = (each for each in document.exposed("[role]") if _own_role(each) in REQUIRED_CHILDREN)
     ownership = Ownership(document)
     return Faults.find(
@@ -76,7 +76,7 @@ def find_missing_children(document: AccessibleDocument) -> Faults:
 def find_missing_parents(document: AccessibleDocument) -> Faults:
     """Find elements without the parent that their role requires.
 
-    Those in an li of such a parent are left out: the li is a fault of the parent's children.
+    Elements in an li of the required parent are left out, because the li is a fault of the parent's children.
     """
     nodes = (
         each
@@ -93,9 +93,9 @@ def find_missing_parents(document: AccessibleDocument) -> Faults:
 
 
 def _wraps_children(node: LexborNode) -> bool:
-    """Return True if only li without a role stand around the children that the role requires, as in Bootstrap's tabs.
+    """Return True if only li without a role wrap the children that the role requires, as in Bootstrap's tabs.
 
-    Browsers look through them, so people miss nothing.
+    Browsers ignore the li, so the fault has little effect on people.
     """
     required = REQUIRED_CHILDREN[_own_role(node)]
     return node.tag in LISTS and all(
@@ -123,8 +123,8 @@ def _own_role(node: LexborNode) -> str:
 
 def _is_unknown(value: str) -> bool:
     tokens = value.split()
-    known = ROLES | ABSTRACT
-    return not ABSTRACT.isdisjoint(tokens) or not any(token.lower() in known for token in tokens)
+    known_roles = ROLES | ABSTRACT
+    return not ABSTRACT.isdisjoint(tokens) or not any(token.lower() in known_roles for token in tokens)
 
 
 def _is_decoration(document: AccessibleDocument, node: LexborNode) -> bool:

@@ -27,7 +27,7 @@ from website_scan.accessibility.aria.role_faults import (
 )
 from website_scan.accessibility.controls.focus import find_controls_in_text, find_hidden_focusable
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.accessibility.verdicts import Faults, judges, place, warns
+from website_scan.accessibility.verdicts import Faults, judge_elements, place, warn_about_elements
 from website_scan.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS, NAME_ROLE_VALUE
 from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
@@ -48,7 +48,7 @@ CATEGORY = Category("ARIA", weight=15, html=True, content=True)
     fix='Use a role of WAI-ARIA: `<div role="button" tabindex="0">`, or better, the native element, `<button>`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-roles"),
 )
-@judges("ARIA role|roles", "is|are invalid", "are valid", NAME_ROLE_VALUE)
+@judge_elements("ARIA role|roles", "is|are invalid", "are valid", NAME_ROLE_VALUE)
 def aria_roles(document: AccessibleDocument) -> Faults:
     return find_unknown_roles(document)
 
@@ -62,7 +62,7 @@ def aria_roles(document: AccessibleDocument) -> Faults:
     fix='Replace the role: `role="list"` for `directory`, `role="listitem"` for `doc-endnote` and `doc-biblioentry`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-deprecated-role"),
 )
-@judges("ARIA role|roles", "is|are deprecated", "are supported", NAME_ROLE_VALUE)
+@judge_elements("ARIA role|roles", "is|are deprecated", "are supported", NAME_ROLE_VALUE)
 def aria_deprecated_role(document: AccessibleDocument) -> Faults:
     return find_deprecated_roles(document)
 
@@ -79,7 +79,7 @@ def aria_deprecated_role(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.2", "axe-core: aria-required-attr"),
     absence=True,
 )
-@judges(
+@judge_elements(
     "element|elements with a role",
     "lacks|lack an attribute that the role requires",
     "have the attributes that their role requires",
@@ -98,7 +98,7 @@ def aria_required_attr(document: AccessibleDocument) -> Faults:
     fix="Correct the name of the attribute, for example `aria-lable` to `aria-label`, or remove it.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr"),
 )
-@judges(
+@judge_elements(
     "element|elements with ARIA attributes",
     "has|have one that does not exist",
     "have only those that exist",
@@ -118,7 +118,7 @@ def aria_valid_attr(document: AccessibleDocument) -> Faults:
     'id="menu">`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr-value"),
 )
-@judges(
+@judge_elements(
     "element|elements with ARIA attributes", "has|have one with an invalid value", "have valid values", NAME_ROLE_VALUE
 )
 def aria_valid_attr_value(document: AccessibleDocument) -> Faults:
@@ -135,7 +135,7 @@ def aria_valid_attr_value(document: AccessibleDocument) -> Faults:
     "example.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-allowed-attr"),
 )
-@judges(
+@judge_elements(
     "element|elements with ARIA attributes",
     "has|have one that the role does not allow",
     "have only attributes that their role allows",
@@ -155,7 +155,7 @@ def aria_allowed_attr(document: AccessibleDocument) -> Faults:
     "text.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.8.6", "axe-core: aria-prohibited-attr"),
 )
-@judges(
+@judge_elements(
     "element|elements with ARIA attributes",
     "has|have a label that the role prohibits",
     "have a label only if their role permits one",
@@ -174,7 +174,7 @@ def aria_prohibited_attr(document: AccessibleDocument) -> Faults:
     fix='Remove `role="none"`, or what overrides it: `tabindex` or global ARIA attributes.',
     references=("WAI-ARIA 1.2, section 7", "axe-core: presentation-role-conflict (best practice)"),
 )
-@judges(
+@judge_elements(
     "decorative element|elements",
     "is|are focusable or has|have a global ARIA attribute",
     "are hidden from screen readers",
@@ -193,7 +193,7 @@ def presentation_role_conflict(document: AccessibleDocument) -> Faults:
     fix='Remove `role="text"` from elements that contain links or controls, which are read as plain text.',
     references=("axe-core: aria-text (best practice)",),
 )
-@judges(
+@judge_elements(
     "element|elements with role=text",
     "contains|contain a link or control",
     "contain no links or controls",
@@ -213,7 +213,7 @@ def aria_text(document: AccessibleDocument) -> Faults:
     "`aria-brailleroledescription`.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-braille-equivalent"),
 )
-@judges(
+@judge_elements(
     "element|elements with a braille label",
     "has|have no spoken equivalent",
     "have a spoken equivalent",
@@ -235,7 +235,7 @@ def aria_braille_equivalent(document: AccessibleDocument) -> Faults:
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.6", "axe-core: aria-required-children"),
     absence=True,
 )
-@warns(
+@warn_about_elements(
     "element|elements whose role requires children",
     "lacks|lack them or contains|contain something else",
     "contain them and nothing else",
@@ -255,7 +255,7 @@ def aria_required_children(document: AccessibleDocument) -> Faults:
     "listbox.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.7", "axe-core: aria-required-parent"),
 )
-@warns(
+@warn_about_elements(
     "element|elements whose role requires a parent",
     "is|are outside that parent",
     "are inside that parent",
@@ -274,7 +274,9 @@ def aria_required_parent(document: AccessibleDocument) -> Faults:
     fix="Use an element that fits the role, or one without semantics of its own: `<div>` or `<span>`.",
     references=("ARIA in HTML, section 4", "axe-core: aria-allowed-role (best practice)"),
 )
-@warns("ARIA role|roles", "is|are not allowed on its|their element", "are allowed on their element", BEST_PRACTICE)
+@warn_about_elements(
+    "ARIA role|roles", "is|are not allowed on its|their element", "are allowed on their element", BEST_PRACTICE
+)
 def aria_allowed_role(document: AccessibleDocument) -> Faults:
     return find_disallowed_roles(document)
 
@@ -288,7 +290,7 @@ def aria_allowed_role(document: AccessibleDocument) -> Faults:
     fix='Take hidden content out of the tab order too: `<div aria-hidden="true" inert>`, or hide it from everyone.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-focus"),
 )
-@warns(
+@warn_about_elements(
     "element|elements with aria-hidden",
     "leaves|leave something in the tab order",
     "are out of the tab order",
@@ -308,7 +310,7 @@ def aria_hidden_focus(document: AccessibleDocument) -> Faults:
     "`aria-expanded` or `aria-level`.",
     references=(f"{NAME_ROLE_VALUE}", "ARIA in HTML, section 4", "axe-core: aria-conditional-attr"),
 )
-@warns(
+@warn_about_elements(
     "element|elements with ARIA attributes",
     "has|have one that contradicts the element",
     "have no attribute that contradicts what they are",
@@ -327,7 +329,7 @@ def aria_conditional_attr(document: AccessibleDocument) -> Faults:
     fix="Give each element a unique ID, and correct the references to it.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: duplicate-id-aria"),
 )
-@judges(
+@judge_elements(
     "element|elements that labels or ARIA attributes refer to",
     "shares|share its|their ID with another",
     "have a unique ID",
