@@ -1,8 +1,7 @@
 """ARIA checks: roles and attributes are valid, allowed, and complete.
 
-Each check is the axe-core rule of the same ID. It only warns if a script may still change the fault, and if the fault
-is about an element's surroundings or about focusable content. Where axe-core asks a person to look, the warning has
-no weight.
+A check is the axe-core rule with its ID. A fault is only a warning if a script may still change it, or if it depends
+on the element's ancestors, children or focusable content. What axe-core reports as incomplete is for review.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Language and document checks: the declarations of the whole page, and disturbances such as refresh and motion."""
+"""Language and document checks: declarations about the whole page, and disturbances such as refresh and motion."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from website_scan.values import Address, Code, Count, Excerpt, Value, Values
 CATEGORY = Category("Language and document", weight=5, html=True)
 
 NO_ROOT = NotApplicable("The page has no html element.")
-# Attributes of a player without sound. HTML has no `paused`, but some scripts write it.
+# Attributes of a player without sound. HTML has no `paused`, but some scripts use the attribute.
 SILENT = ("muted", "paused")
 
-# A page that reloads after more than 20 hours is excepted (WCAG 2.2.1).
+# WCAG 2.2.1 excepts time limits of more than 20 hours.
 LONG_REFRESH_S = 72_000
 MIN_SCALE, MIN_LARGE_SCALE = 2.0, 5.0  # zoom factors
 UNLIMITED = frozenset({"device-width", "device-height"})
@@ -206,19 +206,19 @@ def document_title(document: Document) -> Verdict:
 )
 @faulty("the page", "changes by itself within 20 hours")
 def meta_refresh(page: Page, document: Document) -> Verdict:
-    found = refresh(page, document)
-    if found is None and http_equivs(document, "refresh", anywhere=True):
+    redirect = refresh(page, document)
+    if redirect is None and http_equivs(document, "refresh", anywhere=True):
         return Pass("The page's refresh is invalid, so browsers ignore it.")
-    if found is None:
+    if redirect is None:
         return NotApplicable("The page has no refresh.")
-    url: dict[str, Value] = {"url": Address(found.url)} if found.url else {}
-    does = "The page goes to {url}" if found.url else "The page reloads"
-    if found.seconds == 0:
+    url: dict[str, Value] = {"url": Address(redirect.url)} if redirect.url else {}
+    does = "The page goes to {url}" if redirect.url else "The page reloads"
+    if redirect.seconds == 0:
         return with_values(Pass(f"{does} at once, so nobody is interrupted."), url)
-    after = url | {"delay": Count(found.seconds, "second")}
-    if found.seconds > LONG_REFRESH_S:
+    after = url | {"delay": Count(redirect.seconds, "second")}
+    if redirect.seconds > LONG_REFRESH_S:
         return with_values(Pass(f"{does} only after {{delay}}, so nobody is interrupted."), after)
-    row = TimedRefresh(found.seconds, TIMING_ADJUSTABLE.number, TIMING_ADJUSTABLE.level)
+    row = TimedRefresh(redirect.seconds, TIMING_ADJUSTABLE.number, TIMING_ADJUSTABLE.level)
     return with_values(Fail("timed", f"{does} after {{delay}}.", details=[row]), after)
 
 
@@ -299,9 +299,9 @@ def marquee(document: AccessibleDocument) -> Faults:
 @judge_elements("video|videos with sound", "has|have no captions", "have a captions track", CAPTIONS)
 def video_caption(document: AccessibleDocument) -> Faults:
     videos = [video for video in document.exposed("video") if attribute(video, "muted") is None]
-    bare = [video for video in videos if not any(_is_captions(track) for track in select(video, "track"))]
-    # Captions may also be burnt into the picture or added by a script, and a video may have no sound.
-    return Faults(videos, review=bare)
+    without_captions = [video for video in videos if not any(_is_captions(track) for track in select(video, "track"))]
+    # A video may have no sound, or captions in its picture or from a script, so a person has to judge.
+    return Faults(videos, review=without_captions)
 
 
 @check(
@@ -321,13 +321,13 @@ def video_caption(document: AccessibleDocument) -> Faults:
     AUDIO_CONTROL,
 )
 def no_autoplay_audio(document: AccessibleDocument) -> Faults:
-    # A hidden player is audible all the same.
+    # Hidden players count, because they are audible.
     players = [
         player
         for player in live(document.document, "audio[autoplay], video[autoplay]")
         if all(attribute(player, name) is None for name in SILENT) and _has_source(player)
     ]
-    # The length of the sound is known only to a player.
+    # Only a media player knows the length of the sound, so a person has to judge.
     return Faults(players, review=[player for player in players if attribute(player, "controls") is None])
 
 
@@ -341,17 +341,17 @@ def _judge_viewport(
     metas = _viewports(document)
     if not metas:
         return NotApplicable("The page has no meta viewport.")
-    if limiting := [(node, properties) for node, properties in metas if is_faulty(properties)]:
+    if faulty_metas := [(node, properties) for node, properties in metas if is_faulty(properties)]:
         faults = [
             Excerpt(f"{name}={value}", 40)
-            for _, properties in limiting
+            for _, properties in faulty_metas
             for name, value in properties.items()
             if is_faulty({name: value})
         ]
         return Fail(
             outcome,
             f"The viewport keeps people from zooming to {size} ({{faults}}).",
-            places=[place(node, criterion) for node, _ in limiting],
+            places=[place(node, criterion) for node, _ in faulty_metas],
             faults=Values(list(dict.fromkeys(faults))),
         )
     return Pass(
@@ -365,7 +365,7 @@ def _viewports(document: Document) -> list[tuple[LexborNode, dict[str, str]]]:
 
 
 def _forbids_zoom(properties: dict[str, str]) -> bool:
-    """Return True if zooming to 200% is disabled. Browsers read an unknown word as 0 (CSS Device Adaptation, 10.4)."""
+    """Return True if zooming to 200% is disabled. Browsers treat unknown words as 0 (CSS Device Adaptation, 10.4)."""
     scalable, largest = properties.get("user-scalable", "yes"), properties.get("maximum-scale", "5")
     number, limit = scale(scalable), scale(largest)
     if number is None and scalable not in ZOOMABLE:
@@ -376,13 +376,13 @@ def _forbids_zoom(properties: dict[str, str]) -> bool:
 
 
 def _limits_zoom(properties: dict[str, str]) -> bool:
-    """Return True if the limit is below 500%, but not so low that `_forbids_zoom` is True."""
+    """Return True if the limit of zooming is from 200% to below 500%. `_forbids_zoom` judges lower limits."""
     number = scale(properties.get("maximum-scale", ""))
     return number is not None and MIN_SCALE <= number < MIN_LARGE_SCALE
 
 
 def _find_moving(document: AccessibleDocument, tag: str, has_size: Callable[[LexborNode], bool]) -> Faults:
-    # Moving text disturbs everyone who sees it, even where it is hidden from assistive technology.
+    # Moving text disturbs everyone who sees the text, so elements hidden from assistive technology count.
     return Faults.find(
         live(document.document, tag), lambda node: has_size(node) and not document.visibility.is_hidden(node)
     )
@@ -398,7 +398,7 @@ def _is_captions(track: LexborNode) -> bool:
 
 def _has_source(player: LexborNode) -> bool:
     sources = (child for child in elements(player) if child.tag == "source")
-    return any(attribute(element, "src") for element in (player, *sources))
+    return any(attribute(player_or_source, "src") for player_or_source in (player, *sources))
 
 
 def _language(root: LexborNode, name: str) -> str:

@@ -36,21 +36,21 @@ from website_scan.page.markup import attribute, enclosing
 
 CATEGORY = Category("Forms", weight=15, html=True, content=True)
 
-# Input types that are named in another way, or not shown at all.
+# Input types that HTML names in another way, or that are invisible.
 UNLABELLED_TYPES = frozenset({"hidden", "image", "button", "submit", "reset"})
 WITHOUT_AUTOFILL = frozenset({"hidden", "button", "submit", "reset"})
 FIELDS = "input, select, textarea"
 MAX_FIELDS = 5_000  # more than any form has
 
-# The autocomplete attribute (HTML Standard, section 4.10.18.7.1), with what axe-core tolerates beyond it.
-AUTOFILL_SWITCHES = frozenset({"on", "off"})
-# Values by which authors switch autofill on or off in some browsers; they mislead nobody.
-TOLERATED_PURPOSES = frozenset({"none", "false", "true", "disabled", "enabled", "undefined", "null", "xon", "xoff"})
-UNJUDGED_PURPOSES = frozenset({"text", "pronouns", "gender", "message", "content"})
+# Values of the autocomplete attribute (HTML Standard, section 4.10.18.7.1), and values that axe-core tolerates.
+ON_OFF_VALUES = frozenset({"on", "off"})
+# Values that switch autofill on or off in some browsers, and are harmless in others.
+TOLERATED_VALUES = frozenset({"none", "false", "true", "disabled", "enabled", "undefined", "null", "xon", "xoff"})
+UNCERTAIN_VALUES = frozenset({"text", "pronouns", "gender", "message", "content"})
 SECTION = "section-"
-LOCATIONS = frozenset({"shipping", "billing"})
-# Kind of telephone or message address; allowed only before a field of CONTACT_FIELDS.
-CONTACTS = frozenset({"home", "work", "mobile", "fax", "pager"})
+ADDRESS_KINDS = frozenset({"shipping", "billing"})
+# Kinds of telephone numbers and message addresses, allowed only before a field of CONTACT_FIELDS.
+CONTACT_KINDS = frozenset({"home", "work", "mobile", "fax", "pager"})
 CONTACT_FIELDS = frozenset(
     {"tel", "tel-country-code", "tel-national", "tel-area-code", "tel-local", "tel-local-prefix", "tel-local-suffix"}
     | {"tel-extension", "email", "impp"}
@@ -67,11 +67,11 @@ AUTOFILL_FIELDS = frozenset(
 CREDENTIAL = "webauthn"
 
 
-class _Purpose(Enum):
-    """Verdict on an autocomplete attribute."""
+class _AutocompleteValidity(Enum):
+    """Validity of an autocomplete attribute."""
 
     VALID = auto()
-    UNCERTAIN = auto()  # no token of the standard, but perhaps a name that was meant for people
+    UNCERTAIN = auto()  # not in the standard, but perhaps meant as a name for people
     INVALID = auto()
 
 
@@ -177,12 +177,12 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
 )
 def autocomplete_valid(document: AccessibleDocument) -> Faults:
     fields = [field for field in document.exposed(FIELDS) if _allows_autofill(field)]
-    purposes = [(field, _judge_autocomplete(attribute(field, "autocomplete") or "")) for field in fields]
-    if invalid := [field for field, found in purposes if found is _Purpose.INVALID]:
+    verdicts = [(field, _judge_autocomplete(attribute(field, "autocomplete") or "")) for field in fields]
+    if invalid := [field for field, verdict in verdicts if verdict is _AutocompleteValidity.INVALID]:
         return Faults(fields, invalid)
     return Faults(
         fields,
-        uncertain=[field for field, found in purposes if found is _Purpose.UNCERTAIN],
+        uncertain=[field for field, verdict in verdicts if verdict is _AutocompleteValidity.UNCERTAIN],
         unless="",
         outcome="not-standard",
         predicate="has|have a value that HTML does not define",
@@ -222,7 +222,7 @@ def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
 )
 def label_title_only(document: AccessibleDocument) -> Faults:
     fields = _labelled_fields(document, FIELDS)
-    return Faults(fields, uncertain=[field for field in fields if _has_only_a_title(document, field)], unless="")
+    return Faults(fields, uncertain=[field for field in fields if _has_only_title(document, field)], unless="")
 
 
 @check(
@@ -240,7 +240,7 @@ def label_content_name_mismatch(axe: AxeReport) -> Verdict:
 
 
 def _named_by_role(document: AccessibleDocument, nameless: Faults) -> Faults:
-    """Judge that the fields have a name; if all have one, that it contains their label."""
+    """Return fields without a name; if all fields have a name, fields whose name does not contain their label."""
     if nameless.certain or nameless.uncertain:
         return nameless
     return Faults(
@@ -262,7 +262,7 @@ def _can_have_label(node: LexborNode) -> bool:
 
 def _is_named_field(document: AccessibleDocument, node: LexborNode, *, counts_placeholder: bool) -> bool:
     explicit = document.explicit_labels(node)
-    # A hidden label whose `for` is the field's ID does not count, unless something else names the field.
+    # A hidden label whose `for` is the field's ID does not count, unless the field has a name from another source.
     if explicit and document.visibility.is_hidden_from_at(explicit[0]) and not accessible_name(document, node):
         return False
     return (
@@ -291,32 +291,32 @@ def _allows_autofill(node: LexborNode) -> bool:
     return not (has_negative_tabindex(node) and is_no_widget)
 
 
-def _judge_autocomplete(value: str) -> _Purpose:
-    """Judge an attribute's value: [section-*] [shipping|billing] ([contact] contact field|field) [webauthn]."""
+def _judge_autocomplete(value: str) -> _AutocompleteValidity:
+    """Judge an autocomplete value: [section-*] [shipping|billing] ([contact kind] contact field|field) [webauthn]."""
     tokens = value.lower().split()
-    if not tokens or (len(tokens) == 1 and tokens[0] in AUTOFILL_SWITCHES | TOLERATED_PURPOSES):
-        return _Purpose.VALID
+    if not tokens or (len(tokens) == 1 and tokens[0] in ON_OFF_VALUES | TOLERATED_VALUES):
+        return _AutocompleteValidity.VALID
     if tokens[-1] == CREDENTIAL:
         tokens.pop()
     if tokens and tokens[0].startswith(SECTION) and tokens[0] != SECTION:
         tokens.pop(0)
-    if tokens and tokens[0] in LOCATIONS:
+    if tokens and tokens[0] in ADDRESS_KINDS:
         tokens.pop(0)
     fields = AUTOFILL_FIELDS | CONTACT_FIELDS
-    if tokens and tokens[0] in CONTACTS:
+    if tokens and tokens[0] in CONTACT_KINDS:
         tokens.pop(0)
         fields = CONTACT_FIELDS
     if len(tokens) != 1:
-        return _Purpose.INVALID
-    if tokens[0] in UNJUDGED_PURPOSES:
-        return _Purpose.UNCERTAIN
-    return _Purpose.VALID if tokens[0] in fields else _Purpose.INVALID
+        return _AutocompleteValidity.INVALID
+    if tokens[0] in UNCERTAIN_VALUES:
+        return _AutocompleteValidity.UNCERTAIN
+    return _AutocompleteValidity.VALID if tokens[0] in fields else _AutocompleteValidity.INVALID
 
 
 def _has_rival_labels(document: AccessibleDocument, node: LexborNode) -> bool:
     labels = [label for label in document.explicit_labels(node) if not document.visibility.is_hidden(label)]
-    known = {label.mem_id for label in labels}
-    labels += [label for label in _labels_around(node) if label.mem_id not in known]
+    explicit_ids = {label.mem_id for label in labels}
+    labels += [label for label in _enclosing_labels(node) if label.mem_id not in explicit_ids]
     if len(labels) < 2:
         return False
     announced = [label.mem_id for label in labels if not document.visibility.is_hidden_from_at(label)]
@@ -324,16 +324,16 @@ def _has_rival_labels(document: AccessibleDocument, node: LexborNode) -> bool:
     return len(announced) != 1 or announced[0] not in referenced
 
 
-def _labels_around(node: LexborNode) -> list[LexborNode]:
-    found = []
+def _enclosing_labels(node: LexborNode) -> list[LexborNode]:
+    labels = []
     current = enclosing(node, "label")
     while current is not None:
-        found.append(current)
+        labels.append(current)
         current = enclosing(current, "label")
-    return found
+    return labels
 
 
-def _has_only_a_title(document: AccessibleDocument, node: LexborNode) -> bool:
+def _has_only_title(document: AccessibleDocument, node: LexborNode) -> bool:
     if not (attribute(node, "title") or attribute(node, "aria-describedby")) or is_presentational(node):
         return False
     if any((attribute(node, name) or "").strip() for name in ("aria-label", "placeholder")):

@@ -1,7 +1,7 @@
 """Keyboard and navigation checks: tab order, access keys, skip links, and nested or unreachable controls.
 
-Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets or at
-the page after scripts have run.
+A check is the axe-core rule with its ID. A fault is only a warning if axe-core would need rendered styles or the page
+after its scripts have run.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ OPAQUE = frozenset(
     {"button", "checkbox", "graphics-symbol", "img", "math", "menuitemcheckbox", "menuitemradio", "meter", "option"}
     | {"progressbar", "radio", "scrollbar", "separator", "slider", "switch", "tab"}
 )
-# Elements that may have such a role, and elements that may be widgets.
+# Elements that may have an opaque role, and elements that may be widgets.
 OPAQUE_ELEMENTS = "[role], button, hr, img, input, math, meter, option, progress, summary"
 WIDGET_ELEMENTS = "[role], a[href], button, input, option, select, summary, textarea"
-# A link to a place in the page. The routes of single-page applications (`#/…`, `#!…`) are no such links.
+# Address of an in-page link, unlike routes of single-page applications (`#/…`, `#!…`).
 IN_PAGE = re.compile(r"#[^/!]")
-# Classes of links that are out of sight until they receive keyboard focus.
+# Classes of links that are invisible until they have the keyboard focus.
 HIDING_CLASS = re.compile(
     r"skip|jump|visually-?hidden|visuallyhidden|sr-only|screen-?reader|off-?screen|a11y|element-invisible",
     re.IGNORECASE,
@@ -53,15 +53,15 @@ HIDING_CLASS = re.compile(
 MOVED_AWAY_STYLE = re.compile(
     r"(?:left|top|right|bottom|margin|transform|clip)[^;]{0,80}?(?:-\d{2}|\(0|\(1px)", re.IGNORECASE
 )
-MAX_LEVELS = 4  # levels of elements from the link upwards, such as div > ul > li > a
+MAX_LEVELS = 4  # levels from the link upwards, such as div > ul > li > a
 SKIPPING = re.compile(r"\b(?:skip|jump)\b", re.IGNORECASE)
-# The fragment `top` leads to the top of the page even without a target.
+# The fragment `top` scrolls to the top of the page even without a target.
 TOP = frozenset({"#top"})
 
 
 @dataclass(frozen=True, slots=True)
 class FailedCriterion(Place):
-    """Success criterion that the whole page may fail."""
+    """Place of a success criterion that the whole page may fail."""
 
     kind: ClassVar[str] = "criterion"
 
@@ -107,9 +107,9 @@ def accesskeys(document: AccessibleDocument) -> Faults:
     for owners_of_key in owners_by_key.values():
         if _is_same_link(owners_of_key):
             continue
-        shown = [node for node in owners_of_key if not document.visibility.may_be_hidden(node)]
-        if len(shown) > 1:
-            certain += shown
+        visible = [node for node in owners_of_key if not document.visibility.may_be_hidden(node)]
+        if len(visible) > 1:
+            certain += visible
         elif len(owners_of_key) > 1:
             uncertain += owners_of_key
     return Faults([node for owners_of_key in owners_by_key.values() for node in owners_of_key], certain, uncertain)
@@ -159,14 +159,14 @@ def bypass(document: AccessibleDocument) -> Verdict:
 @warn_about_elements("skip link|links", "has|have no visible target", "have a target on the page", BEST_PRACTICE)
 def skip_link(document: AccessibleDocument) -> Faults:
     skip_links = SkipLinks(document)
-    found = (
+    links = (
         link
         for link in document.exposed("a[href]")
         if link.mem_id in skip_links.links
         and (attribute(link, "href") or "").startswith(("#", "/#"))
         and (_is_shown_on_focus(document, link) or skip_links.is_moved_away(link))
     )
-    return Faults.find(found, lambda link: not _has_target(document, link, skip_links.target(link)))
+    return Faults.find(links, lambda link: not _has_target(document, link, skip_links.target(link)))
 
 
 @check(
@@ -182,8 +182,8 @@ def skip_link(document: AccessibleDocument) -> Faults:
     "control|controls or image|images", "contains|contain another control", "contain no other control", NAME_ROLE_VALUE
 )
 def nested_interactive(document: AccessibleDocument) -> Faults:
-    found = [node for node in document.exposed(OPAQUE_ELEMENTS) if role(document, node) in OPAQUE]
-    return Faults(found, _find_opaque_around_widgets(document, found))
+    opaque = [node for node in document.exposed(OPAQUE_ELEMENTS) if role(document, node) in OPAQUE]
+    return Faults(opaque, _find_opaque_around_widgets(document, opaque))
 
 
 @check(
@@ -222,18 +222,18 @@ def _has_target(document: AccessibleDocument, link: LexborNode, target: LexborNo
 
 
 def _find_opaque_around_widgets(document: AccessibleDocument, opaque: list[LexborNode]) -> list[LexborNode]:
-    """Return the elements that contain a focusable widget."""
-    by_id = {each.mem_id: each for each in opaque}
+    """Return the opaque elements that contain a focusable widget."""
+    by_id = {opaque_node.mem_id: opaque_node for opaque_node in opaque}
     nearest: Inherited[LexborNode | None] = Inherited(None, lambda node, above: by_id.get(node.mem_id, above))
-    found: dict[int, LexborNode] = {}
+    faulty: dict[int, LexborNode] = {}
     for node in live(document.document, WIDGET_ELEMENTS):
-        around = nearest.of(node.parent)
-        if around is None or around.mem_id in found:
+        container = nearest.of(node.parent)
+        if container is None or container.mem_id in faulty:
             continue
         is_shown = not (document.visibility.is_hidden(node) or document.visibility.may_be_hidden(node))
         if is_shown and role(document, node) in WIDGETS and is_focusable(node):
-            found[around.mem_id] = around
-    return list(found.values())
+            faulty[container.mem_id] = container
+    return list(faulty.values())
 
 
 @lru_cache(maxsize=100)
@@ -242,7 +242,7 @@ def _is_hiding_class(classes: str) -> bool:
 
 
 def _is_shown_on_focus(document: AccessibleDocument, link: LexborNode) -> bool:
-    """Return True if the link looks like one that is shown on focus only. Only a browser knows how it is drawn."""
+    """Return True if classes, style or text suggest that the link is visible only on focus."""
     current: LexborNode | None = link
     for _ in range(MAX_LEVELS):
         if current is None:
@@ -255,6 +255,6 @@ def _is_shown_on_focus(document: AccessibleDocument, link: LexborNode) -> bool:
 
 
 def _is_same_link(nodes: Sequence[LexborNode]) -> bool:
-    """Return True for links to one address, such as “next” above and below a text."""
+    """Return True if all elements are links to the same address, such as “next” above and below a text."""
     addresses = {attribute(node, "href") if node.tag == "a" else None for node in nodes}
     return len(addresses) == 1 and None not in addresses

@@ -1,7 +1,7 @@
 """Name checks: accessible names of links, buttons, frames, headings and ARIA widgets.
 
-Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets or at
-the page after scripts have run.
+A check is the axe-core rule with its ID. A fault is only a warning if axe-core would need rendered styles or the page
+after its scripts have run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CATEGORY = Category("Names and labels of controls", weight=20, html=True, conten
 
 INPUT_BUTTONS = frozenset({"button", "submit", "reset"})
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-Named = Callable[[AccessibleDocument, LexborNode], bool]
+IsNamed = Callable[[AccessibleDocument, LexborNode], bool]
 
 
 @check(
@@ -58,8 +58,8 @@ Named = Callable[[AccessibleDocument, LexborNode], bool]
 )
 @judge_elements("link|links", "has|have no name", "have a name", LINK_PURPOSE)
 def link_name(document: AccessibleDocument) -> Faults:
-    found = (link for link in document.exposed("a[href]") if attribute(link, "href") is not None)
-    return _find_nameless(document, found, _is_named_by_content)
+    links = (link for link in document.exposed("a[href]") if attribute(link, "href") is not None)
+    return _find_nameless(document, links, _is_named_by_content)
 
 
 @check(
@@ -90,8 +90,8 @@ def identical_links_same_purpose(document: AccessibleDocument) -> Faults:
 )
 @judge_elements("button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def button_name(document: AccessibleDocument) -> Faults:
-    found = (button for button in document.exposed("button") if _is_judged_as_button(button))
-    return _find_nameless(document, found, _is_named_button)
+    buttons = (button for button in document.exposed("button") if _is_judged_as_button(button))
+    return _find_nameless(document, buttons, _is_named_button)
 
 
 @check(
@@ -106,8 +106,8 @@ def button_name(document: AccessibleDocument) -> Faults:
 @judge_elements("input button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def input_button_name(document: AccessibleDocument) -> Faults:
     inputs = (field for field in document.exposed("input[type]") if attribute(field, "type") in INPUT_BUTTONS)
-    found = (button for button in inputs if _is_judged_as_button(button))
-    return _find_nameless(document, found, _is_named_input_button)
+    buttons = (button for button in inputs if _is_judged_as_button(button))
+    return _find_nameless(document, buttons, _is_named_input_button)
 
 
 @check(
@@ -121,8 +121,8 @@ def input_button_name(document: AccessibleDocument) -> Faults:
 )
 @judge_elements("summary element|elements", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def summary_name(document: AccessibleDocument) -> Faults:
-    found = (summary for summary in document.exposed("summary") if _is_first_summary(summary))
-    return _find_nameless(document, found, _is_named_by_content)
+    summaries = (summary for summary in document.exposed("summary") if _is_first_summary(summary))
+    return _find_nameless(document, summaries, _is_named_by_content)
 
 
 @check(
@@ -137,8 +137,8 @@ def summary_name(document: AccessibleDocument) -> Faults:
 )
 @judge_elements("frame|frames", "has|have no title", "have a title", NAME_ROLE_VALUE)
 def frame_title(document: AccessibleDocument) -> Faults:
-    found = (frame for frame in document.exposed("frame, iframe") if not has_negative_tabindex(frame))
-    return _find_nameless(document, found, _is_named_frame)
+    frames = (frame for frame in document.exposed("frame, iframe") if not has_negative_tabindex(frame))
+    return _find_nameless(document, frames, _is_named_frame)
 
 
 @check(
@@ -283,8 +283,8 @@ def frame_title_unique(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
 
-def _find_nameless(document: AccessibleDocument, found: Iterable[LexborNode], is_named: Named) -> Faults:
-    return Faults.find(found, lambda node: not is_named(document, node), may_be_named)
+def _find_nameless(document: AccessibleDocument, elements: Iterable[LexborNode], is_named: IsNamed) -> Faults:
+    return Faults.find(elements, lambda node: not is_named(document, node), may_be_named)
 
 
 def _is_named_by_content(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -316,7 +316,7 @@ def _is_named_frame(document: AccessibleDocument, node: LexborNode) -> bool:
 
 
 def _is_judged_as_button(node: LexborNode) -> bool:
-    """Return False for a disabled button with another role, one that needs no accessible name."""
+    """Return False for a disabled button with another role that requires no accessible name."""
     role = explicit_role(node)
     return role in (None, "none") or role in NAME_REQUIRED or is_focusable(node)
 

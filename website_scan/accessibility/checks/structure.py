@@ -1,6 +1,6 @@
 """Structure and table checks: the markup of lists, headings, landmarks and tables.
 
-Each check is the axe-core rule of the same ID. Faults that depend on rendered styles or on scripts only warn."""
+A check is the axe-core rule with its ID. A fault that depends on rendered styles or on scripts is only a warning."""
 
 from __future__ import annotations
 
@@ -118,13 +118,13 @@ def definition_list(document: AccessibleDocument) -> Faults:
     INFO_AND_RELATIONSHIPS,
 )
 def td_headers_attr(document: AccessibleDocument) -> Faults | Verdict:
-    of_page = tables.exposed_tables(document)
-    if not of_page:
+    page_tables = tables.exposed_tables(document)
+    if not page_tables:
         return NotApplicable("The page has no tables.")
-    found = tables.find_invalid_references(document, of_page)
-    if not found.judged:
+    faults = tables.find_invalid_references(document, page_tables)
+    if not faults.judged:
         return Pass("No cell has a headers attribute.")
-    return found if found.certain else replace(found, outcome="empty", predicate="lacks|lack a reference")
+    return faults if faults.certain else replace(faults, outcome="empty", predicate="lacks|lack a reference")
 
 
 @check(
@@ -173,13 +173,13 @@ def table_duplicate_name(document: AccessibleDocument) -> Faults:
 )
 @judge_elements("table header|headers", "has|have no data cells", "have data cells", INFO_AND_RELATIONSHIPS)
 def th_has_data_cells(document: AccessibleDocument) -> Faults | Verdict:
-    found = tables.find_headers_without_cells(document)
-    if found is None:
+    faults = tables.find_headers_without_cells(document)
+    if faults is None:
         return NotApplicable("The page has no data tables.")
-    if not found.judged:
+    if not faults.judged:
         return Pass("The data tables have no header cells with text.")
-    # People see from its looks if a cell is a header at all.
-    return replace(found, certain=(), review=found.certain)
+    # A person has to judge from a cell's looks whether the cell is a header at all.
+    return replace(faults, certain=(), review=faults.certain)
 
 
 @check(
@@ -249,8 +249,8 @@ def heading_order(document: AccessibleDocument) -> Faults:
 )
 @faulty("the page", "has no level-one heading")
 def page_has_heading_one(document: AccessibleDocument) -> Verdict:
-    if found := level_one_headings(document):
-        return Pass("The page has {headings}.", headings=Count(len(found), "level-one heading"))
+    if headings := level_one_headings(document):
+        return Pass("The page has {headings}.", headings=Count(len(headings), "level-one heading"))
     return warn_unless_dialog(document, "h1", Warn("missing", "The page has no level-one heading."))
 
 
@@ -374,11 +374,11 @@ def landmark_one_main(document: AccessibleDocument) -> Verdict:
     "landmark|landmarks", "has|have the role and name of another", "differ in role or name", BEST_PRACTICE
 )
 def landmark_unique(document: AccessibleDocument) -> Faults:
-    found = landmarks.find_duplicate_landmarks(document)
-    if all(role(document, landmark) == "main" for landmark in found.certain):
+    faults = landmarks.find_duplicate_landmarks(document)
+    if all(role(document, landmark) == "main" for landmark in faults.certain):
         fix = "Keep one `<main>`, whatever the names; use `<div>` or `<section>` for the others."
-        return replace(found, fix=fix)
-    return found
+        return replace(faults, fix=fix)
+    return faults
 
 
 @check(
@@ -393,9 +393,9 @@ def landmark_unique(document: AccessibleDocument) -> Faults:
 )
 @warn_about_elements("part|parts of the page", "is|are outside landmarks", "are in landmarks", BEST_PRACTICE)
 def region(document: AccessibleDocument) -> Faults | Verdict:
-    found = landmarks.find_content_outside(document)
-    if not found.judged or not shows_text(document):
+    faults = landmarks.find_content_outside(document)
+    if not faults.judged or not shows_text(document):
         return NO_TEXT
-    if not found.certain:
+    if not faults.certain:
         return Pass("All content of the page is in landmarks.")
-    return found
+    return faults

@@ -22,7 +22,7 @@ SIDES = frozenset({"left", "top", "right", "bottom"})
 
 
 class SkipLinks:
-    """Skip links of a page and their targets. Skip links are the in-page links before the first link to another page."""
+    """Skip links of a page, which are the in-page links before the first link to another page, and their targets."""
 
     def __init__(self, document: AccessibleDocument) -> None:
         self._names: dict[str, LexborNode] = {}
@@ -48,7 +48,7 @@ class SkipLinks:
         return self._ids.get(fragment, self._names.get(fragment))
 
     def is_moved_away(self, link: LexborNode) -> bool:
-        """Return True if a CSS rule in the page moves the link beyond the window's edge, by the link's tag, ID or classes."""
+        """Return True if a CSS rule in the page moves the link, by its tag, ID or classes, beyond the window's edge."""
         names = (link.tag or "", attribute(link, "id") or "", frozenset((attribute(link, "class") or "").split()))
         return any(compound.may_match(*names) for compound in self._rules_that_move_away)
 

@@ -159,7 +159,7 @@ def _needs_use(compound: str) -> bool:
 
 
 def _follow_combinator(matches_before: set[int], combinator: str, candidates: list[LexborNode]) -> list[LexborNode]:
-    """Return the found elements for which the combinator leads to one of the elements in `matches_before`."""
+    """Return the candidates for which the combinator leads to one of the elements in `matches_before`."""
     direction, is_repeated = COMBINATORS.get(combinator, ("", False))
     results: dict[int, bool] = {}  # by element on a path: whether the direction leads to a match
 
