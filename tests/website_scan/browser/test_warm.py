@@ -138,23 +138,23 @@ def children(sign: str) -> list[psutil.Process]:
             family = [child, *child.children(recursive=True)]
         except psutil.Error:
             continue
-        for each in family:
+        for process in family:
             with contextlib.suppress(psutil.Error):
-                if sign in " ".join(each.cmdline()):
-                    found.append(each)
+                if sign in " ".join(process.cmdline()):
+                    found.append(process)
     return found
 
 
 def browsers() -> list[psutil.Process]:
     """Return the browsers that were started. Chromium's own forks show its command line for a moment, too."""
-    return [each for each in children(KILLS["browser"]) if each.ppid() == os.getpid()]
+    return [process for process in children(KILLS["browser"]) if process.ppid() == os.getpid()]
 
 
 def kill(request: Request) -> Answer:
     """Kill the processes that the path names, in the middle of the load."""
-    for each in children(KILLS[request.path.rpartition("/")[2]]):
+    for process in children(KILLS[request.path.rpartition("/")[2]]):
         with contextlib.suppress(psutil.NoSuchProcess):  # some end with the first
-            each.kill()
+            process.kill()
     return Answer(b"")
 
 
@@ -274,7 +274,7 @@ def test_an_element_is_told_by_what_is_around_it_also_in_frames_and_shadow_trees
     with Site({"/": page}) as site:
         seen = visit(browser, f"{site.url}/")
     assert seen.axe
-    assert {each.ancestry for each in seen.axe.violations["image-alt"].nodes} == {
+    assert {node.ancestry for node in seen.axe.violations["image-alt"].nodes} == {
         "html > body > main > img",
         "html > body > main > ul > li > img",
         "html > body > iframe >>> html > body > p > img",
@@ -338,7 +338,8 @@ def test_loads_share_no_cache_and_give_a_spread(browser: WarmBrowser, site: Site
     seen = visit(browser, f"{site.url}/plain", again=2)
     assert len(seen.loads) == 3
     assert all(
-        [each.url for each in load.requests] == [f"{site.url}/plain", f"{site.url}/image.png"] for load in seen.loads
+        [request.url for request in load.requests] == [f"{site.url}/plain", f"{site.url}/image.png"]
+        for load in seen.loads
     )
     assert all(load.main_thread.tasks and load.progress for load in seen.loads)
 
@@ -351,7 +352,7 @@ def test_the_browser_gets_none_of_our_environment(
     visit(browser, f"{site.url}/plain")
     running = children("--type=") + children("--remote-debugging-pipe")
     assert len(running) > 3
-    assert not any("SECRET_KEY" in each.environ() or "DATABASE_URL" in each.environ() for each in running)
+    assert not any("SECRET_KEY" in process.environ() or "DATABASE_URL" in process.environ() for process in running)
 
 
 def test_a_program_that_is_no_browser_is_told_of() -> None:
@@ -418,9 +419,9 @@ def test_chromium_runs_in_its_sandbox_and_never_as_root(site: Site) -> None:
         assert visit(sandboxed, f"{site.url}/plain").axe
         running = children("--type=") + browsers()
         assert running
-        assert not any("--no-sandbox" in each.cmdline() for each in running)
+        assert not any("--no-sandbox" in process.cmdline() for process in running)
         owner = BROWSER_UID if os.geteuid() == 0 else os.geteuid()
-        assert {each.uids().effective for each in running} == {owner}
+        assert {process.uids().effective for process in running} == {owner}
 
 
 def test_without_a_sandbox_chromium_does_not_start_unless_the_operator_wants_it(
@@ -563,9 +564,9 @@ def test_the_meter_counts_what_the_processes_really_hold(browser: WarmBrowser, s
     def exact() -> tuple[int, int]:
         """Return the bytes that they hold alone, and all that they have mapped, each process for itself."""
         alone = mapped = 0
-        for each in [*roots, *(below for one in roots for below in one.children(recursive=True))]:
+        for process in [*roots, *(below for root in roots for below in root.children(recursive=True))]:
             with contextlib.suppress(psutil.NoSuchProcess):
-                held = each.memory_full_info()
+                held = process.memory_full_info()
                 alone, mapped = alone + held.uss, mapped + held.rss
         return alone, mapped
 

@@ -126,7 +126,7 @@ def run(browser: FakeBrowser | None = None) -> ScanResult:
 
 
 def messages(result: ScanResult) -> dict[str, str]:
-    return {each.id: each.summary for each in result.checks}
+    return {check_result.id: check_result.summary for check_result in result.checks}
 
 
 def test_without_a_browser_what_needs_one_is_not_planned_and_nothing_is_partial(plant: Plant) -> None:
@@ -154,7 +154,7 @@ def test_a_browser_that_breaks_makes_the_scan_partial(plant: Plant) -> None:
     result = run(FakeBrowser(None))
     assert result.status == "partial"
     assert messages(result) == {"static": "Judged by the markup.", "may-look": "not seen"}
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [
+    assert [(skipped.id, skipped.reason) for skipped in result.skipped_checks] == [
         ("looks", "The browser died while it loaded the page.")
     ]
 
@@ -162,7 +162,7 @@ def test_a_browser_that_breaks_makes_the_scan_partial(plant: Plant) -> None:
 @pytest.mark.parametrize(("browser", "weight"), [(None, 10), (FakeBrowser(None), 10), (FakeBrowser(), 40)])
 def test_a_category_may_weigh_less_without_a_browser(plant: Plant, browser: FakeBrowser | None, weight: int) -> None:
     plant(static, looks)
-    assert [each.weight for each in run(browser).categories] == [weight]
+    assert [category.weight for category in run(browser).categories] == [weight]
 
 
 @pytest.mark.parametrize(("browser", "score"), [(None, 96), (FakeBrowser(None), 96), (FakeBrowser(), 100)])
@@ -192,7 +192,7 @@ def test_what_a_page_shows_is_judged_only_where_somebody_saw_it(
     result = run(browser)
     assert ("shown" in messages(result)) is is_seen
     unseen = "The page shows no content until its scripts have run, and no browser ran them."
-    assert [each.reason for each in result.skipped_checks] == ([] if is_seen else [unseen])
+    assert [skipped.reason for skipped in result.skipped_checks] == ([] if is_seen else [unseen])
     assert ("notice" in result.facts) is not is_seen
     assert result.score == (100 if is_seen else 79)
 
@@ -236,8 +236,8 @@ def test_of_a_page_that_shows_nothing_only_faults_that_are_there_are_found(plant
         *every, override=override, probes=(shown, served), caps=(Cap(40, "It is blank.", checks=frozenset({"blank"})),)
     )
     result = run(FakeBrowser(LAID_OUT))
-    assert {each.id for each in result.checks} == {"blank", "faulty", "static"}
-    assert {each.reason for each in result.skipped_checks} == {"The page stays blank in the browser."}
+    assert {check_result.id for check_result in result.checks} == {"blank", "faulty", "static"}
+    assert {skipped.reason for skipped in result.skipped_checks} == {"The page stays blank in the browser."}
     assert (result.status, result.grade) == ("partial", "F")
     assert str(result.facts["notice"]).startswith("The page stays blank in the browser.")
 
@@ -277,7 +277,7 @@ def test_a_pass_that_is_not_the_best_says_what_it_cost(plant: Plant) -> None:
         return Pass("Good.", credit=0.9)
 
     plant(curve)
-    assert [each.points for each in run(FakeBrowser()).checks] == [10.0]
+    assert [check_result.points for check_result in run(FakeBrowser()).checks] == [10.0]
 
 
 def test_a_warning_that_does_not_weigh_costs_nothing_and_keeps_nobody_from_an_a_plus(plant: Plant) -> None:
@@ -288,7 +288,7 @@ def test_a_warning_that_does_not_weigh_costs_nothing_and_keeps_nobody_from_an_a_
     plant(looks, unsure)
     result = run(FakeBrowser())
     assert (result.score, result.grade) == (100, "A+")
-    assert [each.points for each in result.checks] == [0.0, 0.0]
+    assert [check_result.points for check_result in result.checks] == [0.0, 0.0]
 
 
 def test_a_type_that_uses_no_browser_can_have_no_check_that_needs_one(
@@ -332,15 +332,15 @@ def test_a_waterfall_is_bounded_and_in_order() -> None:
     assert (len(drawn.rows), drawn.left_out) == (MAX_ROWS, 40)
     assert drawn.marks == (("First paint", 500), ("Loaded", 2000))
     assert drawn.total_ms == 2000
-    assert [each.start_ms for each in drawn.rows] == sorted(each.start_ms for each in drawn.rows)
+    assert [row.start_ms for row in drawn.rows] == sorted(row.start_ms for row in drawn.rows)
 
 
 def test_a_request_that_never_ended_lasts_to_the_end_and_times_never_go_back() -> None:
     rows = (request(0.0, 0.3, 0.2), request(0.1, None, None, error="net::ERR_ABORTED"))
     drawn = waterfall(replace(NOTHING, requests=rows, load_s=1.0))
     assert drawn is not None
-    assert [(each.start_ms, each.response_ms, each.end_ms) for each in drawn.rows] == [(0, 200, 200), (100, 1000, 1000)]
-    assert [each.is_failed for each in drawn.rows] == [False, True]
+    assert [(row.start_ms, row.response_ms, row.end_ms) for row in drawn.rows] == [(0, 200, 200), (100, 1000, 1000)]
+    assert [row.is_failed for row in drawn.rows] == [False, True]
 
 
 def test_addresses_are_cut_and_an_empty_load_has_no_waterfall() -> None:
