@@ -1,4 +1,4 @@
-"""Judgement of whether the browser showed content. Tests with whole pages: `tests/website_scan/test_unshown_pages.py`."""
+"""Judgement of screens without content. `tests/website_scan/test_unshown_pages.py` tests whole pages."""
 
 from __future__ import annotations
 
