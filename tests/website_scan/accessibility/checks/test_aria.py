@@ -1,8 +1,8 @@
-"""ARIA checks. Every row was compared with axe-core 4.12.1 in Chromium.
+"""ARIA checks. All rows of the tables were compared with axe-core 4.12.1 in Chromium.
 
-Where the verdicts differ, ours is the milder one: warnings of the rules that only warn, custom elements, bindings of
-frameworks, elements that a style sheet may hide, references on pages with scripts, and elements that axe-core asks a
-person to look at although they are mostly right.
+A static rule's verdict may be milder than axe-core's: for rules that only warn, custom elements, framework bindings,
+elements that a style sheet may hide, references on pages with scripts, and elements that axe-core reports as
+incomplete although they are mostly right.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from website_scan.findings import CRITICAL, HIGH, MEDIUM, Severity
 from website_scan.outcomes import Fail, Review, Verdict
 from website_scan.places import Element
 
-# By rule: markup, and the verdict; "review" is a warning without weight.
+# By rule: pairs of markup and verdict. "review" means that a person has to judge.
 CASES: dict[str, list[tuple[str, str]]] = {
     "aria-prohibited-attr": [
         ("<div role=doc-tip aria-label=x></div>", "fail"),  # as axe-core, which reads no DPUB-ARIA role here
@@ -512,9 +512,9 @@ CASES: dict[str, list[tuple[str, str]]] = {
 }
 
 
-def judged(rule: str, markup: str) -> Verdict:
-    seen = page(f"<!doctype html><title>A page</title>{markup}" if markup.startswith("<body") else body(markup))
-    finding: Verdict = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(seen)))
+def judge(rule: str, markup: str) -> Verdict:
+    served_page = page(f"<!doctype html><title>A page</title>{markup}" if markup.startswith("<body") else body(markup))
+    finding: Verdict = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(served_page)))
     return finding
 
 
@@ -522,13 +522,13 @@ def judged(rule: str, markup: str) -> Verdict:
     ("rule", "markup", "expected"),
     [(rule, markup, expected) for rule, cases in CASES.items() for markup, expected in cases],
 )
-def test_aria(rule: str, markup: str, expected: str) -> None:
-    finding = judged(rule, markup)
+def test_aria_check_verdict(rule: str, markup: str, expected: str) -> None:
+    finding = judge(rule, markup)
     assert ("review" if isinstance(finding, Review) else verdict(finding)) == expected
 
 
-def test_the_message_says_what_is_wrong_and_shows_the_first_offenders() -> None:
-    finding = judged("aria-valid-attr", "<p id=p aria-lable=a><b aria-label=b></b>" + "<i aria-rol=x></i>" * 3)
+def test_finding_states_the_fault_and_lists_the_first_elements() -> None:
+    finding = judge("aria-valid-attr", "<p id=p aria-lable=a><b aria-label=b></b>" + "<i aria-rol=x></i>" * 3)
     assert isinstance(finding, Fail)
     assert message(finding) == (
         "4 of 5 elements with ARIA attributes have one that does not exist (aria-lable, aria-rol)."
@@ -540,23 +540,23 @@ def test_the_message_says_what_is_wrong_and_shows_the_first_offenders() -> None:
     )
 
 
-def test_best_practices_have_no_criterion() -> None:
-    finding = judged("presentation-role-conflict", "<ul role=none tabindex=0></ul>")
+def test_best_practice_has_no_criterion() -> None:
+    finding = judge("presentation-role-conflict", "<ul role=none tabindex=0></ul>")
     assert isinstance(finding, Fail)
     assert [item.keys() for item in rows(finding)] == [{"selector", "snippet"}]
 
 
-def test_many_words_are_cut() -> None:
-    finding = judged("aria-roles", "".join(f"<p role=r{each}>" for each in range(9)))
+def test_long_list_of_fault_names_is_cut() -> None:
+    finding = judge("aria-roles", "".join(f"<p role=r{number}>" for number in range(9)))
     assert "(r0, r1, r2, r3, r4 and 4 more)" in message(finding)
 
 
-def test_braces_of_a_page_are_no_place_for_words() -> None:
-    assert "({0}{x})" in message(judged("aria-roles", "<p role='{0}{x}'>"))
+def test_braces_in_a_role_are_not_template_placeholders() -> None:
+    assert "({0}{x})" in message(judge("aria-roles", "<p role='{0}{x}'>"))
 
 
-def test_the_certain_ones_are_shown_before_those_that_scripts_may_change() -> None:
-    finding = judged("aria-required-attr", "<b id=a role=switch :aria-checked=on></b><b id=b role=switch></b>")
+def test_certain_faults_are_listed_before_uncertain_faults() -> None:
+    finding = judge("aria-required-attr", "<b id=a role=switch :aria-checked=on></b><b id=b role=switch></b>")
     assert isinstance(finding, Fail)
     assert [item["selector"] for item in rows(finding)] == ["#b"]
 
@@ -573,11 +573,11 @@ def test_the_certain_ones_are_shown_before_those_that_scripts_may_change() -> No
         ("aria-required-children", "<ul role=tablist><li><a role=tab>A</a></ul>", MEDIUM),
     ],
 )
-def test_a_fault_that_harms_little_is_of_medium_severity(rule: str, markup: str, severity: Severity) -> None:
-    assert severity_of(getattr(checks, rule.replace("-", "_")), judged(rule, markup)) is severity
+def test_mild_fault_has_medium_severity(rule: str, markup: str, severity: Severity) -> None:
+    assert severity_of(getattr(checks, rule.replace("-", "_")), judge(rule, markup)) is severity
 
 
-def test_each_rule_is_tried_with_every_verdict_that_it_can_give() -> None:
+def test_cases_have_every_possible_verdict_of_each_rule() -> None:
     for rule, cases in CASES.items():
         verdicts = {expected for _, expected in cases}
         assert "pass" in verdicts, rule
@@ -596,10 +596,10 @@ def test_each_rule_is_tried_with_every_verdict_that_it_can_give() -> None:
     )
 )
 @settings(deadline=None)
-def test_no_markup_breaks_a_rule(elements: list[tuple[str, str, str]]) -> None:
+def test_random_markup_breaks_no_rule(elements: list[tuple[str, str, str]]) -> None:
     markup = "".join(f"<{tag} {name}='{value.replace(chr(39), '')}'>" for tag, name, value in elements)
     for rule in CASES:
-        assert verdict(judged(rule, markup)) in VERDICTS.values()
+        assert verdict(judge(rule, markup)) in VERDICTS.values()
 
 
 @pytest.mark.parametrize(
@@ -611,6 +611,6 @@ def test_no_markup_breaks_a_rule(elements: list[tuple[str, str, str]]) -> None:
         "<p id=x aria-owns=y role=list><p id=y aria-owns=x role=listitem>" * 500,
     ],
 )
-def test_pages_that_are_made_to_be_slow_or_deep_are_judged_all_the_same(markup: str) -> None:
+def test_hostile_pages_are_judged(markup: str) -> None:
     for rule in CASES:
-        assert verdict(judged(rule, markup)) in VERDICTS.values()
+        assert verdict(judge(rule, markup)) in VERDICTS.values()

@@ -8,8 +8,8 @@ from website_scan.accessibility.checks import names as checks
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.outcomes import Fail, Verdict, Warn
 
-# Content that names its element: {} in the templates below.
-BY_CONTENT = [
+# Contents of an element, and the verdict on its name.
+CONTENTS = [
     ("Home", "pass"),
     ("", "fail"),
     (" &nbsp; ", "fail"),
@@ -50,9 +50,9 @@ BY_CONTENT = [
     ("<span x-text=name></span>", "warn"),
     ("<span data-i18n=home></span>", "warn"),
 ]
-NAME = "<p id=n>Home</p><p id=h hidden>Home</p><p id=e></p>"
-# Attributes that name an element, in its start tag.
-BY_AUTHOR = [
+NAME_ELEMENTS = "<p id=n>Home</p><p id=h hidden>Home</p><p id=e></p>"
+# Attributes of an element, and the verdict on its name.
+ATTRIBUTES = [
     ("", "fail"),
     ("aria-label=Home", "pass"),
     ("aria-label=' '", "fail"),
@@ -71,7 +71,7 @@ BY_AUTHOR = [
     ("style='visibility:hidden'", "n/a"),
     ("inert", "n/a"),
 ]
-# Rule, element whose start tag has {attributes} and whose content is {content}.
+# Rules with a template of an element, which has attributes and content.
 NAMED_BY_CONTENT = [
     ("link-name", "<a href=/ {attributes}>{content}</a>"),
     ("button-name", "<button {attributes}>{content}</button>"),
@@ -247,13 +247,20 @@ CASES: dict[str, list[tuple[str, str]]] = {
     ],
 }
 for _rule, _element in NAMED_BY_CONTENT:
-    CASES[_rule] += [(NAME + _element.format(attributes="", content=content), to) for content, to in BY_CONTENT]
-    CASES[_rule] += [(NAME + _element.format(attributes=named, content=""), to) for named, to in BY_AUTHOR]
+    CASES[_rule] += [
+        (NAME_ELEMENTS + _element.format(attributes="", content=content), expected) for content, expected in CONTENTS
+    ]
+    CASES[_rule] += [
+        (NAME_ELEMENTS + _element.format(attributes=attributes, content=""), expected)
+        for attributes, expected in ATTRIBUTES
+    ]
 for _rule, _element in NAMED_BY_AUTHOR:
-    CASES[_rule] += [(NAME + _element.format(attributes=named), to) for named, to in BY_AUTHOR]
+    CASES[_rule] += [
+        (NAME_ELEMENTS + _element.format(attributes=attributes), expected) for attributes, expected in ATTRIBUTES
+    ]
 
 
-def judged(rule: str, markup: str) -> Verdict:
+def judge(rule: str, markup: str) -> Verdict:
     finding: Verdict = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(page(body(markup)))))
     return finding
 
@@ -262,28 +269,28 @@ def judged(rule: str, markup: str) -> Verdict:
     ("rule", "markup", "expected"),
     [(rule, markup, expected) for rule, cases in CASES.items() for markup, expected in cases],
 )
-def test_names(rule: str, markup: str, expected: str) -> None:
-    assert verdict(judged(rule, markup)) == expected
+def test_name_check_verdict(rule: str, markup: str, expected: str) -> None:
+    assert verdict(judge(rule, markup)) == expected
 
 
-def test_the_headers_of_a_layout_are_none() -> None:
-    """Headers of a layout table are not judged; axe-core does the same since 4.11."""
-    assert verdict(judged("empty-table-header", "<table role=none><tr><th><tr><td>1</table>")) == "n/a"
+def test_headers_of_a_layout_table_are_not_judged() -> None:
+    """axe-core does the same since version 4.11."""
+    assert verdict(judge("empty-table-header", "<table role=none><tr><th><tr><td>1</table>")) == "n/a"
 
 
-def test_frames_of_a_frameset_need_a_title_too() -> None:
-    seen = page("<!doctype html><html lang=en><title>Shop</title><frameset><frame src=a><frame src=b title=Menu>")
-    finding = checks.frame_title(AccessibleDocument(document(seen)))
+def test_frames_of_a_frameset_need_a_title() -> None:
+    frameset = page("<!doctype html><html lang=en><title>Shop</title><frameset><frame src=a><frame src=b title=Menu>")
+    finding = checks.frame_title(AccessibleDocument(document(frameset)))
     assert isinstance(finding, Fail)
     assert message(finding) == "1 of 2 frames has no title."
     assert labels(finding)[0].startswith("<frame src")
 
 
-def test_the_certain_ones_are_shown_before_those_that_scripts_may_name() -> None:
-    finding = judged("button-name", "<button id=b1><my-icon></my-icon></button><button id=b2></button>")
+def test_certain_faults_are_listed_before_uncertain_faults() -> None:
+    finding = judge("button-name", "<button id=b1><my-icon></my-icon></button><button id=b2></button>")
     assert isinstance(finding, Fail)
     assert [item["selector"] for item in rows(finding)] == ["#b2"]
-    finding = judged("button-name", "<button id=b1><my-icon></my-icon></button>")
+    finding = judge("button-name", "<button id=b1><my-icon></my-icon></button>")
     assert isinstance(finding, Warn)
     assert message(finding) == "1 button has no name, unless scripts or style sheets change that."
     assert labels(finding) == ['<button id="b1"> at #b1']
@@ -299,11 +306,11 @@ def test_the_certain_ones_are_shown_before_those_that_scripts_may_name() -> None
         "<p id=x aria-labelledby=y></p><p id=y aria-labelledby=x></p><a href=/ aria-labelledby='x y'></a>" * 500,
     ],
 )
-def test_pages_that_are_made_to_be_slow_or_deep_are_judged_all_the_same(markup: str) -> None:
+def test_hostile_pages_are_judged(markup: str) -> None:
     for rule in ("link-name", "aria-command-name"):
-        assert verdict(judged(rule, markup)) in VERDICTS.values()
+        assert verdict(judge(rule, markup)) in VERDICTS.values()
 
 
-def test_what_is_too_much_to_read_is_not_called_nameless() -> None:
-    assert verdict(judged("link-name", "<a href=/>" + "<i></i>" * 5_000 + "Home</a>")) == "pass"
-    assert verdict(judged("link-name", "<a href=/>" + "<i>" * 200 + "Home</a>")) == "pass"
+def test_content_beyond_the_limits_counts_as_a_name() -> None:
+    assert verdict(judge("link-name", "<a href=/>" + "<i></i>" * 5_000 + "Home</a>")) == "pass"
+    assert verdict(judge("link-name", "<a href=/>" + "<i>" * 200 + "Home</a>")) == "pass"
