@@ -80,7 +80,7 @@ class Faults:
 Judge = Callable[[AccessibleDocument], Faults | Verdict]
 
 
-def judge_elements(
+def judges(
     subject: str, predicate: str, passed: str, criterion: Criterion, *, only_warns: bool = False
 ) -> Callable[[Judge], Callable[[AccessibleDocument], Verdict]]:
     """Decorate a check that judges elements. Goes below `@check`; subject and predicate are those of `faulty`.
@@ -109,7 +109,7 @@ def judge_elements(
     return mark
 
 
-warn_about_elements = partial(judge_elements, only_warns=True)
+warns = partial(judges, only_warns=True)
 
 
 def _build_verdict(

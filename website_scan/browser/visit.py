@@ -36,7 +36,8 @@ class Part(StrEnum):
     FILMSTRIP = "filmstrip"
 
 
-PARTS_BY_SCAN_TYPE: Mapping[ScanType, frozenset[Part]] = {
+# Parts that the checks of each scan type read.
+READ_BY: Mapping[ScanType, frozenset[Part]] = {
     ScanType.SECURITY: frozenset(),
     ScanType.PERFORMANCE: frozenset({Part.COVERAGE, Part.LAYOUT, Part.MACHINE_SPEED, Part.FILMSTRIP}),
     ScanType.ACCESSIBILITY: frozenset({Part.AXE}),
@@ -46,7 +47,7 @@ PARTS_BY_SCAN_TYPE: Mapping[ScanType, frozenset[Part]] = {
 
 def parts_for(types: Iterable[ScanType]) -> frozenset[Part]:
     """Return the parts of evidence that scans of the types need."""
-    return frozenset().union(*(PARTS_BY_SCAN_TYPE[type] for type in types))
+    return frozenset().union(*(READ_BY[type] for type in types))
 
 
 def user_agent_of(version: str, service: str) -> str:

@@ -27,20 +27,20 @@ NAME_MISMATCH = "label-content-name-mismatch"
 SCROLL_BOX = "height: 100px; width: 500px; overflow: scroll"
 
 
-def spacing_cases(name: str, allowed: str, too_little: str) -> dict[str, str]:
+def spacing_cases(name: str, allowed: str, small: str) -> dict[str, str]:
     return {
         "wide": f"<p style='{name}: {allowed} !important'>{TEXT}</p>",
-        "last-wins": f"<p style='{name}: {too_little} !important; {name}: {allowed} !important'>{TEXT}</p>",
-        "important-wins": f"<p style='{name}: {allowed} !important; {name}: {too_little}'>{TEXT}</p>",
-        "not-important": f"<p style='{name}: {too_little}'>{TEXT}</p>",
-        "by-sheet": f"<style>p{{{name}: {too_little} !important}}</style><p style='{name}: {allowed}'>{TEXT}</p>",
-        "inherited": f"<p style='{name}: {too_little}'><span style='{name}: inherit !important'>{TEXT}</span></p>",
-        "hidden": f"<p style='display: none; {name}: {too_little} !important'>{TEXT}</p>",
-        "away": f"<p style='position: absolute; top: -999em; {name}: {too_little} !important'>{TEXT}</p>",
-        "empty": f"<p style='height: 20px; {name}: {too_little} !important'></p>",
-        "of-a-picture": f"<p style='{name}: {too_little} !important'><svg width=20 height=20 aria-hidden=true></svg></p>",
-        "overridden": f"<div style='{name}: {too_little} !important'><p style='{name}: {allowed}'>{TEXT}</p></div>",
-        "only-hidden-text": f"<div style='{name}: {too_little} !important'><p hidden>{TEXT}</p></div>",
+        "last-wins": f"<p style='{name}: {small} !important; {name}: {allowed} !important'>{TEXT}</p>",
+        "important-wins": f"<p style='{name}: {allowed} !important; {name}: {small}'>{TEXT}</p>",
+        "not-important": f"<p style='{name}: {small}'>{TEXT}</p>",
+        "by-sheet": f"<style>p{{{name}: {small} !important}}</style><p style='{name}: {allowed}'>{TEXT}</p>",
+        "inherited": f"<p style='{name}: {small}'><span style='{name}: inherit !important'>{TEXT}</span></p>",
+        "hidden": f"<p style='display: none; {name}: {small} !important'>{TEXT}</p>",
+        "away": f"<p style='position: absolute; top: -999em; {name}: {small} !important'>{TEXT}</p>",
+        "empty": f"<p style='height: 20px; {name}: {small} !important'></p>",
+        "of-a-picture": f"<p style='{name}: {small} !important'><svg width=20 height=20 aria-hidden=true></svg></p>",
+        "overridden": f"<div style='{name}: {small} !important'><p style='{name}: {allowed}'>{TEXT}</p></div>",
+        "only-hidden-text": f"<div style='{name}: {small} !important'><p hidden>{TEXT}</p></div>",
     }
 
 

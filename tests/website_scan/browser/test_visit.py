@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from website_scan.browser import evidence
-from website_scan.browser.visit import PARTS_BY_SCAN_TYPE, Part, parts_for
+from website_scan.browser.visit import READ_BY, Part, parts_for
 from website_scan.catalogue import checks, probes
 from website_scan.findings import ScanType
 
@@ -25,7 +25,7 @@ def test_visit_gathers_exactly_the_parts_that_checks_of_its_scan_type_read(scan_
             pending += [need.evidence for need in probes_by_evidence[evidence_type].needs]
         visited.add(evidence_type)
     parts = {part for kind, part in PARTS_BY_EVIDENCE.items() if kind in visited}
-    assert parts == PARTS_BY_SCAN_TYPE[scan_type] - {Part.MACHINE_SPEED, Part.FILMSTRIP}
+    assert parts == READ_BY[scan_type] - {Part.MACHINE_SPEED, Part.FILMSTRIP}
 
 
 def test_visit_for_all_scan_types_gathers_all_parts() -> None:

@@ -26,7 +26,7 @@ from website_scan.accessibility.aria.role_faults import (
 )
 from website_scan.accessibility.controls.focus import find_controls_in_text, find_hidden_focusable
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.accessibility.verdicts import Faults, judge_elements, place, warn_about_elements
+from website_scan.accessibility.verdicts import Faults, judges, place, warns
 from website_scan.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS, NAME_ROLE_VALUE
 from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
@@ -47,7 +47,7 @@ CATEGORY = Category("ARIA", weight=15, html=True, content=True)
     fix='Use a role of WAI-ARIA: `<div role="button" tabindex="0">`, or better, the native element, `<button>`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-roles"),
 )
-@judge_elements("ARIA role|roles", "is|are invalid", "are valid", NAME_ROLE_VALUE)
+@judges("ARIA role|roles", "is|are invalid", "are valid", NAME_ROLE_VALUE)
 def aria_roles(document: AccessibleDocument) -> Faults:
     return find_unknown_roles(document)
 
@@ -61,7 +61,7 @@ def aria_roles(document: AccessibleDocument) -> Faults:
     fix='Replace the role: `role="list"` for `directory`, `role="listitem"` for `doc-endnote` and `doc-biblioentry`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-deprecated-role"),
 )
-@judge_elements("ARIA role|roles", "is|are deprecated", "are supported", NAME_ROLE_VALUE)
+@judges("ARIA role|roles", "is|are deprecated", "are supported", NAME_ROLE_VALUE)
 def aria_deprecated_role(document: AccessibleDocument) -> Faults:
     return find_deprecated_roles(document)
 
@@ -78,7 +78,7 @@ def aria_deprecated_role(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.2", "axe-core: aria-required-attr"),
     absence=True,
 )
-@judge_elements(
+@judges(
     "element|elements with a role",
     "lacks|lack an attribute that the role requires",
     "have the attributes that their role requires",
@@ -97,7 +97,7 @@ def aria_required_attr(document: AccessibleDocument) -> Faults:
     fix="Correct the name of the attribute, for example `aria-lable` to `aria-label`, or remove it.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr"),
 )
-@judge_elements(
+@judges(
     "element|elements with ARIA attributes",
     "has|have one that does not exist",
     "have only those that exist",
@@ -117,7 +117,7 @@ def aria_valid_attr(document: AccessibleDocument) -> Faults:
     'id="menu">`.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr-value"),
 )
-@judge_elements(
+@judges(
     "element|elements with ARIA attributes", "has|have one with an invalid value", "have valid values", NAME_ROLE_VALUE
 )
 def aria_valid_attr_value(document: AccessibleDocument) -> Faults:
@@ -134,7 +134,7 @@ def aria_valid_attr_value(document: AccessibleDocument) -> Faults:
     "example.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-allowed-attr"),
 )
-@judge_elements(
+@judges(
     "element|elements with ARIA attributes",
     "has|have one that the role does not allow",
     "have only attributes that their role allows",
@@ -154,7 +154,7 @@ def aria_allowed_attr(document: AccessibleDocument) -> Faults:
     "text.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.8.6", "axe-core: aria-prohibited-attr"),
 )
-@judge_elements(
+@judges(
     "element|elements with ARIA attributes",
     "has|have a label that the role prohibits",
     "have a label only if their role permits one",
@@ -173,7 +173,7 @@ def aria_prohibited_attr(document: AccessibleDocument) -> Faults:
     fix='Remove `role="none"`, or what overrides it: `tabindex` or global ARIA attributes.',
     references=("WAI-ARIA 1.2, section 7", "axe-core: presentation-role-conflict (best practice)"),
 )
-@judge_elements(
+@judges(
     "decorative element|elements",
     "is|are focusable or has|have a global ARIA attribute",
     "are hidden from screen readers",
@@ -192,7 +192,7 @@ def presentation_role_conflict(document: AccessibleDocument) -> Faults:
     fix='Remove `role="text"` from elements that contain links or controls, which are read as plain text.',
     references=("axe-core: aria-text (best practice)",),
 )
-@judge_elements(
+@judges(
     "element|elements with role=text",
     "contains|contain a link or control",
     "contain no links or controls",
@@ -212,7 +212,7 @@ def aria_text(document: AccessibleDocument) -> Faults:
     "`aria-brailleroledescription`.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-braille-equivalent"),
 )
-@judge_elements(
+@judges(
     "element|elements with a braille label",
     "has|have no spoken equivalent",
     "have a spoken equivalent",
@@ -234,7 +234,7 @@ def aria_braille_equivalent(document: AccessibleDocument) -> Faults:
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.6", "axe-core: aria-required-children"),
     absence=True,
 )
-@warn_about_elements(
+@warns(
     "element|elements whose role requires children",
     "lacks|lack them or contains|contain something else",
     "contain them and nothing else",
@@ -254,7 +254,7 @@ def aria_required_children(document: AccessibleDocument) -> Faults:
     "listbox.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.7", "axe-core: aria-required-parent"),
 )
-@warn_about_elements(
+@warns(
     "element|elements whose role requires a parent",
     "is|are outside that parent",
     "are inside that parent",
@@ -273,9 +273,7 @@ def aria_required_parent(document: AccessibleDocument) -> Faults:
     fix="Use an element that fits the role, or one without semantics of its own: `<div>` or `<span>`.",
     references=("ARIA in HTML, section 4", "axe-core: aria-allowed-role (best practice)"),
 )
-@warn_about_elements(
-    "ARIA role|roles", "is|are not allowed on its|their element", "are allowed on their element", BEST_PRACTICE
-)
+@warns("ARIA role|roles", "is|are not allowed on its|their element", "are allowed on their element", BEST_PRACTICE)
 def aria_allowed_role(document: AccessibleDocument) -> Faults:
     return find_disallowed_roles(document)
 
@@ -289,7 +287,7 @@ def aria_allowed_role(document: AccessibleDocument) -> Faults:
     fix='Take hidden content out of the tab order too: `<div aria-hidden="true" inert>`, or hide it from everyone.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-focus"),
 )
-@warn_about_elements(
+@warns(
     "element|elements with aria-hidden",
     "leaves|leave something in the tab order",
     "are out of the tab order",
@@ -309,7 +307,7 @@ def aria_hidden_focus(document: AccessibleDocument) -> Faults:
     "`aria-expanded` or `aria-level`.",
     references=(f"{NAME_ROLE_VALUE}", "ARIA in HTML, section 4", "axe-core: aria-conditional-attr"),
 )
-@warn_about_elements(
+@warns(
     "element|elements with ARIA attributes",
     "has|have one that contradicts the element",
     "have no attribute that contradicts what they are",
@@ -328,7 +326,7 @@ def aria_conditional_attr(document: AccessibleDocument) -> Faults:
     fix="Give each element a unique ID, and correct the references to it.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: duplicate-id-aria"),
 )
-@judge_elements(
+@judges(
     "element|elements that labels or ARIA attributes refer to",
     "shares|share its|their ID with another",
     "have a unique ID",

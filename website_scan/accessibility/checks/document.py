@@ -16,7 +16,7 @@ from website_scan.accessibility.languages import (
     is_registered,
     primary_subtag,
 )
-from website_scan.accessibility.verdicts import Faults, judge_elements, place, start_tag
+from website_scan.accessibility.verdicts import Faults, judges, place, start_tag
 from website_scan.accessibility.wcag import (
     AUDIO_CONTROL,
     BEST_PRACTICE,
@@ -125,7 +125,7 @@ def html_lang_valid(document: Document) -> Verdict:
     references=(f"{LANGUAGE_OF_PARTS}", "RFC 5646, section 2.2.1", "axe-core: valid-lang"),
     content=True,
 )
-@judge_elements(
+@judges(
     "part|parts with a language of its|their own",
     "has|have one that does not exist",
     "have a registered one",
@@ -263,7 +263,7 @@ def meta_viewport_large(document: Document) -> Verdict:
     references=(f"{PAUSE_STOP_HIDE}", "axe-core: blink"),
     content=True,
 )
-@judge_elements("<blink> element|elements", "shows|show blinking content", "are empty or hidden", PAUSE_STOP_HIDE)
+@judges("<blink> element|elements", "shows|show blinking content", "are empty or hidden", PAUSE_STOP_HIDE)
 def blink(document: AccessibleDocument) -> Faults:
     return _find_moving(document, "blink", lambda _: True)
 
@@ -278,7 +278,7 @@ def blink(document: AccessibleDocument) -> Faults:
     references=(f"{PAUSE_STOP_HIDE}", "axe-core: marquee"),
     content=True,
 )
-@judge_elements("<marquee> element|elements", "shows|show moving content", "are empty or hidden", PAUSE_STOP_HIDE)
+@judges("<marquee> element|elements", "shows|show moving content", "are empty or hidden", PAUSE_STOP_HIDE)
 def marquee(document: AccessibleDocument) -> Faults:
     return _find_moving(document, "marquee", _has_content)
 
@@ -296,7 +296,7 @@ def marquee(document: AccessibleDocument) -> Faults:
     references=(f"{CAPTIONS}", "axe-core: video-caption"),
     content=True,
 )
-@judge_elements("video|videos with sound", "has|have no captions", "have a captions track", CAPTIONS)
+@judges("video|videos with sound", "has|have no captions", "have a captions track", CAPTIONS)
 def video_caption(document: AccessibleDocument) -> Faults:
     videos = [video for video in document.exposed("video") if attribute(video, "muted") is None]
     without_captions = [video for video in videos if not any(_is_captions(track) for track in select(video, "track"))]
@@ -314,7 +314,7 @@ def video_caption(document: AccessibleDocument) -> Faults:
     references=(f"{AUDIO_CONTROL}", "axe-core: no-autoplay-audio"),
     content=True,
 )
-@judge_elements(
+@judges(
     "player|players that starts|start by itself|themselves",
     "plays|play sound for more than three seconds without controls",
     "have controls to stop them",

@@ -24,7 +24,7 @@ from website_scan.accessibility.names import (
     visible_text,
 )
 from website_scan.accessibility.roles import explicit_role, has_negative_tabindex, is_presentational
-from website_scan.accessibility.verdicts import Faults, judge_elements
+from website_scan.accessibility.verdicts import Faults, judges
 from website_scan.accessibility.wai_aria import WIDGETS
 from website_scan.accessibility.wcag import BEST_PRACTICE, INPUT_PURPOSE, LABELS, NAME_ROLE_VALUE
 from website_scan.accessibility.wording import faulty
@@ -85,7 +85,7 @@ class _AutocompleteValidity(Enum):
     references=(f"{NAME_ROLE_VALUE}", "axe-core: label"),
     absence=True,
 )
-@judge_elements("form field|fields", "has|have no label", "have a label or another name", NAME_ROLE_VALUE)
+@judges("form field|fields", "has|have no label", "have a label or another name", NAME_ROLE_VALUE)
 def label(document: AccessibleDocument) -> Faults:
     return Faults.find(
         _labelled_fields(document, "input, textarea"),
@@ -104,7 +104,7 @@ def label(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: select-name"),
     absence=True,
 )
-@judge_elements("select element|elements", "has|have no label", "have a label or another name", NAME_ROLE_VALUE)
+@judges("select element|elements", "has|have no label", "have a label or another name", NAME_ROLE_VALUE)
 def select_name(document: AccessibleDocument) -> Faults:
     return Faults.find(
         document.exposed("select"),
@@ -126,7 +126,7 @@ def select_name(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-input-field-name"),
     absence=True,
 )
-@judge_elements("ARIA input field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
+@judges("ARIA input field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_input_field_name(document: AccessibleDocument) -> Faults:
     fields = aria_widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
     nameless = Faults.find(fields, lambda field: not has_author_name(document, field), may_be_named)
@@ -146,7 +146,7 @@ def aria_input_field_name(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-toggle-field-name"),
     absence=True,
 )
-@judge_elements("ARIA toggle field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
+@judges("ARIA toggle field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
     nameless = Faults.find(
         aria_widgets(document, "checkbox", "menuitemcheckbox", "menuitemradio", "radio", "switch", "option"),
@@ -169,7 +169,7 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
     '`autocomplete="shipping street-address"`.',
     references=(f"{INPUT_PURPOSE}", "axe-core: autocomplete-valid"),
 )
-@judge_elements(
+@judges(
     "autocomplete attribute|attributes",
     "has|have an invalid value",
     "have a value that browsers support",
@@ -198,7 +198,7 @@ def autocomplete_valid(document: AccessibleDocument) -> Faults:
     fix="Keep one `<label>` for each field, and put the rest into an element referenced by `aria-describedby`.",
     references=(f"{LABELS}", "axe-core: form-field-multiple-labels"),
 )
-@judge_elements("form field|fields", "has|have several labels", "have at most one label", LABELS)
+@judges("form field|fields", "has|have several labels", "have at most one label", LABELS)
 def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
     fields = _labelled_fields(document, FIELDS)
     return Faults(fields, review=[field for field in fields if _has_rival_labels(document, field)])
@@ -214,7 +214,7 @@ def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
     fix='Write a visible label: `<label for="mail">E-mail</label>`; `title` and `aria-describedby` only add to it.',
     references=("axe-core: label-title-only (best practice)",),
 )
-@judge_elements(
+@judges(
     "form field|fields",
     "is|are labelled by title or description only",
     "have more than a title or aria-describedby",

@@ -22,7 +22,7 @@ from website_scan.accessibility.names import visible_text
 from website_scan.accessibility.roles import is_focusable, tab_index
 from website_scan.accessibility.structure.headings import plain_headings
 from website_scan.accessibility.structure.skip_links import SkipLinks
-from website_scan.accessibility.verdicts import NO_TEXT, Faults, judge_elements, shows_text, warn_about_elements
+from website_scan.accessibility.verdicts import NO_TEXT, Faults, judges, shows_text, warns
 from website_scan.accessibility.wai_aria import WIDGETS
 from website_scan.accessibility.wcag import BEST_PRACTICE, BYPASS_BLOCKS, KEYBOARD, NAME_ROLE_VALUE
 from website_scan.accessibility.wording import faulty
@@ -78,7 +78,7 @@ class FailedCriterion(Place):
     fix='Use `tabindex="0"` or none at all, and put the elements in the HTML into the order of use.',
     references=("axe-core: tabindex (best practice)",),
 )
-@judge_elements("element|elements with a tabindex", "has|have one above 0", "have 0 or less", BEST_PRACTICE)
+@judges("element|elements with a tabindex", "has|have one above 0", "have 0 or less", BEST_PRACTICE)
 def tabindex(document: AccessibleDocument) -> Faults:
     return Faults.find(document.exposed("[tabindex]"), lambda node: (tab_index(node) or 0) > 0)
 
@@ -93,9 +93,7 @@ def tabindex(document: AccessibleDocument) -> Faults:
     fix="Use each `accesskey` for one element only, or remove them: they conflict with screen readers' own keys.",
     references=("axe-core: accesskeys (best practice)",),
 )
-@judge_elements(
-    "element|elements with an access key", "shares|share it with another", "have a key of their own", BEST_PRACTICE
-)
+@judges("element|elements with an access key", "shares|share it with another", "have a key of their own", BEST_PRACTICE)
 def accesskeys(document: AccessibleDocument) -> Faults:
     owners_by_key: dict[str, list[LexborNode]] = {}
     for node in live(document.document, "[accesskey]"):
@@ -156,7 +154,7 @@ def bypass(document: AccessibleDocument) -> Verdict:
     'id="content">`.',
     references=("axe-core: skip-link (best practice)",),
 )
-@warn_about_elements("skip link|links", "has|have no visible target", "have a target on the page", BEST_PRACTICE)
+@warns("skip link|links", "has|have no visible target", "have a target on the page", BEST_PRACTICE)
 def skip_link(document: AccessibleDocument) -> Faults:
     skip_links = SkipLinks(document)
     links = (
@@ -178,7 +176,7 @@ def skip_link(document: AccessibleDocument) -> Faults:
     fix="Put one control beside the other instead of inside it, or remove the role from the outer one.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: nested-interactive"),
 )
-@warn_about_elements(
+@warns(
     "control|controls or image|images", "contains|contain another control", "contain no other control", NAME_ROLE_VALUE
 )
 def nested_interactive(document: AccessibleDocument) -> Faults:

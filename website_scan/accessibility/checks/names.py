@@ -23,7 +23,7 @@ from website_scan.accessibility.roles import (
     is_focusable,
     is_presentational,
 )
-from website_scan.accessibility.verdicts import Faults, judge_elements
+from website_scan.accessibility.verdicts import Faults, judges
 from website_scan.accessibility.wai_aria import NAME_REQUIRED
 from website_scan.accessibility.wcag import (
     BEST_PRACTICE,
@@ -56,7 +56,7 @@ IsNamed = Callable[[AccessibleDocument, LexborNode], bool]
     'cart"><svg …></a>`.',
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: link-name"),
 )
-@judge_elements("link|links", "has|have no name", "have a name", LINK_PURPOSE)
+@judges("link|links", "has|have no name", "have a name", LINK_PURPOSE)
 def link_name(document: AccessibleDocument) -> Faults:
     links = (link for link in document.exposed("a[href]") if attribute(link, "href") is not None)
     return _find_nameless(document, links, _is_named_by_content)
@@ -72,7 +72,7 @@ def link_name(document: AccessibleDocument) -> Faults:
     'A">`.',
     references=(f"{LINK_PURPOSE_ALONE}", "axe-core: identical-links-same-purpose"),
 )
-@judge_elements(
+@judges(
     "link name|names", "belongs|belong to links with different purposes", "lead to one place each", LINK_PURPOSE_ALONE
 )
 def identical_links_same_purpose(document: AccessibleDocument) -> Faults:
@@ -88,7 +88,7 @@ def identical_links_same_purpose(document: AccessibleDocument) -> Faults:
     fix='Add text that says what the button does, or an `aria-label`: `<button aria-label="Close"><svg …></button>`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: button-name"),
 )
-@judge_elements("button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
+@judges("button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def button_name(document: AccessibleDocument) -> Faults:
     buttons = (button for button in document.exposed("button") if _is_judged_as_button(button))
     return _find_nameless(document, buttons, _is_named_button)
@@ -103,7 +103,7 @@ def button_name(document: AccessibleDocument) -> Faults:
     fix='Say what the button does: `<input type="button" value="Add to cart">`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: input-button-name"),
 )
-@judge_elements("input button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
+@judges("input button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def input_button_name(document: AccessibleDocument) -> Faults:
     inputs = (field for field in document.exposed("input[type]") if attribute(field, "type") in INPUT_BUTTONS)
     buttons = (button for button in inputs if _is_judged_as_button(button))
@@ -119,7 +119,7 @@ def input_button_name(document: AccessibleDocument) -> Faults:
     fix="Say what the element opens: `<details><summary>Delivery</summary>…</details>`.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: summary-name"),
 )
-@judge_elements("summary element|elements", "has|have no name", "have a name", NAME_ROLE_VALUE)
+@judges("summary element|elements", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def summary_name(document: AccessibleDocument) -> Faults:
     summaries = (summary for summary in document.exposed("summary") if _is_first_summary(summary))
     return _find_nameless(document, summaries, _is_named_by_content)
@@ -135,7 +135,7 @@ def summary_name(document: AccessibleDocument) -> Faults:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title"),
     absence=False,
 )
-@judge_elements("frame|frames", "has|have no title", "have a title", NAME_ROLE_VALUE)
+@judges("frame|frames", "has|have no title", "have a title", NAME_ROLE_VALUE)
 def frame_title(document: AccessibleDocument) -> Faults:
     frames = (frame for frame in document.exposed("frame, iframe") if not has_negative_tabindex(frame))
     return _find_nameless(document, frames, _is_named_frame)
@@ -150,7 +150,7 @@ def frame_title(document: AccessibleDocument) -> Faults:
     fix="Give the heading text, or remove it.",
     references=("axe-core: empty-heading (best practice)",),
 )
-@judge_elements("heading|headings", "has|have no text", "have text", BEST_PRACTICE)
+@judges("heading|headings", "has|have no text", "have text", BEST_PRACTICE)
 def empty_heading(document: AccessibleDocument) -> Faults:
     return _find_nameless(document, _headings(document), _is_named_by_content)
 
@@ -164,7 +164,7 @@ def empty_heading(document: AccessibleDocument) -> Faults:
     fix="Say what the column or row contains, or use `<td>` for an empty corner.",
     references=("axe-core: empty-table-header (best practice)",),
 )
-@judge_elements("table header|headers", "has|have no text", "have text", BEST_PRACTICE)
+@judges("table header|headers", "has|have no text", "have text", BEST_PRACTICE)
 def empty_table_header(document: AccessibleDocument) -> Faults:
     return _find_nameless(document, _table_headers(document), has_content_name)
 
@@ -178,9 +178,7 @@ def empty_table_header(document: AccessibleDocument) -> Faults:
     fix='Say what the control does: `<div role="button" aria-label="Close" …>`, or write it as text.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-command-name"),
 )
-@judge_elements(
-    "ARIA link|links, button|buttons or menu item|items", "has|have no name", "have a name", NAME_ROLE_VALUE
-)
+@judges("ARIA link|links, button|buttons or menu item|items", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_command_name(document: AccessibleDocument) -> Faults:
     return _find_nameless(document, aria_widgets(document, "link", "button", "menuitem"), _is_named_by_content)
 
@@ -194,7 +192,7 @@ def aria_command_name(document: AccessibleDocument) -> Faults:
     fix='Name the dialog after its heading: `<div role="dialog" aria-labelledby="dialog-heading">`.',
     references=("axe-core: aria-dialog-name (best practice)",),
 )
-@judge_elements("ARIA dialog|dialogs", "has|have no name", "have a name", BEST_PRACTICE)
+@judges("ARIA dialog|dialogs", "has|have no name", "have a name", BEST_PRACTICE)
 def aria_dialog_name(document: AccessibleDocument) -> Faults:
     return _find_nameless(document, aria_widgets(document, "dialog", "alertdialog"), has_author_name)
 
@@ -208,7 +206,7 @@ def aria_dialog_name(document: AccessibleDocument) -> Faults:
     fix='Say what is measured: `<div role="meter" aria-label="Disk space" …>`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: aria-meter-name"),
 )
-@judge_elements("ARIA meter|meters", "has|have no name", "have a name", NON_TEXT_CONTENT)
+@judges("ARIA meter|meters", "has|have no name", "have a name", NON_TEXT_CONTENT)
 def aria_meter_name(document: AccessibleDocument) -> Faults:
     return _find_nameless(document, aria_widgets(document, "meter"), has_author_name)
 
@@ -222,7 +220,7 @@ def aria_meter_name(document: AccessibleDocument) -> Faults:
     fix='Say what is in progress: `<div role="progressbar" aria-label="Upload" …>`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: aria-progressbar-name"),
 )
-@judge_elements("ARIA progress bar|bars", "has|have no name", "have a name", NON_TEXT_CONTENT)
+@judges("ARIA progress bar|bars", "has|have no name", "have a name", NON_TEXT_CONTENT)
 def aria_progressbar_name(document: AccessibleDocument) -> Faults:
     return _find_nameless(document, aria_widgets(document, "progressbar"), has_author_name)
 
@@ -236,7 +234,7 @@ def aria_progressbar_name(document: AccessibleDocument) -> Faults:
     fix='Say what the tab shows: `<div role="tab" aria-label="Reviews" …>`, or write it as text.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-tab-name"),
 )
-@judge_elements("ARIA tab|tabs", "has|have no name", "have a name", NAME_ROLE_VALUE)
+@judges("ARIA tab|tabs", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_tab_name(document: AccessibleDocument) -> Faults:
     return _find_nameless(document, aria_widgets(document, "tab"), _is_named_by_content)
 
@@ -250,7 +248,7 @@ def aria_tab_name(document: AccessibleDocument) -> Faults:
     fix='Put the text of the tooltip inside the element with `role="tooltip"`.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-tooltip-name"),
 )
-@judge_elements("ARIA tooltip|tooltips", "has|have no name", "have a name", NAME_ROLE_VALUE)
+@judges("ARIA tooltip|tooltips", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_tooltip_name(document: AccessibleDocument) -> Faults:
     return _find_nameless(document, aria_widgets(document, "tooltip"), _is_named_by_content)
 
@@ -264,7 +262,7 @@ def aria_tooltip_name(document: AccessibleDocument) -> Faults:
     fix='Say what the item is: `<li role="treeitem">Documents</li>`, or use `aria-label`.',
     references=("axe-core: aria-treeitem-name (best practice)",),
 )
-@judge_elements("ARIA tree item|items", "has|have no name", "have a name", BEST_PRACTICE)
+@judges("ARIA tree item|items", "has|have no name", "have a name", BEST_PRACTICE)
 def aria_treeitem_name(document: AccessibleDocument) -> Faults:
     return _find_nameless(document, aria_widgets(document, "treeitem"), _is_named_by_content)
 

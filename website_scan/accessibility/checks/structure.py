@@ -13,10 +13,10 @@ from website_scan.accessibility.structure.headings import find_skipped_levels, l
 from website_scan.accessibility.verdicts import (
     NO_TEXT,
     Faults,
-    judge_elements,
+    judges,
     shows_text,
-    warn_about_elements,
     warn_unless_dialog,
+    warns,
 )
 from website_scan.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS
 from website_scan.accessibility.wording import faulty
@@ -37,7 +37,7 @@ CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
     fix="Put everything in a `<ul>` or `<ol>` into its `<li>` elements.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: list"),
 )
-@judge_elements(
+@judges(
     "list|lists", "contains|contain something other than list items", "contain list items only", INFO_AND_RELATIONSHIPS
 )
 def list_(document: AccessibleDocument) -> Faults:
@@ -53,7 +53,7 @@ def list_(document: AccessibleDocument) -> Faults:
     fix="Put the `<li>` elements directly into a `<ul>` or `<ol>` that has no other role.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: listitem"),
 )
-@judge_elements("list item|items", "is|are outside a list", "are in a list", INFO_AND_RELATIONSHIPS)
+@judges("list item|items", "is|are outside a list", "are in a list", INFO_AND_RELATIONSHIPS)
 def listitem(document: AccessibleDocument) -> Faults:
     return Faults.find(
         lists.list_items(document), lambda item: not lists.is_in_list(document, item), lists.is_in_component
@@ -69,7 +69,7 @@ def listitem(document: AccessibleDocument) -> Faults:
     fix="Put the `<dt>` and `<dd>` elements into a `<dl>`.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: dlitem"),
 )
-@judge_elements(
+@judges(
     "term|terms or description|descriptions",
     "is|are outside a description list",
     "are in a description list",
@@ -89,7 +89,7 @@ def dlitem(document: AccessibleDocument) -> Faults:
     fix="Write groups of `<dt>` and then `<dd>` in a `<dl>`, each group in a `<div>` or not; nothing else.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: definition-list"),
 )
-@judge_elements(
+@judges(
     "description list|lists",
     "does|do not consist of groups of <dt> and <dd>",
     "are groups of <dt> and <dd>",
@@ -111,7 +111,7 @@ def definition_list(document: AccessibleDocument) -> Faults:
     fix='Refer to the IDs of header cells in the same table: `<th id="price">Price</th>` and `<td headers="price">`.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-headers-attr"),
 )
-@judge_elements(
+@judges(
     "cell|cells with a headers attribute",
     "refers|refer to something other than header cells of the table",
     "refer to header cells of their table",
@@ -136,9 +136,7 @@ def td_headers_attr(document: AccessibleDocument) -> Faults | Verdict:
     fix='Use `scope` on header cells only: `<th scope="col">` or `<th scope="row">`.',
     references=("axe-core: scope-attr-valid (best practice)",),
 )
-@judge_elements(
-    "cell|cells with a scope", "uses|use it incorrectly", "are header cells with a valid one", BEST_PRACTICE
-)
+@judges("cell|cells with a scope", "uses|use it incorrectly", "are header cells with a valid one", BEST_PRACTICE)
 def scope_attr_valid(document: AccessibleDocument) -> Faults:
     return tables.find_invalid_scopes(document)
 
@@ -152,7 +150,7 @@ def scope_attr_valid(document: AccessibleDocument) -> Faults:
     fix="Remove the `summary` attribute, or say in it what the caption does not.",
     references=("axe-core: table-duplicate-name (best practice)",),
 )
-@judge_elements(
+@judges(
     "table|tables",
     "has|have a summary that repeats the caption",
     "have a summary that differs from the caption, or only one of the two",
@@ -171,7 +169,7 @@ def table_duplicate_name(document: AccessibleDocument) -> Faults:
     fix='Say what a header applies to, with `<th scope="col">` or `<th scope="row">`, and use `<td>` for other cells.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: th-has-data-cells"),
 )
-@judge_elements("table header|headers", "has|have no data cells", "have data cells", INFO_AND_RELATIONSHIPS)
+@judges("table header|headers", "has|have no data cells", "have data cells", INFO_AND_RELATIONSHIPS)
 def th_has_data_cells(document: AccessibleDocument) -> Faults | Verdict:
     faults = tables.find_headers_without_cells(document)
     if faults is None:
@@ -191,7 +189,7 @@ def th_has_data_cells(document: AccessibleDocument) -> Faults | Verdict:
     fix="Move the text of the row into a caption: `<table><caption>Prices</caption><tr>…</table>`.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: table-fake-caption"),
 )
-@warn_about_elements(
+@warns(
     "data table|tables",
     "has|have a first row of one cell, which may be a caption",
     "have no caption made of cells",
@@ -211,7 +209,7 @@ def table_fake_caption(document: AccessibleDocument) -> Faults:
     fix='Use `<th>` for the cells that say what a column or row contains: `<th scope="col">Price</th>`.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-has-header"),
 )
-@judge_elements(
+@judges(
     "large data table|tables",
     "has|have data cells without a header",
     "have a header for each data cell",
@@ -230,9 +228,7 @@ def td_has_header(document: AccessibleDocument) -> Faults:
     fix="Skip no level on the way down: `<h3>` follows `<h2>`, not `<h1>`.",
     references=("axe-core: heading-order (best practice)",),
 )
-@warn_about_elements(
-    "heading|headings", "skips|skip a level", "follow one another without skipping a level", BEST_PRACTICE
-)
+@warns("heading|headings", "skips|skip a level", "follow one another without skipping a level", BEST_PRACTICE)
 def heading_order(document: AccessibleDocument) -> Faults:
     return find_skipped_levels(document)
 
@@ -263,9 +259,7 @@ def page_has_heading_one(document: AccessibleDocument) -> Verdict:
     fix='Move the `<header>` or `role="banner"` out of the landmark around it.',
     references=("axe-core: landmark-banner-is-top-level (best practice)",),
 )
-@warn_about_elements(
-    "banner landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE
-)
+@warns("banner landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE)
 def landmark_banner_is_top_level(document: AccessibleDocument) -> Faults:
     return landmarks.find_nested_landmarks(document, "banner")
 
@@ -279,9 +273,7 @@ def landmark_banner_is_top_level(document: AccessibleDocument) -> Faults:
     fix='Move the `<footer>` or `role="contentinfo"` out of the landmark around it.',
     references=("axe-core: landmark-contentinfo-is-top-level (best practice)",),
 )
-@warn_about_elements(
-    "contentinfo landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE
-)
+@warns("contentinfo landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE)
 def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Faults:
     return landmarks.find_nested_landmarks(document, "contentinfo")
 
@@ -295,9 +287,7 @@ def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Faults:
     fix="Move the `<main>` out of the landmark around it.",
     references=("axe-core: landmark-main-is-top-level (best practice)",),
 )
-@warn_about_elements(
-    "main landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE
-)
+@warns("main landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE)
 def landmark_main_is_top_level(document: AccessibleDocument) -> Faults:
     return landmarks.find_nested_landmarks(document, "main")
 
@@ -370,9 +360,7 @@ def landmark_one_main(document: AccessibleDocument) -> Verdict:
     fix='Give landmarks of the same kind different names: `<nav aria-label="Shop">` and `<nav aria-label="Footer">`.',
     references=("axe-core: landmark-unique (best practice)",),
 )
-@warn_about_elements(
-    "landmark|landmarks", "has|have the role and name of another", "differ in role or name", BEST_PRACTICE
-)
+@warns("landmark|landmarks", "has|have the role and name of another", "differ in role or name", BEST_PRACTICE)
 def landmark_unique(document: AccessibleDocument) -> Faults:
     faults = landmarks.find_duplicate_landmarks(document)
     if all(role(document, landmark) == "main" for landmark in faults.certain):
@@ -391,7 +379,7 @@ def landmark_unique(document: AccessibleDocument) -> Faults:
     references=("axe-core: region (best practice)",),
     absence=True,
 )
-@warn_about_elements("part|parts of the page", "is|are outside landmarks", "are in landmarks", BEST_PRACTICE)
+@warns("part|parts of the page", "is|are outside landmarks", "are in landmarks", BEST_PRACTICE)
 def region(document: AccessibleDocument) -> Faults | Verdict:
     faults = landmarks.find_content_outside(document)
     if not faults.judged or not shows_text(document):

@@ -11,7 +11,7 @@ from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.images import is_judged_as_image, is_named, without_alternative
 from website_scan.accessibility.names import accessible_name, has_content, is_labelled, visible_text
 from website_scan.accessibility.roles import explicit_role, is_presentational
-from website_scan.accessibility.verdicts import Faults, judge_elements
+from website_scan.accessibility.verdicts import Faults, judges
 from website_scan.accessibility.wcag import BEST_PRACTICE, KEYBOARD, LINK_PURPOSE, NAME_ROLE_VALUE, NON_TEXT_CONTENT
 from website_scan.catalogue import Category, check
 from website_scan.findings import CRITICAL, HIGH, LOW
@@ -37,7 +37,7 @@ TEXT_CONTAINERS = frozenset({"button", "p", "li", "td", "th"})
     fix='Say what the image shows: `<img alt="Red running shoe, side view">`. Write `alt=""` if it is decorative.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: image-alt"),
 )
-@judge_elements(
+@judges(
     "image|images",
     "has|have no alternative text",
     "have alternative text or are marked as decorative",
@@ -56,7 +56,7 @@ def image_alt(document: AccessibleDocument) -> Faults:
     fix='Say what the button does: `<input type="image" src="go.png" alt="Search">`.',
     references=(f"{NON_TEXT_CONTENT}", f"{NAME_ROLE_VALUE}", "axe-core: input-image-alt"),
 )
-@judge_elements("image button|buttons", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
+@judges("image button|buttons", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def input_image_alt(document: AccessibleDocument) -> Faults:
     return Faults.find(
         document.exposed("input[type=image i]"),
@@ -73,7 +73,7 @@ def input_image_alt(document: AccessibleDocument) -> Faults:
     fix='Say where each area leads: `<area href="/north" alt="Shops in the north" …>`.',
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: area-alt"),
 )
-@judge_elements("linked image map area|areas", "has|have no alternative text", "have alternative text", LINK_PURPOSE)
+@judges("linked image map area|areas", "has|have no alternative text", "have alternative text", LINK_PURPOSE)
 def area_alt(document: AccessibleDocument) -> Faults:
     # As in axe-core, areas count even if no image uses the map.
     areas = (area for area in live(document.document, "area[href]") if enclosing(area, "map") is not None)
@@ -89,9 +89,7 @@ def area_alt(document: AccessibleDocument) -> Faults:
     fix='Name the image: `<span role="img" aria-label="Five stars">`, or use `role="none"` if it is decorative.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: role-img-alt"),
 )
-@judge_elements(
-    "element|elements with role img", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT
-)
+@judges("element|elements with role img", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def role_img_alt(document: AccessibleDocument) -> Faults:
     images = (
         node
@@ -110,7 +108,7 @@ def role_img_alt(document: AccessibleDocument) -> Faults:
     fix='Name the image: `<svg role="img"><title>Sales by month</title>…</svg>`, or hide it with `aria-hidden="true"`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: svg-img-alt"),
 )
-@judge_elements("SVG image|images", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
+@judges("SVG image|images", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def svg_img_alt(document: AccessibleDocument) -> Faults:
     drawings = (node for node in document.exposed("[role]") if explicit_role(node) in SVG_ROLES and _is_svg(node))
     return Faults.find(drawings, lambda drawing: not is_named(document, drawing) and not _has_title_element(drawing))
@@ -125,7 +123,7 @@ def svg_img_alt(document: AccessibleDocument) -> Faults:
     fix='Name the embedded object: `<object data="plan.pdf" type="application/pdf" aria-label="Plan of the house">`.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: object-alt"),
 )
-@judge_elements("embedded object|objects", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
+@judges("embedded object|objects", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def object_alt(document: AccessibleDocument) -> Faults:
     objects = (
         node
@@ -149,7 +147,7 @@ def object_alt(document: AccessibleDocument) -> Faults:
     "`<area>` per link.",
     references=(f"{KEYBOARD}", "axe-core: server-side-image-map"),
 )
-@judge_elements(
+@judges(
     "image|images with ismap",
     "is|are the only way to the pages behind it|them",
     "send no clicks to the server",
@@ -170,7 +168,7 @@ def server_side_image_map(document: AccessibleDocument) -> Faults:
     fix='Use `alt=""` on an image whose meaning is in the text beside it.',
     references=("axe-core: image-redundant-alt (best practice)",),
 )
-@judge_elements(
+@judges(
     "image|images with alternative text",
     "repeats|repeat the text beside it|them",
     "do not repeat the text beside them",

@@ -10,7 +10,7 @@ from website_scan.browser.evidence import Screen
 from website_scan.browser.network_log import NetworkLog
 from website_scan.browser.processes import Usage
 
-CONTENT_WAIT_S = 5.0
+PATIENCE_S = 5.0
 
 
 class ContentWait:
@@ -38,4 +38,4 @@ class ContentWait:
     def _had_enough_time(self) -> bool:
         """Return True if the page had enough time since the load, minus the time in which the machine was busy."""
         busy_s = self._usage().waited_s - self._busy_s
-        return time.monotonic() - self._loaded - busy_s >= CONTENT_WAIT_S
+        return time.monotonic() - self._loaded - busy_s >= PATIENCE_S
