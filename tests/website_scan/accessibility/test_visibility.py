@@ -199,7 +199,7 @@ def test_conditional_css_rules_make_visibility_uncertain(style: str, may_be_hidd
         (".a{" * 25 + "".join(f".b{n}, .c{n}{{display:none}}" for n in range(5_000)), "<p class=a>"),
     ],
 )
-def test_hostile_css_rules_cannot_slow_down_a_scan(style: str, body: str) -> None:
+def test_expensive_css_rules_cannot_slow_down_a_scan(style: str, body: str) -> None:
     start = process_time()
     accessible = accessible_document(body, style)
     assert list(accessible.exposed("#none")) == []

@@ -611,6 +611,6 @@ def test_random_markup_breaks_no_rule(elements: list[tuple[str, str, str]]) -> N
         "<p id=x aria-owns=y role=list><p id=y aria-owns=x role=listitem>" * 500,
     ],
 )
-def test_hostile_pages_are_judged(markup: str) -> None:
+def test_expensive_pages_are_judged(markup: str) -> None:
     for rule in CASES:
         assert verdict(judge(rule, markup)) in VERDICTS.values()

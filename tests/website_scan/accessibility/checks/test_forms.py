@@ -334,7 +334,7 @@ def test_warning_lists_its_elements() -> None:
         "<div role=combobox>" * 2_000 + "<div role=listbox>",
     ],
 )
-def test_hostile_pages_are_judged(markup: str) -> None:
+def test_expensive_pages_are_judged(markup: str) -> None:
     for rule in CASES:
         assert verdict(judge(rule, markup)) != ""
 

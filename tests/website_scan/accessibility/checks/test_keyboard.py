@@ -197,7 +197,7 @@ def test_element_that_contains_a_control_is_listed_with_its_criterion() -> None:
         "<a href=#%FF%%%>a</a><a href='http://[::1'>b</a>",
     ],
 )
-def test_hostile_pages_are_judged(rule: str, markup: str) -> None:
+def test_expensive_pages_are_judged(rule: str, markup: str) -> None:
     assert verdict(judge(rule, markup)) in VERDICTS.values()
 
 

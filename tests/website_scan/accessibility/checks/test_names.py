@@ -306,7 +306,7 @@ def test_certain_faults_are_listed_before_uncertain_faults() -> None:
         "<p id=x aria-labelledby=y></p><p id=y aria-labelledby=x></p><a href=/ aria-labelledby='x y'></a>" * 500,
     ],
 )
-def test_hostile_pages_are_judged(markup: str) -> None:
+def test_expensive_pages_are_judged(markup: str) -> None:
     for rule in ("link-name", "aria-command-name"):
         assert verdict(judge(rule, markup)) in VERDICTS.values()
 

@@ -529,7 +529,7 @@ def test_outermost_element_outside_of_landmarks_is_listed() -> None:
         "<!--" * 2_000 + "<td scope=row>" * 100,
     ],
 )
-def test_hostile_pages_are_judged(rule: str, markup: str) -> None:
+def test_expensive_pages_are_judged(rule: str, markup: str) -> None:
     assert verdict(judge(rule, markup)) in VERDICTS.values()
 
 

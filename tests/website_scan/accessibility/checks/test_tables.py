@@ -110,5 +110,5 @@ def test_possible_layout_table_is_a_review() -> None:
         "<table><tr><th>A<td>" * 120,
     ],
 )
-def test_hostile_tables_are_judged(rule: str, markup: str) -> None:
+def test_expensive_tables_are_judged(rule: str, markup: str) -> None:
     assert verdict(judge(rule, markup)) in VERDICTS.values()
