@@ -36,8 +36,8 @@ class AccessibleDocument:
             of_control = self._labels.setdefault(attribute(node, "for") or "", [])
             if len(of_control) < MAX_LABELS:
                 of_control.append(node)
-        self._in_sections = Inherited(False, lambda node, above: above or _is_sectioning(node))
-        self._in_main = Inherited(False, lambda node, above: above or _is_main(node))
+        self._in_sections = Inherited(False, lambda node, is_parent_in: is_parent_in or _is_sectioning(node))
+        self._in_main = Inherited(False, lambda node, is_parent_in: is_parent_in or _is_main(node))
         self._roles: dict[int, str | None] = {}
         self._name_steps_left = MAX_NAME_STEPS
 

@@ -50,7 +50,7 @@ COMMANDS_FD, RESPONSES_FD = 3, 4  # descriptors where Chromium expects its pipes
 
 @dataclass(slots=True)
 class Chromium:
-    """A running Chromium and the connection to it."""
+    """Running Chromium with its connection."""
 
     process: psutil.Process
     connection: Connection
@@ -79,7 +79,7 @@ class Chromium:
         return running
 
     async def close(self) -> None:
-        """Ask the browser to close. If the browser does not respond in time, it is left running."""
+        """Request that the browser closes. A browser that does not respond in time keeps running."""
         with contextlib.suppress(ProtocolError, TimeoutError):
             await asyncio.wait_for(self.connection.root.send("Browser.close"), STOP_S)
 

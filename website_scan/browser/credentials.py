@@ -42,7 +42,7 @@ class HeaderSender:
         self._cdp = cdp
         self._credentials = credentials
         self._contexts: dict[int, tuple[str, str]] = {}  # by execution context: frame ID, and origin of its document
-        self._parents: dict[str, str] = {}  # parent frame by frame
+        self._parents: dict[str, str] = {}  # by frame: its parent frame
         self._has_first_request = False
         self._decisions: dict[str, asyncio.Future[bool]] = {}  # by request: whether a document of the origin makes it
         self._undecided: dict[str, list[asyncio.Future[bool]]] = {}  # by frame, until its document's origin is known
@@ -108,8 +108,8 @@ class HeaderSender:
         if await self._may_have_headers(event):
             added = self._credentials.headers
             replaced = {name.lower() for name in added} | SET_BY_CHROMIUM
-            own = event["request"]["headers"].items()
-            headers = {name: value for name, value in own if name.lower() not in replaced} | added
+            original = event["request"]["headers"].items()
+            headers = {name: value for name, value in original if name.lower() not in replaced} | added
             params["headers"] = [{"name": name, "value": value} for name, value in headers.items()]
         self._cdp.post("Fetch.continueRequest", params)  # the page may be closed, or may have cancelled the request
 

@@ -26,12 +26,12 @@ class LoadedRequest:
     wait_s: float = 0.0  # from the request's last byte to the end of the response's headers
     media_type: str = ""
     protocol: str = ""  # such as h2
-    wire_bytes: int = 0  # heads and bodies, as sent
-    body_bytes: int = 0  # decoded
+    wire_bytes: int = 0  # response heads and bodies, as sent
+    body_bytes: int = 0  # decoded body
     redirects: int = 0
     initiator: str = ""  # URL of the document, script or style sheet that requested it
-    is_blocking: bool = False  # render-blocking
-    is_programmed: bool = False  # by fetch, XMLHttpRequest and the like
+    is_blocking: bool = False  # the request blocks rendering
+    is_programmed: bool = False  # sent by fetch, XMLHttpRequest or a similar API
     in_frame: bool = False  # a frame's document, or a request that a frame made
     error: str = ""
 
@@ -117,7 +117,7 @@ class Load:
     main_thread_s: float  # processor time of the page's main thread
     script_s: float  # part of `main_thread_s` that scripts took
     requests: tuple[LoadedRequest, ...]
-    left_out: int = 0  # number of requests that are not listed
+    left_out: int = 0  # number of requests beyond the limit
     main_thread: MainThread = MainThread()  # empty if the load was not traced
     progress: Progress | None = None  # None if no filmstrip was recorded
 
@@ -214,7 +214,7 @@ class Screen:
     title: str
     texts: Mapping[str, str]  # beginning of the visible text, by region
     elements: tuple[VisibleElement, ...] = ()
-    loading_indicators: tuple[str, ...] = ()  # selectors of spinners, skeletons and elements that say so in ARIA
+    loading_indicators: tuple[str, ...] = ()  # selectors of spinners, skeletons and busy elements
     empty_roots: tuple[str, ...] = ()  # selectors of containers for the main content, such as #root, that are empty
     fields: int = 0  # number of form fields
     is_below: bool = False  # some content is below the first screen
@@ -309,13 +309,13 @@ class BrowserLoad:
 
     product: str  # such as Chromium 156.0
     first: Load
-    again: tuple[Load, ...] = ()  # further loads, each with an empty cache
+    again: tuple[Load, ...] = ()  # further loads with an empty cache
     layout: Layout | None = None
     files: tuple[UsedFile, ...] | None = None
     axe: AxeReport | None = None
     first_screen: PagePicture | None = None  # in device pixels
     page_picture: PagePicture | None = None  # down to the lowest element that axe-core reports
-    frames: tuple[Frame, ...] = ()  # of the first load
+    frames: tuple[Frame, ...] = ()  # filmstrip of the first load
     screen: Screen | None = None
     console_errors: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()  # console errors that are uncaught exceptions
@@ -336,7 +336,7 @@ class Unshown(StrEnum):
     FRAME = "frame"  # only the page's banner, navigation or footer
     ERROR = "error"  # an error page with a successful status
     CONSENT = "consent"
-    CHALLENGE = "challenge"  # of a bot protection
+    CHALLENGE = "challenge"  # a page of a bot protection
     UNCERTAIN = "uncertain"  # the scanner itself may be the reason
 
 

@@ -1,4 +1,4 @@
-"""Visit of a page: load it in a fresh context, then collect the evidence once it is idle.
+"""Visit of a page: load the page in a fresh browser context, then collect evidence once the page is idle.
 
 The scanner's scripts run in isolated worlds, which share the page's elements but none of its JavaScript objects, so a
 page can neither read nor forge the results. The scripts have no binding to call Python.
@@ -153,7 +153,7 @@ class PageLoad:
         try:
             await asyncio.wait((collecting, self._failure), return_when=asyncio.FIRST_COMPLETED)
             finished = self._failure if self._failure.done() else collecting
-            # A failure while the page's picture is taken costs only the picture.
+            # A failure during the page's picture loses only the picture.
             if self._result is not None and (error := finished.exception()):
                 return replace(self._result, problems=self._problems | {"page_picture": str(error)})
             return finished.result()
@@ -344,7 +344,7 @@ class PageLoad:
         return read_layout(await self._run_script("layout.js"))
 
     async def _axe(self) -> AxeReport:
-        """Run axe-core. Raises `BrowserFailed` if it takes too much processor time."""
+        """Run axe-core. Raises `BrowserFailed` if axe-core takes too much processor time."""
         ends_cpu_s = self._limits.usage().cpu_s + AXE_CPU_S
         running = asyncio.ensure_future(run_axe(self._cdp))
         try:

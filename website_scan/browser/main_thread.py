@@ -1,7 +1,7 @@
 """Tasks of the page's main thread and the scripts that ran in them, from Chrome's trace.
 
-A task's length is counted in processor time, so that other work of the machine makes no page slower. The browser's Long
-Tasks API reports only tasks of 50 ms or more; tasks of 12 ms here take 50 ms on a phone.
+Task lengths are in processor time, so that other work of the machine does not make a page slower. The browser's Long
+Tasks API reports only tasks of 50 ms or more, but tasks that take 12 ms here take 50 ms on a phone.
 """
 
 from __future__ import annotations

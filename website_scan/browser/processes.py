@@ -52,14 +52,14 @@ class ProcessMeter:
         while pending:
             pid = pending.pop()
             try:
-                own, mapped = _memory(pid)
+                memory, mapped = _memory(pid)
                 self._cpu_s[pid] = _cpu_s(pid)
                 self._waited_s[pid] = _waited_s(pid)
                 pending += _children(pid) - self._alive - set(pending)
             except (OSError, ValueError, IndexError):
                 continue  # the process has ended
             self._alive.add(pid)
-            private += own
+            private += memory
             files = max(files, mapped)
         self.usage = Usage(private + files, sum(self._cpu_s.values()), sum(self._waited_s.values()))
         self.peak_bytes = max(self.peak_bytes, self.usage.memory_bytes)

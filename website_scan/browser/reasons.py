@@ -1,4 +1,4 @@
-"""Messages for the report that explain_error why the browser could not examine a page."""
+"""Messages for the report that explain why the browser could not examine a page."""
 
 from __future__ import annotations
 

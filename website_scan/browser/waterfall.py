@@ -25,7 +25,7 @@ def waterfall(load: Load) -> Waterfall | None:
     requests = load.requests[:MAX_ROWS]
     ends = [request.end_s for request in requests if request.end_s is not None]
     total_ms = max([1, *(at for _, at in paint_marks), *(round(1000 * end) for end in ends)])
-    own = host_of(requests[0].url)
+    page_host = host_of(requests[0].url)
     rows = []
     for request in requests:
         start_ms = min(round(1000 * request.start_s), total_ms)
@@ -44,7 +44,7 @@ def waterfall(load: Load) -> Waterfall | None:
                 status=request.status,
                 is_blocking=request.is_blocking,
                 is_failed=bool(request.error) or (request.status or 0) >= 400,
-                is_third_party=not is_same_site(host_of(request.url), own),
+                is_third_party=not is_same_site(host_of(request.url), page_host),
             )
         )
     return Waterfall(tuple(rows), tuple(paint_marks), total_ms, len(load.requests) - len(requests) + load.left_out)

@@ -69,9 +69,7 @@ def test_violation_has_first_places_and_total_number() -> None:
         ("", False, None),
     ],
 )
-def test_axe_impact_is_converted_to_severity(
-    impact: str, is_capped: bool, severity: Severity | None
-) -> None:  # a row of the table
+def test_axe_impact_is_converted_to_severity(impact: str, is_capped: bool, severity: Severity | None) -> None:
     assert severity_of_impact(impact, is_capped=is_capped) is severity
 
 

@@ -9,10 +9,10 @@ from website_scan.accessibility.roles import explicit_role, is_focusable, is_pre
 
 
 def name_of(markup: str) -> str:
-    seen = AccessibleDocument(document(page(body(markup))))
-    node = seen.document.tree.css_first("[data-x]")
+    accessible_document = AccessibleDocument(document(page(body(markup))))
+    node = accessible_document.document.tree.css_first("[data-x]")
     assert node is not None
-    return accessible_name(seen, node)
+    return accessible_name(accessible_document, node)
 
 
 @pytest.mark.parametrize(

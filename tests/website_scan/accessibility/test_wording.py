@@ -86,10 +86,10 @@ def test_incomplete_result_asks_a_person_with_the_wording_of_the_check(check: Ch
 
 
 def test_findings_of_colours_and_sizes_have_styled_elements() -> None:
-    reports = {
+    findings = {
         scan_check.id: axe_verdict(scan_check, axe_report(scan_check, 1, is_certain=True)) for scan_check in CHECKS
     }
-    kinds = {id: type(found.places[0]) for id, found in reports.items() if isinstance(found, Fail | Warn)}
+    kinds = {id: type(finding.places[0]) for id, finding in findings.items() if isinstance(finding, Fail | Warn)}
     assert {id: kind for id, kind in kinds.items() if kind is not Element} == {
         "color-contrast": ContrastElement,
         "link-in-text-block": ContrastElement,

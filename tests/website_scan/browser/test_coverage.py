@@ -121,8 +121,8 @@ def test_unused_part_of_nested_ranges_is_counted_per_character(ranges: list[Rang
     assert file.unused == innermost.count(0)
 
 
-def sheet(url: str = CSS, length: int = 100, **others: object) -> dict[str, Any]:
-    return {"sourceURL": url, "length": length, "isInline": False} | others
+def sheet(url: str = CSS, length: int = 100, **fields: object) -> dict[str, Any]:
+    return {"sourceURL": url, "length": length, "isInline": False} | fields
 
 
 def rule(id: str, start: int, end: int, *, used: bool = True) -> dict[str, Any]:

@@ -184,9 +184,9 @@ def test_page_that_requires_credentials_is_scanned(scanned_site: ScannedSite) ->
 
 
 def test_requests_of_own_frames_to_the_origin_have_credentials(scanned_site: ScannedSite) -> None:
-    own = ("frame", "sandboxed", "srcdoc.png", "blank.png", "worker.js", "worker-fetch")
+    frame_paths = ("frame", "sandboxed", "srcdoc.png", "blank.png", "worker.js", "worker-fetch")
     page = ("/?page=1", "/linked.css", "/own.css", "/own.js", "/own.png", "/own-fetch", "/away")
-    for path in (*page, *(f"/own-{name}" for name in own)):
+    for path in (*page, *(f"/own-{name}" for name in frame_paths)):
         (request, *_) = scanned_site.browser_requests(path)
         assert request.header("X-Key") == HEADER, path
         assert request.header("Authorization") == f"Basic {BASIC}", path

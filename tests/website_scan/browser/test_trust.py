@@ -38,9 +38,9 @@ def pinned() -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def bundle(pinned: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert pinned.ca_file is not None
-    own = ssl.get_server_certificate((pinned.address, pinned.port))
+    certificate = ssl.get_server_certificate((pinned.address, pinned.port))
     file = tmp_path_factory.mktemp("bundle") / "ca.pem"
-    file.write_text(f"# Two certificates.\n{pinned.ca_file.read_text()}\n{own}")
+    file.write_text(f"# Two certificates.\n{pinned.ca_file.read_text()}\n{certificate}")
     return file
 
 
@@ -69,7 +69,7 @@ def test_browser_trusts_certificates_of_the_bundle(browser: WarmBrowser, pinned:
 def test_browser_refuses_invalid_certificates_despite_the_bundle(
     browser: WarmBrowser, certificate: Certificate
 ) -> None:
-    # The bundle's self-signed certificate is for the same name, but has another key, because the names differ.
+    # With these names, the site's certificate has another key than the bundle's certificate for localhost.
     routes, names = {"*": Answer("never sent")}, ("localhost", "127.0.0.1", "another.example")
     with (
         Site(routes, certificate=certificate, names=names) as site,

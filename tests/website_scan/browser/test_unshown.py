@@ -43,23 +43,23 @@ HEADER = "Acme Shoes Boots"
         (screen("Hello", is_plain=True), Unshown.BLANK),
         (screen("Loading…"), Unshown.LOADING),
         (screen("Loading 45 %"), Unshown.LOADING),
-        (screen("Loading…", has_scripts=False), None),  # nothing will ever follow, so this is the page
+        (screen("Loading…", has_scripts=False), None),  # without scripts, no content can follow
         (screen("Acme Loading…", loading_indicators=(".spinner",)), Unshown.LOADING),
         (screen("Acme Loading…"), None),
         (screen("How loading works"), None),
         (screen("Loading…", elements=(SPINNER,)), Unshown.LOADING),
-        (screen("Loading…", elements=(element("canvas", 0.9),)), None),  # a game that draws already
+        (screen("Loading…", elements=(element("canvas", 0.9),)), None),  # a canvas with a drawing, such as a game
         (screen(elements=(SPINNER,), loading_indicators=(".spinner",)), Unshown.LOADING),
         (screen(elements=(SPINNER,), loading_indicators=(".spinner",), has_scripts=False), None),
         (
             screen(elements=(element("svg", 0.8, is_spinning=True),), loading_indicators=("svg",)),
             None,
-        ),  # a drawing that moves
+        ),  # an animated drawing
         (screen(elements=(element("img"),)), None),
         (screen(elements=(element("input"),), fields=1), None),
         (screen(frame=HEADER, empty_roots=ROOT), Unshown.FRAME),
         (screen(frame=HEADER, empty_roots=ROOT, has_scripts=False), None),
-        (screen(frame=HEADER), None),  # all of the page may be in its header
+        (screen(frame=HEADER), None),  # the header may be the whole page
         (screen(frame=HEADER, empty_roots=ROOT, fields=1), None),  # a search box and no results yet
         (screen(frame=HEADER, loading_indicators=(".skeleton",)), Unshown.LOADING),
         (screen(dialog="Chat with us", empty_roots=ROOT), Unshown.FRAME),
@@ -82,7 +82,9 @@ def test_screen_is_classified_by_its_visible_content(visible: Screen, expected: 
 
 def test_failed_script_makes_an_empty_screen_blank_unless_content_was_painted() -> None:
     assert classify_screen(screen(), has_failed=True) is Unshown.BLANK
-    assert classify_screen(screen(has_painted=True), has_failed=True) is None  # in a closed shadow tree
+    assert (
+        classify_screen(screen(has_painted=True), has_failed=True) is None
+    )  # the content may be in a closed shadow tree
     searching = screen(frame=HEADER, empty_roots=ROOT, fields=1)
     assert classify_screen(searching, has_failed=True) is Unshown.FRAME
 

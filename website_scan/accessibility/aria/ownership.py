@@ -115,7 +115,7 @@ class Ownership:
             child = child.next
         yield from owned.values()
 
-    def _missing_parents(self, own: str, start: LexborNode | None, required: frozenset[str]) -> frozenset[str]:
+    def _missing_parents(self, child_role: str, start: LexborNode | None, required: frozenset[str]) -> frozenset[str]:
         """Return the required parent roles that are missing around an element. Empty if an ancestor has one of them."""
         takes_groups = "group" in required
         current = start
@@ -128,7 +128,7 @@ class Ownership:
             if "-" in (current.tag or "") and ancestor_role is None:
                 return frozenset()
             if ancestor_role == "group" and takes_groups:
-                required = (required | {own} if own in SELF_NESTING else required) - {"group"}
+                required = (required | {child_role} if child_role in SELF_NESTING else required) - {"group"}
                 current = current.parent
             else:
                 return frozenset() if ancestor_role in required else required

@@ -63,7 +63,7 @@ def find_conflicting_presentation(document: AccessibleDocument) -> Faults:
 
 def find_missing_children(document: AccessibleDocument) -> Faults:
     """Find elements without the children that their role requires, or with children that the role does not allow."""
-    nodes = (each for each in document.exposed("[role]") if _own_role(each) in REQUIRED_CHILDREN)
+    nodes = (element for element in document.exposed("[role]") if _own_role(element) in REQUIRED_CHILDREN)
     ownership = Ownership(document)
     return Faults.find(
         nodes,
@@ -79,9 +79,9 @@ def find_missing_parents(document: AccessibleDocument) -> Faults:
     Elements in an li of the required parent are left out, because the li is a fault of the parent's children.
     """
     nodes = (
-        each
-        for each in document.exposed("[role]")
-        if _own_role(each) in REQUIRED_PARENTS and not _is_in_plain_item(each)
+        element
+        for element in document.exposed("[role]")
+        if _own_role(element) in REQUIRED_PARENTS and not _is_in_plain_item(element)
     )
     ownership = Ownership(document)
     return Faults.find(

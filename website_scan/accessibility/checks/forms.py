@@ -1,7 +1,7 @@
 """Form checks: labels of fields, and autocomplete attributes.
 
-Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets or at
-the page after scripts have run, or where it asks a person to review.
+A check is the axe-core rule with its ID. A fault is only a warning if axe-core would need rendered styles or the page
+after its scripts have run, or if axe-core reports incomplete results.
 """
 
 from __future__ import annotations

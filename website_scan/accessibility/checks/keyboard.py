@@ -35,7 +35,7 @@ from website_scan.places import Column, Place
 
 CATEGORY = Category("Keyboard and navigation", weight=10, html=True, content=True)
 
-# "Children Presentational: True", WAI-ARIA 1.2, section 5.2.8, and Graphics-ARIA 1.0; as axe-core 4.12.
+# "Children Presentational: True", WAI-ARIA 1.2, section 5.2.8, and Graphics-ARIA 1.0; as in axe-core 4.12.
 OPAQUE = frozenset(
     {"button", "checkbox", "graphics-symbol", "img", "math", "menuitemcheckbox", "menuitemradio", "meter", "option"}
     | {"progressbar", "radio", "scrollbar", "separator", "slider", "switch", "tab"}
@@ -222,7 +222,9 @@ def _has_target(document: AccessibleDocument, link: LexborNode, target: LexborNo
 def _find_opaque_around_widgets(document: AccessibleDocument, opaque: list[LexborNode]) -> list[LexborNode]:
     """Return the opaque elements that contain a focusable widget."""
     by_id = {opaque_node.mem_id: opaque_node for opaque_node in opaque}
-    nearest: Inherited[LexborNode | None] = Inherited(None, lambda node, above: by_id.get(node.mem_id, above))
+    nearest: Inherited[LexborNode | None] = Inherited(
+        None, lambda node, parent_value: by_id.get(node.mem_id, parent_value)
+    )
     faulty: dict[int, LexborNode] = {}
     for node in live(document.document, WIDGET_ELEMENTS):
         container = nearest.of(node.parent)

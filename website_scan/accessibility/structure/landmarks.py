@@ -1,6 +1,6 @@
 """Landmarks: the parts of a page that assistive technology can jump to (WAI-ARIA 1.2, section 5.3.4).
 
-As in axe-core 4.12, for which elements are landmarks and which content must be inside a landmark.
+The definition of landmarks, and of content that must be inside a landmark, is that of axe-core 4.12.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def find_nested_landmarks(document: AccessibleDocument, landmark: str) -> Faults
 
 
 def visible_landmarks(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
-    """Return the landmarks of a kind, without elements whose position makes them no landmark and hidden elements."""
+    """Return the elements that are landmarks of a kind in their position and that no style sheet may hide."""
     return [
         node
         for node in candidates(document, landmark)
@@ -179,12 +179,12 @@ class _Surroundings:
 
 
 def _step(document: AccessibleDocument) -> Callable[[LexborNode, _Surroundings], _Surroundings]:
-    def step(node: LexborNode, above: _Surroundings) -> _Surroundings:
+    def step(node: LexborNode, parent: _Surroundings) -> _Surroundings:
         element_role = sole_role(node)
         if element_role is None and node.tag != "form":  # a form is a landmark only by its role attribute
             element_role = implicit_role(document, node)
         return _Surroundings(
-            part=above.part or node.tag in SECTIONING_TAGS, landmark=above.landmark or element_role in LANDMARKS
+            part=parent.part or node.tag in SECTIONING_TAGS, landmark=parent.landmark or element_role in LANDMARKS
         )
 
     return step

@@ -19,7 +19,7 @@ from website_scan.page.markup import attribute, elements, texts
 PLACEHOLDER = re.compile(r"\{\{|\{%|<%|\[\[|\$\{")
 ITEM_ROLES = frozenset({"listitem"})
 DESCRIPTION_ROLES = frozenset({"definition", "term", "listitem"})
-# Elements whose implicit role is one of the above.
+# Elements whose implicit role is in `ITEM_ROLES` or `DESCRIPTION_ROLES`.
 ITEMS = frozenset({"li"})
 DESCRIPTION_ITEMS = frozenset({"dt", "dd", "dfn", "li"})
 

@@ -1,6 +1,6 @@
 """Tables as browsers interpret them (HTML Standard, section 4.9): rows, the grid of cells, and cells of a header.
 
-As in axe-core 4.12, for what a data table is and which cells a header applies to, unless rendering decides.
+The definition of data tables, and of the cells that a header applies to, is that of axe-core 4.12 without rendering.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LONG_TABLE, WIDE_TABLE = 20, 5
 MIN_LARGE = 3  # rows and columns from which a table needs headers
 MIN_ROWS_WITH_CAPTION = 3  # rows of a table with a fake caption: caption, headers, data
 SCOPES = frozenset({"row", "col", "rowgroup", "colgroup"})
-# The doctype of HTML5, with comments before it.
+# Doctype of HTML5, perhaps after comments.
 DOCTYPE = re.compile(r"(?:\s|\ufeff|<!--.{0,2000}?-->)*+<!doctype\s++html\s*+>", re.IGNORECASE | re.DOTALL)
 
 GridRow = list[LexborNode | None]

@@ -43,7 +43,10 @@ def parse(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<div role=region><aside data-x>a</aside></div>", None),
         ("<article role=none><aside data-x>a</aside></article>", "complementary"),
         ("<main><header data-x>", None),
-        ("<main><div><header>a</header><p><i><header data-x>", None),  # surroundings are known from the first header
+        (
+            "<main><div><header>a</header><p><i><header data-x>",
+            None,
+        ),  # the surroundings are cached from the first header
         ("<main>a</main><footer data-x>", "contentinfo"),
         ("<main role=none><header data-x>", "banner"),
         ("<header data-x>", "banner"),
@@ -83,7 +86,10 @@ def parse(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<table role=none tabindex=0><tr><td data-x>a", "cell"),
         ("<table role=none><tr role=row><td data-x>a", "cell"),
         ("<table><tr><th data-x scope=row>a<td>b", "rowheader"),
-        ("<table><tr><th data-x>a<td>b", "columnheader"),  # a rowheader for axe-core; the same is allowed on both
+        (
+            "<table><tr><th data-x>a<td>b",
+            "columnheader",
+        ),  # a rowheader in axe-core; both roles allow the same attributes
         ("<ul role=none><li data-x>a", "none"),
         ("<ul role=none aria-label=n><li data-x>a", "listitem"),
         ("<ul role='none foo'><li data-x>a", "listitem"),

@@ -23,9 +23,9 @@ from website_scan.places import Element
 # By rule: pairs of markup and verdict. "review" means that a person has to judge.
 CASES: dict[str, list[tuple[str, str]]] = {
     "aria-prohibited-attr": [
-        ("<div role=doc-tip aria-label=x></div>", "fail"),  # as axe-core, which reads no DPUB-ARIA role here
+        ("<div role=doc-tip aria-label=x></div>", "fail"),  # as in axe-core, which reads no DPUB-ARIA role here
         ("<div aria-label=x></div>", "fail"),
-        ("<div aria-label=x>text</div>", "review"),  # some screen readers announce it
+        ("<div aria-label=x>text</div>", "review"),  # some screen readers announce the label
         ("<div aria-label=x><img alt=foo src=a></div>", "review"),
         ("<div aria-label=x><img alt='' src=a></div>", "fail"),
         ("<div aria-label=' '></div>", "pass"),
@@ -113,7 +113,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<p aria-hidden=true style='visibility:hidden'><a href=/>x</a>", "pass"),
         ("<p aria-hidden=true><map name=a><area href=/></map>", "warn"),
         ("<div aria-hidden=true><div contenteditable>a</div></div>", "pass"),
-        ("<p aria-hidden=true><b onfocus='x()' tabindex=0>", "pass"),  # may move the focus away
+        ("<p aria-hidden=true><b onfocus='x()' tabindex=0>", "pass"),  # the script may move the focus away
         ("<p aria-hidden=true style='display:none'><a href=/>x</a>", "pass"),
         ("<div aria-hidden=true><details>a</details></div>", "warn"),
         ("<div role=dialog>q</div><p aria-hidden=true><a href=/>x</a>", "pass"),
@@ -151,7 +151,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "duplicate-id-aria": [
         ("<p id=a><p id=a><b aria-labelledby=a>", "review"),
         ("<label for=a>x</label><input id=a><p id=a>", "review"),
-        ("<p id=a><p id=a>", "n/a"),  # nothing refers to them
+        ("<p id=a><p id=a>", "n/a"),  # no attribute refers to the ID
         ("<p id=a><b aria-labelledby=a>", "pass"),
         ("<p id=a hidden><p id=a><b aria-labelledby='b a'>", "review"),
         ("<p id=' a'><p id=a><b aria-labelledby='a'>", "pass"),
@@ -223,7 +223,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<my-a role=foo>", "warn"),  # a custom element may set its role itself
         ("<p :role=r role=foo>", "warn"),
         ("<p class=modal role=foo>", "warn"),
-        ("<p role=generic>", "fail"),  # not a role for authors, as axe-core
+        ("<p role=generic>", "fail"),  # as in axe-core, authors may not use generic
         ("<svg><g role=foo></g></svg>", "fail"),
     ],
     "aria-required-attr": [
@@ -235,7 +235,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<hr role=separator tabindex=0>", "fail"),
         ("<hr role=separator>", "pass"),
         ("<div role=combobox>", "fail"),
-        ("<div role=combobox aria-expanded=false>", "pass"),  # nothing to control while it is closed
+        ("<div role=combobox aria-expanded=false>", "pass"),  # a closed combobox controls nothing
         ("<div role=combobox aria-expanded=true>", "fail"),
         ("<div role=combobox aria-expanded=true aria-controls=x>", "pass"),
         ("<div role=slider aria-valuetext=x>", "pass"),
@@ -282,7 +282,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<li role=listitem>a", "warn"),
         ("<table><tr role=row><td>a</table>", "pass"),
         ("<div role=tablist><my-a><div role=tab>a</div></my-a></div>", "pass"),
-        ("<my-a><div role=tab>a</div></my-a>", "pass"),  # as above
+        ("<my-a><div role=tab>a</div></my-a>", "pass"),  # a custom element may have any role
         ("<div role=none><div role=none><div role=tab>a</div></div></div>", "warn"),
         ("<select><option role=option>a</select>", "warn"),
         ("<div role=tab class=modal>", "pass"),
@@ -364,7 +364,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<br aria-hidden=false>", "pass"),
         ("<wbr aria-hidden=true>", "n/a"),
         ("<wbr role=none aria-label=x>", "pass"),
-        ("<div role=doc-endnote aria-level=1>", "fail"),  # as above
+        ("<div role=doc-endnote aria-level=1>", "fail"),  # as in axe-core, which ignores DPUB-ARIA roles here
         ("<div role='button foo' aria-pressed=true>", "fail"),
         ("<p>x", "n/a"),
         ("<div aria-foo=1>", "pass"),
@@ -409,7 +409,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<p aria-description=x>", "pass"),
         ("<p aria-role=x hidden>", "n/a"),
         ("<my-a aria-foo=x>", "fail"),
-        ("<p aria-label.bind=x>", "warn"),  # the binding of a framework
+        ("<p aria-label.bind=x>", "warn"),  # a framework binding
         ("<p aria-label$=x>", "warn"),
         ("<p aria-label$=x aria-lable=x>", "fail"),
         ("<p class=d-none aria-lable=x>", "warn"),
@@ -417,7 +417,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "aria-required-children": [
         ("<ul role=menubar><li role=none><a role=menuitem href=/>a</a></ul>", "pass"),
         ("<ul role=menubar><li><a role=menuitem href=/>a</a></ul>", "warn"),
-        ("<div role=list></div>", "pass"),  # may be filled later
+        ("<div role=list></div>", "pass"),  # scripts may fill the list later
         ("<div role=list>a</div>", "warn"),
         ("<div role=list><img alt='x' src=a></div>", "warn"),
         ("<div role=list><span></span></div>", "pass"),
@@ -427,7 +427,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<div role=tree><div role=group><div role=treeitem>a</div></div></div>", "pass"),
         ("<div role=list aria-owns=x></div><div role=listitem id=x>a</div>", "pass"),
         ("<div role=list><b hidden role=button></b><i role=listitem>a</i></div>", "pass"),
-        ("<div role=list><my-item></my-item></div>", "pass"),  # may set its role itself
+        ("<div role=list><my-item></my-item></div>", "pass"),  # a custom element may set its own role
         ("<div role=list aria-busy=true></div>", "pass"),
         ("<div role=list aria-busy=true><a href=/>a</a></div>", "warn"),
         ("<ul role=listbox></ul>", "pass"),
@@ -467,7 +467,10 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input aria-invalid=true aria-errormessage=e aria-describedby=e><p id=e hidden>no", "fail"),
         ("<button aria-expanded=''>a</button>", "review"),
         ("<button aria-controls=x>a</button>", "fail"),
-        ("<button aria-haspopup=true aria-controls=x>a</button>", "pass"),  # often created when it opens
+        (
+            "<button aria-haspopup=true aria-controls=x>a</button>",
+            "pass",
+        ),  # scripts often create the pop-up when it opens
         ("<button aria-haspopup=true aria-controls=x>a</button><p id=x>", "pass"),
         ("<button aria-haspopup aria-controls=x>a</button>", "pass"),
         ("<button aria-expanded=false aria-controls=x>a</button>", "pass"),

@@ -64,7 +64,7 @@ ROOTS = [
     ("lang=tgl", "fail"),
     ("lang=fil", "pass"),
     ("lang=gsw", "pass"),
-    ("lang=iw", "pass"),  # deprecated, and registered
+    ("lang=iw", "pass"),  # deprecated, but registered
     ("lang=tok", "pass"),  # registered in 2022
     ("lang=drh", "pass"),
     ("lang=english", "fail"),
@@ -86,7 +86,7 @@ PARTS = [
     ("<p lang=fr>Oui", "pass"),
     ("<p lang=fr-CA>Oui", "pass"),
     ("<p lang=us>Oui", "fail"),
-    ("<p lang=''>Oui", "pass"),  # declares that the language is unknown
+    ("<p lang=''>Oui", "pass"),  # an empty lang means an unknown language
     ("<p lang=' '>Oui", "fail"),
     ("<p xml:lang=us>Oui", "fail"),
     ("<p lang=us>", "pass"),  # screen readers read nothing
@@ -142,7 +142,7 @@ def test_expensive_language_parts_are_judged(markup: str) -> None:
         ("<title> </title>", "empty"),
         ("<p>Text", "missing"),
         ("<p><svg><title>Logo</title></svg>", "missing"),
-        ("<title></title><title>Second</title>", "empty"),  # browsers show the first
+        ("<title></title><title>Second</title>", "empty"),  # browsers show the first title
     ],
 )
 def test_document_title(html: str, expected: str) -> None:
@@ -227,7 +227,7 @@ def test_refresh_summary_has_destination_and_delay(content: str, text: str) -> N
         ("maximum-scale=big", "fail", "pass"),
         ("maximum-scale=no", "fail", "pass"),
         ("maximum-scale=", "pass", "pass"),
-        ("maximum-scale=1, maximum-scale=-1", "pass", "pass"),  # the last one counts
+        ("maximum-scale=1, maximum-scale=-1", "pass", "pass"),  # the last value counts
         ("maximum-scale=1, maximum-scale=5", "pass", "pass"),
         ("user-scalable=invalid", "fail", "pass"),
         ("user-scalable=no, maximum-scale=3", "fail", "fail"),
@@ -268,7 +268,7 @@ def test_blinking_and_moving_text_fails_unless_hidden(tag: str) -> None:
     assert element_check_verdict(check, f"<{tag}>News</{tag}>") == "fail"
     assert element_check_verdict(check, f"<{tag} style='display:none'>News</{tag}>") == "pass"
     assert element_check_verdict(check, f"<div hidden><{tag}>News</{tag}></div>") == "pass"
-    assert element_check_verdict(check, f"<{tag} aria-hidden=true>News</{tag}>") == "fail"  # people still see it
+    assert element_check_verdict(check, f"<{tag} aria-hidden=true>News</{tag}>") == "fail"  # people still see the text
     assert element_check_verdict(check, f"<{tag} class=modal>News</{tag}>") == "warn"
     assert element_check_verdict(check, f"<{tag}><img src=a></{tag}>") == "fail"
     assert element_check_verdict(check, "<p>News") == "n/a"
@@ -277,11 +277,11 @@ def test_blinking_and_moving_text_fails_unless_hidden(tag: str) -> None:
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
-        ("<marquee hidden>News</marquee>", "fail"),  # browsers show it nevertheless
-        ("<marquee></marquee>", "pass"),  # takes no room
+        ("<marquee hidden>News</marquee>", "fail"),  # browsers show marquee in spite of `hidden`
+        ("<marquee></marquee>", "pass"),  # has no size
         ("<marquee> </marquee>", "pass"),
         ("<blink hidden>News</blink>", "pass"),
-        ("<blink></blink>", "fail"),  # as axe-core
+        ("<blink></blink>", "fail"),  # as in axe-core
     ],
 )
 def test_invisible_blinking_and_moving_text(markup: str, expected: str) -> None:

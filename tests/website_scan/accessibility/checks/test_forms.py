@@ -51,7 +51,7 @@ NAMED_BY_LABEL = [
     ("<label for=f><img src=a alt=Name></label>{}", "pass"),
     ("<label for=f><img src=a alt=''></label>{}", "fail"),
     ("<label for=f aria-label=Name></label>{}", "pass"),
-    ("<label for=f aria-labelledby=n></label>{}", "fail"),  # a label is read by its own text
+    ("<label for=f aria-labelledby=n></label>{}", "fail"),  # only the label's own text counts
     ("<label for=f title=Name></label>{}", "pass"),
     ("<label><span><b>Name</b></span> <span>{}</span></label>", "pass"),
     ("<label><input aria-label=Other value=5>{}</label>", "pass"),  # the other control is part of the label
@@ -75,7 +75,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input type=button>", "n/a"),
         ("<input type=checkbox>", "fail"),
         ("<input type=checkbox> <label>Gift wrap</label>", "fail"),
-        ("<input type=checkbox placeholder=Name>", "pass"),  # as axe-core
+        ("<input type=checkbox placeholder=Name>", "pass"),  # as in axe-core
         ("<input type=password placeholder=Password>", "pass"),
         ("<input placeholder=' '>", "fail"),
         ("<textarea placeholder=Comment></textarea>", "pass"),
@@ -241,7 +241,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input title=Name>", "warn"),
         ("<input aria-describedby=n><p id=n>Name", "warn"),
         ("<select title=Size></select>", "warn"),
-        ("<input title=Name placeholder=Name>", "pass"),  # people see it
+        ("<input title=Name placeholder=Name>", "pass"),  # people see the placeholder
         ("<input title=Name aria-label=Name>", "pass"),
         ("<input title=Name aria-labelledby=n><p id=n>Name", "pass"),
         ("<input title=Name aria-labelledby=n><p id=n hidden>Name", "warn"),
@@ -266,7 +266,7 @@ for _rule, _field in NATIVE_FIELDS:
         (NAME_ELEMENTS + label_markup.format(_field.format("")), expected) for label_markup, expected in NAMED_BY_LABEL
     ]
 CASES["label"] += [
-    # A field's own value does not name it, even if aria-labelledby refers to it.
+    # A field's own value does not name the field, even if aria-labelledby refers to the field's container.
     ("<div id=l><input value=Ada aria-labelledby=l></div>", "fail"),
     ("<div id=l><textarea aria-labelledby=l>Ada</textarea></div>", "fail"),
     ("<div id=l>Name <input value=Ada aria-labelledby=l></div>", "pass"),

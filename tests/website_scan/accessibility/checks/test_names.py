@@ -19,7 +19,7 @@ CONTENTS = [
     ("<span inert>Home</span>", "fail"),
     ("<span style='display:none'>Home</span>", "fail"),
     ("<span style='visibility:hidden'>Home</span>", "fail"),
-    ("<span style='visibility:hidden'><b style='visibility:visible'>Home</b></span>", "fail"),  # as axe-core
+    ("<span style='visibility:hidden'><b style='visibility:visible'>Home</b></span>", "fail"),  # as in axe-core
     ("<noscript>Home</noscript>", "fail"),
     ("<template>Home</template>", "fail"),
     ("<i class='fa fa-home'></i>", "fail"),  # generated content of style sheets is not known, as in axe-core
@@ -46,7 +46,7 @@ CONTENTS = [
     ("<span title=Home role=none></span>", "fail"),
     ("<span role=progressbar>50 %</span>", "fail"),
     ("<br>", "fail"),
-    ("<sl-icon></sl-icon>", "warn"),  # the content of a custom element is not known
+    ("<sl-icon></sl-icon>", "warn"),  # the content of a custom element is unknown
     ("<span x-text=name></span>", "warn"),
     ("<span data-i18n=home></span>", "warn"),
 ]
@@ -57,7 +57,7 @@ ATTRIBUTES = [
     ("aria-label=Home", "pass"),
     ("aria-label=' '", "fail"),
     ("aria-labelledby=n", "pass"),
-    ("aria-labelledby=h", "pass"),  # hidden, but still read
+    ("aria-labelledby=h", "pass"),  # a hidden element may give a name
     ("aria-labelledby='gone n'", "pass"),
     ("aria-labelledby=gone", "fail"),
     ("aria-labelledby=e", "fail"),
@@ -94,7 +94,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<a>Home</a>", "n/a"),
         ("<a name=top></a>", "n/a"),
         ("<a href></a>", "fail"),
-        ("<a href=/ role=none></a>", "fail"),  # it is focusable, so role none is ignored
+        ("<a href=/ role=none></a>", "fail"),  # role none is ignored on a focusable element
         ("<a href=/ role=button></a>", "fail"),
         ("<a href=/ role=button>Home</a>", "pass"),
         ("<a href=/ role=tab>Home</a>", "pass"),
@@ -135,14 +135,14 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<label><button></button></label>", "fail"),
         ("<label for=b>Go</label><button id=b></button>", "pass"),
         ("<label for=b></label><button id=b></button>", "fail"),
-        ("<label for=b hidden>Go</label><button id=b></button>", "pass"),  # as axe-core
+        ("<label for=b hidden>Go</label><button id=b></button>", "pass"),  # as in axe-core
         ("<input type=submit>", "n/a"),
     ],
     "input-button-name": [
         ("<button></button>", "n/a"),
         ("<input type=submit>", "pass"),
         ("<input type=reset>", "pass"),
-        ("<input type=SUBMIT>", "n/a"),  # as axe-core's selector, which is case-sensitive
+        ("<input type=SUBMIT>", "n/a"),  # as in axe-core's selector, which is case-sensitive
         ("<input type=submit value=''>", "fail"),
         ("<input type=reset value=' '>", "fail"),
         ("<input type=button>", "fail"),
@@ -164,7 +164,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<summary></summary>", "n/a"),  # not in a details
         ("<details>Text</details>", "n/a"),  # browsers add a summary
         ("<details><div><summary></summary></div></details>", "n/a"),
-        ("<details><summary></summary></details>", "fail"),  # screen readers read a closed one, too
+        ("<details><summary></summary></details>", "fail"),  # screen readers announce a closed details, too
         ("<details open><summary>More</summary><summary></summary></details>", "pass"),
         ("<details><summary role=none></summary></details>", "fail"),
     ],
@@ -199,7 +199,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<table><tr><th>Size<tr><td>1</table>", "pass"),
         ("<table><tr><th><tr><td>1</table>", "fail"),
         ("<table><tr><td><th>Size</table>", "pass"),
-        ("<table><tr><th aria-label=Size></table>", "fail"),  # as axe-core, which requires visible text
+        ("<table><tr><th aria-label=Size></table>", "fail"),  # as in axe-core, which requires visible text
         ("<table><tr><th title=Size></table>", "fail"),
         ("<table><tr><th><span class=sr-only>Size</span></table>", "pass"),
         ("<table><tr><th><input type=checkbox aria-label='Choose all'></table>", "pass"),
@@ -222,7 +222,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input type=checkbox role=button>", "n/a"),
         ("<svg role=button></svg>", "n/a"),
         ("<svg><g role=button><path d='M0 0'/></g></svg>", "fail"),
-        ("<div role='button link'></div>", "n/a"),  # as axe-core's selector
+        ("<div role='button link'></div>", "n/a"),  # as in axe-core's selector
         ("<div role=BUTTON></div>", "n/a"),
         ("<my-button role=button></my-button>", "warn"),
     ],

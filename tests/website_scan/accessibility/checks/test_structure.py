@@ -37,7 +37,7 @@ LISTS = [
     ("<ul role><p>a</ul>", "fail"),
     ("<ul hidden><p>a</ul>", "n/a"),
     ("<ul class=dropdown><p>a</ul>", "warn"),
-    ("<ul><my-item>a</my-item></ul>", "warn"),  # may set its role itself
+    ("<ul><my-item>a</my-item></ul>", "warn"),  # a custom element may set its own role
     ("<ul>{{#each items}}<li>a</li>{{/each}}</ul>", "warn"),
     ("<ul>{% for each in items %}<p>a</p></ul>", "fail"),
     ("<menu><p>a</menu>", "n/a"),
@@ -62,7 +62,7 @@ LIST_ITEMS = [
     ("<li role>a", "fail"),
     ("<li hidden>a", "n/a"),
     ("<li class=submenu>a", "warn"),
-    ("<my-list><li>a</my-list>", "warn"),  # may contain a list in its shadow tree
+    ("<my-list><li>a</my-list>", "warn"),  # a custom element may contain a list in its shadow tree
     ("<table role=presentation><tr><td><li>a</table>", "pass"),
     ("<table><tr><td><li>a</table>", "fail"),
 ]
@@ -175,7 +175,10 @@ CAPTIONS = [
     ("<table summary=''><caption></caption></table>", "pass"),
     ("<table summary=' '><caption> </caption></table>", "pass"),
     ("<table summary=Sales><caption>Sales <img src=a alt=chart></caption></table>", "pass"),
-    ("<table summary=Sales><caption hidden>Sales</caption></table>", "pass"),  # announced once; axe-core fails it
+    (
+        "<table summary=Sales><caption hidden>Sales</caption></table>",
+        "pass",
+    ),  # screen readers announce one of the two; axe-core reports a violation
     ("<table class=modal summary=Sales><caption>Sales</caption></table>", "warn"),
     ("<table hidden summary=Sales><caption>Sales</caption></table>", "n/a"),
 ]

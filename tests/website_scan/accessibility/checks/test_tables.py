@@ -23,7 +23,7 @@ FOOTERS = [
 ]
 FAKE_CAPTIONS = [
     ("<p>None", "n/a"),
-    ("<table><tr><td colspan=2>Sales<tr><td>1<td>2</table>", "n/a"),  # a layout table, as far as its markup tells
+    ("<table><tr><td colspan=2>Sales<tr><td>1<td>2</table>", "n/a"),  # a layout table by its markup
     (f"<table><tr><td colspan=3>Sales</tr><tr><th>A<th>B<th>C</tr>{ROWS}</table>", "warn"),
     (f"<table><tr><th colspan=3>Sales</tr><tr><th>A<th>B<th>C</tr>{ROWS}</table>", "warn"),
     (f"<table><thead><tr><td colspan=3>Sales</thead><tbody><tr><th>A<th>B<th>C</tr>{ROWS}</table>", "warn"),
@@ -53,8 +53,8 @@ TABLES_WITH_AND_WITHOUT_HEADERS = [
     (f"<table><caption>People</caption><tr><td>Name<td>Age<td>City</tr>{ROWS}</table>", "warn"),
     ("<table>" + "<tr><th>Ann<td>31<td>Rome" * 3 + "</table>", "pass"),  # row headers
     ("<table><tr><td><th>2024<th>2025" + "<tr><th>Ann<td>31<td>32" * 2 + "</table>", "pass"),  # an empty corner
-    ("<table><tr><td>x<th>2024<th>2025" + "<tr><th>Ann<td>31<td>32" * 2 + "</table>", "warn"),  # one that is not
-    ("<table><tr><th><th><th>" + ROWS + "</table>", "pass"),  # headers without text are another fault
+    ("<table><tr><td>x<th>2024<th>2025" + "<tr><th>Ann<td>31<td>32" * 2 + "</table>", "warn"),  # a corner with text
+    ("<table><tr><th><th><th>" + ROWS + "</table>", "pass"),  # another check reports headers without text
     ("<table><tr><th><img src=a alt=Name><th aria-label=Age><th>City" + ROWS + "</table>", "pass"),
     ("<table><tr><th colspan=3>People" + ROWS + "</table>", "pass"),
     ("<table><tr><th rowspan=4>People<td>31<td>Rome" + "<tr><td>31<td>Rome" * 3 + "</table>", "pass"),
@@ -70,7 +70,7 @@ TABLES_WITH_AND_WITHOUT_HEADERS = [
     (f"<table>{HEAD}" + "<tr><td scope=row>Ann<td>31<td>Rome" * 2 + "</table>", "pass"),
     (f"<table role=none><tr><td>Name<td>Age<td>City</tr>{ROWS}</table>", "n/a"),
     ("<table role=grid><tr><td>Name<td>Age<td>City" + ROWS + "</table>", "warn"),
-    (TABLE_WITHOUT_HEADERS, "warn"),  # without weight
+    (TABLE_WITHOUT_HEADERS, "warn"),  # a review
 ]
 CASES = {
     "th-has-data-cells": FOOTERS,

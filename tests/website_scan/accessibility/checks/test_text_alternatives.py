@@ -25,7 +25,7 @@ def judge(check: Callable[[AccessibleDocument], Verdict], markup: str) -> Verdic
         ("<img src=a alt>", "pass"),
         ("<img src=a>", "fail"),
         ("<img src=a alt=' '>", "fail"),
-        ("<img src=a alt='\t' aria-label=Shoe>", "fail"),  # as axe-core
+        ("<img src=a alt='\t' aria-label=Shoe>", "fail"),  # as in axe-core
         ("<img src=a title=Shoe>", "pass"),
         ("<img src=a title=' '>", "fail"),
         ("<img src=a aria-label=Shoe>", "pass"),
@@ -155,7 +155,7 @@ def test_role_img_alt(markup: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
-        ("<svg></svg>", "n/a"),  # without a role, axe-core does not judge it
+        ("<svg></svg>", "n/a"),  # as in axe-core, an svg without a role is not judged
         ("<svg role=img></svg>", "fail"),
         ("<svg role=img><title>Chart</title></svg>", "pass"),
         ("<svg role=img><title> </title></svg>", "fail"),
@@ -200,7 +200,7 @@ def test_object_alt(markup: str, expected: str) -> None:
     ("markup", "expected"),
     [
         ("<img src=a alt=''>", "n/a"),
-        ("<a href=/m><img src=a alt=Map ismap></a>", "warn"),  # links beside it may lead to the same places
+        ("<a href=/m><img src=a alt=Map ismap></a>", "warn"),  # the page may have links to the same addresses
         ("<a href=/m><img src=a alt=Map ismap hidden></a>", "n/a"),
         ("<a href=/m><img src=a alt=Map ismap class=modal></a>", "pass"),
         ("<img src=a alt=Map usemap=#m>", "n/a"),

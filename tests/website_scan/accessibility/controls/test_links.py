@@ -20,29 +20,32 @@ CASES = [
     ("<a href=/a>Read more →</a><a href=/b>Read more</a>", "warn"),
     ("<a href=/a aria-label='More about A'>More</a><a href=/b aria-label='More about B'>More</a>", "pass"),
     ("<a href=/a><img src=a alt=Home></a><a href=/b>Home</a>", "warn"),
-    ("<a href=/a><img src=a alt=''></a><a href=/b><i></i></a>", "n/a"),  # without names
-    ("<a href=/a>→</a><a href=/b>→</a>", "n/a"),  # symbols are no names
+    ("<a href=/a><img src=a alt=''></a><a href=/b><i></i></a>", "n/a"),  # links without names
+    ("<a href=/a>→</a><a href=/b>→</a>", "n/a"),  # a symbol is no name
     # Different spellings of the same address.
     ("<a href=/a>A</a><a href=/a/>A</a>", "pass"),
     ("<a href=/>A</a><a href=/index.html>A</a>", "pass"),
     ("<a href=http://example.com/a>A</a><a href=https://example.com:443/a>A</a>", "pass"),
     ("<a href=/a?x=1&amp;y=2>A</a><a href='/a?y=2&amp;x=1'>A</a>", "pass"),
     ("<a href=/shop/boots>A</a><a href=boots>A</a>", "pass"),
-    ("<a href='#a'>A</a><a href='#b'>A</a>", "pass"),  # places on the same page
+    ("<a href='#a'>A</a><a href='#b'>A</a>", "pass"),  # parts of the same page
     ("<a href='#/a'>A</a><a href='#/b'>A</a>", "warn"),  # pages of an app
     ("<a href='#!a'>A</a><a href='#!b'>A</a>", "warn"),
     ("<a href=/a?x=1>A</a><a href=/a?x=2>A</a>", "warn"),
     ("<a href=/a.html>A</a><a href=/b.html>A</a>", "warn"),
     ("<a href=mailto:a@example.com>Mail</a><a href=mailto:b@example.com>Mail</a>", "warn"),
     ("<a href='javascript:void(0)'>More</a><a href='javascript:void(0)'>More</a>", "pass"),
-    ("<span role=link tabindex=0>More</span><span role=link tabindex=0>More</span>", "warn"),  # only scripts know
+    (
+        "<span role=link tabindex=0>More</span><span role=link tabindex=0>More</span>",
+        "warn",
+    ),  # only scripts know the destination
     # Elements that are not links, and links that are hidden.
     ("<a href=/a role=button>More</a><a href=/b role=button>More</a>", "n/a"),
     ("<a href=/a>More</a><a href=/b hidden>More</a>", "pass"),
     ("<a href=/a>More</a><a href=/b aria-hidden=true>More</a>", "pass"),
     ("<a>More</a><a>More</a>", "n/a"),
     ("<map name=m><area href=/a alt=A><area href=/b alt=A></map>", "warn"),
-    ("<a href='http://['>A</a><a href='http://]'>A</a>", "warn"),  # no addresses
+    ("<a href='http://['>A</a><a href='http://]'>A</a>", "warn"),  # invalid URLs
 ]
 
 
