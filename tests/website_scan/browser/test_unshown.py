@@ -51,10 +51,8 @@ HEADER = "Acme Shoes Boots"
         (screen("Loading…", elements=(element("canvas", 0.9),)), None),  # a canvas with a drawing, such as a game
         (screen(elements=(SPINNER,), loading_indicators=(".spinner",)), Unshown.LOADING),
         (screen(elements=(SPINNER,), loading_indicators=(".spinner",), has_scripts=False), None),
-        (
-            screen(elements=(element("svg", 0.8, is_spinning=True),), loading_indicators=("svg",)),
-            None,
-        ),  # an animated drawing
+        # An animated drawing is content.
+        (screen(elements=(element("svg", 0.8, is_spinning=True),), loading_indicators=("svg",)), None),
         (screen(elements=(element("img"),)), None),
         (screen(elements=(element("input"),), fields=1), None),
         (screen(frame=HEADER, empty_roots=ROOT), Unshown.FRAME),
@@ -82,9 +80,8 @@ def test_screen_is_classified_by_its_visible_content(visible: Screen, expected: 
 
 def test_failed_script_makes_an_empty_screen_blank_unless_content_was_painted() -> None:
     assert classify_screen(screen(), has_failed=True) is Unshown.BLANK
-    assert (
-        classify_screen(screen(has_painted=True), has_failed=True) is None
-    )  # the content may be in a closed shadow tree
+    # The painted content may be in a closed shadow tree.
+    assert classify_screen(screen(has_painted=True), has_failed=True) is None
     searching = screen(frame=HEADER, empty_roots=ROOT, fields=1)
     assert classify_screen(searching, has_failed=True) is Unshown.FRAME
 

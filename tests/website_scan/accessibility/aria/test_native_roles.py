@@ -43,10 +43,7 @@ def parse(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<div role=region><aside data-x>a</aside></div>", None),
         ("<article role=none><aside data-x>a</aside></article>", "complementary"),
         ("<main><header data-x>", None),
-        (
-            "<main><div><header>a</header><p><i><header data-x>",
-            None,
-        ),  # the surroundings are cached from the first header
+        ("<main><div><header>a</header><p><i><header data-x>", None),  # cached surroundings of the first header
         ("<main>a</main><footer data-x>", "contentinfo"),
         ("<main role=none><header data-x>", "banner"),
         ("<header data-x>", "banner"),
@@ -86,10 +83,7 @@ def parse(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<table role=none tabindex=0><tr><td data-x>a", "cell"),
         ("<table role=none><tr role=row><td data-x>a", "cell"),
         ("<table><tr><th data-x scope=row>a<td>b", "rowheader"),
-        (
-            "<table><tr><th data-x>a<td>b",
-            "columnheader",
-        ),  # a rowheader in axe-core; both roles allow the same attributes
+        ("<table><tr><th data-x>a<td>b", "columnheader"),  # in axe-core a rowheader, with the same attributes
         ("<ul role=none><li data-x>a", "none"),
         ("<ul role=none aria-label=n><li data-x>a", "listitem"),
         ("<ul role='none foo'><li data-x>a", "listitem"),

@@ -178,7 +178,7 @@ CAPTIONS = [
     (
         "<table summary=Sales><caption hidden>Sales</caption></table>",
         "pass",
-    ),  # screen readers announce one of the two; axe-core reports a violation
+    ),  # announced once; axe-core reports a fault
     ("<table class=modal summary=Sales><caption>Sales</caption></table>", "warn"),
     ("<table hidden summary=Sales><caption>Sales</caption></table>", "n/a"),
 ]
