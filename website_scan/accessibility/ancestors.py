@@ -22,7 +22,7 @@ class Inherited(Generic[T]):
         self._step = step
         self._values: dict[int, T] = {}
 
-    def of(self, node: LexborNode | None) -> T:
+    def value_of(self, node: LexborNode | None) -> T:
         """Return the value of a node, or `at_root` for None."""
         uncached: list[LexborNode] = []
         while node is not None and node.mem_id not in self._values:

@@ -44,7 +44,7 @@ def axe_verdict(check: Check, axe: AxeReport) -> Verdict | None:
         finding = (Warn if check.id in ONLY_WARNINGS else Fail)(
             first_outcome(check.function),
             f"{sentence(wording.template)}{', in {pairs} of colours ({colours})' if rule.pairs else ''}.",
-            severity=_severity(rule, check),
+            severity=_violation_severity(rule, check),
             places=_make_places(rule, wording.place),
             total=rule.count,
         )
@@ -71,7 +71,7 @@ def severity_of_impact(impact: str, *, is_capped: bool) -> Severity | None:
     return MEDIUM if is_capped and severity in (CRITICAL, HIGH) else severity
 
 
-def _severity(rule: AxeRule, check: Check) -> Severity | None:
+def _violation_severity(rule: AxeRule, check: Check) -> Severity | None:
     """Return axe-core's severity of a violation. None (the check's own severity) if the check does not declare it."""
     is_mild = rule.id in MILD_FAULTS and all(map(MILD_FAULTS[rule.id], rule.nodes))
     severity = severity_of_impact(rule.impact, is_capped=BEST_PRACTICE in rule.tags or is_mild)

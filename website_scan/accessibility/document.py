@@ -81,7 +81,7 @@ class AccessibleDocument:
 
         With `or_main`, the element main counts, too.
         """
-        return self._in_sections.of(node) or (or_main and self._in_main.of(node))
+        return self._in_sections.value_of(node) or (or_main and self._in_main.value_of(node))
 
     def native_role(
         self, node: LexborNode, compute: Callable[[AccessibleDocument, LexborNode], str | None]

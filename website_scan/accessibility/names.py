@@ -59,7 +59,7 @@ class _NameState:
 
 def accessible_name(document: AccessibleDocument, node: LexborNode) -> str:
     """Return the accessible name of an element, with whitespace collapsed. Empty if the element has no name."""
-    return _collapse_whitespace(_name(document, node, _NameState(start=node.mem_id)))
+    return _collapse_whitespace(_compute_name(document, node, _NameState(start=node.mem_id)))
 
 
 def has_content_name(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -84,7 +84,9 @@ def has_content(document: AccessibleDocument, node: LexborNode) -> bool:
 
 def label_text(document: AccessibleDocument, label: LexborNode, control: LexborNode) -> str:
     """Return the name that a label gives a control: the label's text and the values of other controls inside."""
-    return _collapse_whitespace(_name(document, label, _NameState({control.mem_id}, in_label=True), in_content=True))
+    return _collapse_whitespace(
+        _compute_name(document, label, _NameState({control.mem_id}, in_label=True), in_content=True)
+    )
 
 
 def is_labelled(document: AccessibleDocument, control: LexborNode) -> bool:
@@ -145,11 +147,13 @@ def _name_from_labelledby(document: AccessibleDocument, node: LexborNode, state:
     for element in document.referenced(node, "aria-labelledby"):
         is_hidden = document.visibility.is_hidden_from_at(element)
         target_state = replace(state, depth=state.depth + 1, in_reference=True, shows_hidden=is_hidden)
-        parts.append(_name(document, element, target_state, in_content=True))
+        parts.append(_compute_name(document, element, target_state, in_content=True))
     return " ".join(parts)
 
 
-def _name(document: AccessibleDocument, node: LexborNode, state: _NameState, *, in_content: bool = False) -> str:
+def _compute_name(
+    document: AccessibleDocument, node: LexborNode, state: _NameState, *, in_content: bool = False
+) -> str:
     """Compute a name by steps 2A to 2I of the specification. `in_content`: as a part of another element's name."""
     if state.depth > MAX_DEPTH:
         state.visited.add(TOO_DEEP)
@@ -188,7 +192,8 @@ def _name_from_html(document: AccessibleDocument, node: LexborNode, state: _Name
         if not (state.in_reference or state.in_label):
             label_state = replace(state, depth=state.depth + 1, in_label=True)
             parts = [
-                _name(document, control_label, label_state, in_content=True) for control_label in document.labels(node)
+                _compute_name(document, control_label, label_state, in_content=True)
+                for control_label in document.labels(node)
             ]
             if (text := " ".join(parts)).strip():
                 return text
@@ -201,7 +206,7 @@ def _name_from_html(document: AccessibleDocument, node: LexborNode, state: _Name
     if kind == "image" and not has_title(node):
         return (attribute(node, "value") or "").strip()
     if tag == "svg":
-        return _svg_title(document, node, state)
+        return _name_from_svg_title(document, node, state)
     if tag in CAPTIONS:
         return _name_from_caption(document, node, state, CAPTIONS[tag])
     return ""
@@ -216,7 +221,7 @@ def _name_from_caption(document: AccessibleDocument, node: LexborNode, state: _N
     return ""
 
 
-def _svg_title(document: AccessibleDocument, node: LexborNode, state: _NameState) -> str:
+def _name_from_svg_title(document: AccessibleDocument, node: LexborNode, state: _NameState) -> str:
     """Return the text of the first title in a drawing, but not in a nested drawing, as in axe-core."""
     descendants = (element for element in select(node, "title, svg") if element.mem_id != node.mem_id)
     first = next(descendants, None)
@@ -226,19 +231,19 @@ def _svg_title(document: AccessibleDocument, node: LexborNode, state: _NameState
 def _name_from_content(document: AccessibleDocument, node: LexborNode, state: _NameState) -> str:
     parts: list[str] = []
     child_state = replace(state, depth=state.depth + 1)
-    for child in chain(_children(node), document.referenced(node, "aria-owns")):
+    for child in chain(_iterate_children(node), document.referenced(node, "aria-owns")):
         if _is_truncated(state) or not document.has_name_steps:
             break  # at a limit, further children are skipped
         if child.is_text_node:
             parts.append(child.text_content or "")
         elif child.is_element_node:
-            text = _name(document, child, child_state, in_content=True)
+            text = _compute_name(document, child, child_state, in_content=True)
             is_inline = child.tag in INLINE
             parts.append(text if is_inline else f" {text} ")
     return "".join(parts)
 
 
-def _children(node: LexborNode) -> Iterator[LexborNode]:
+def _iterate_children(node: LexborNode) -> Iterator[LexborNode]:
     child = node.first_child
     while child is not None:
         yield child
@@ -286,4 +291,4 @@ def _iterate_texts(is_hidden: Callable[[LexborNode], bool], node: LexborNode, li
         elif current.is_element_node and not is_hidden(current):
             if current.tag not in INLINE:
                 yield " "
-            pending.extend(reversed([*_children(current)]))
+            pending.extend(reversed([*_iterate_children(current)]))

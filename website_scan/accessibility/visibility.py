@@ -73,23 +73,23 @@ class Visibility:
 
     def is_hidden(self, node: LexborNode) -> bool:
         """Return True if nobody sees the element, unless an external style sheet shows the element."""
-        state = self._states.of(node)
+        state = self._states.value_of(node)
         return state.undisplayed or state.invisible
 
     def is_hidden_from_at(self, node: LexborNode) -> bool:
         """Return True if the element is hidden from assistive technology (AT)."""
-        return self.is_hidden(node) or self._states.of(node).unexposed
+        return self.is_hidden(node) or self._states.value_of(node).unexposed
 
     def may_be_hidden(self, node: LexborNode) -> bool:
         """Return True if the element or an ancestor may be hidden.
 
         Signs are a CSS rule that may not apply, and a class name that hints at the rule of an external style sheet.
         """
-        return self._states.of(node).uncertain
+        return self._states.value_of(node).uncertain
 
     def _compute_state(self, node: LexborNode, parent_state: State) -> State:
         is_foreign = parent_state.has_foreign_content or node.tag in FOREIGN
-        keywords, uncertain = self._cascade.of(node)
+        keywords, uncertain = self._cascade.keywords_of(node)
         display, visibility = keywords.get("display", ""), keywords.get("visibility", "")
         classes = (attribute(node, "class") or "").split()
         uncertain = uncertain or _may_hide(node.tag or "", classes)

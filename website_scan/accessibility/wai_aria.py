@@ -16,7 +16,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _by_key(table: dict[str, str]) -> dict[str, frozenset[str]]:
+def _words_by_key(table: dict[str, str]) -> dict[str, frozenset[str]]:
     return {key: _words(text) for key, text in table.items()}
 
 
@@ -74,7 +74,7 @@ WIDGETS = _words("""
 """)
 
 # "Required Accessibility Parent Role", section 5.2.7.
-REQUIRED_PARENTS = _by_key(
+REQUIRED_PARENTS = _words_by_key(
     {
         "caption": "figure grid table treegrid",
         "cell": "row",
@@ -93,7 +93,7 @@ REQUIRED_PARENTS = _by_key(
     }
 )
 # "Allowed Accessibility Child Roles", section 5.2.6.
-REQUIRED_CHILDREN = _by_key(
+REQUIRED_CHILDREN = _words_by_key(
     {
         "feed": "article",
         "grid": "row rowgroup",
@@ -113,7 +113,7 @@ REQUIRED_CHILDREN = _by_key(
 # Roles whose children need other roles than listitem.
 WITH_PARTS = REQUIRED_CHILDREN.keys() - {"list"}
 # "Required States and Properties", section 5.2.2.
-REQUIRED_ATTRIBUTES = _by_key(
+REQUIRED_ATTRIBUTES = _words_by_key(
     {
         "checkbox": "aria-checked",
         "combobox": "aria-controls aria-expanded",
@@ -129,7 +129,7 @@ REQUIRED_ATTRIBUTES = _by_key(
     }
 )
 # "Used in Roles" of the attributes that are not global, section 6.6.
-USED_IN_ROLES = _by_key(
+USED_IN_ROLES = _words_by_key(
     {
         "aria-activedescendant": """
             application combobox grid group listbox menu menubar radiogroup row searchbox spinbutton tablist textbox

@@ -14,7 +14,7 @@ from typing import Any
 
 from website_scan.browser.devtools import Target
 from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
-from website_scan.browser.injected_scripts import script
+from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.visit import BrowserFailed
 
 MAX_FRAMES = 30
@@ -57,7 +57,7 @@ async def run_axe(cdp: Target) -> AxeReport:
     top = await run.run_in_frame(str(frame), {"include": [], "exclude": []}, depth=0)
     if top is None:
         raise BrowserFailed(f"{AXE_FAILED}.")
-    result = await run.call(top, script("axe_finish.js"), OPTIONS, run.parts)
+    result = await run.call(top, read_script("axe_finish.js"), OPTIONS, run.parts)
     return AxeReport(
         version=str(result["version"]),
         violations=_parse_rules(result["violations"]),
@@ -83,7 +83,7 @@ class _AxeRun:
         world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": frame_id, "worldName": WORLD})
         id = int(world["executionContextId"])
         await self._evaluate(id, axe_source())
-        result = await self.call(id, script("axe_run.js"), {**OPTIONS, **PRELOAD}, context, depth == 0)
+        result = await self.call(id, read_script("axe_run.js"), {**OPTIONS, **PRELOAD}, context, depth == 0)
         if depth:
             self.parts.append(result["partial"])
         for frame in result["frames"]:

@@ -80,7 +80,7 @@ class HeaderSender:
 
         A redirect has the ID of the first request, and so the same decision.
         """
-        frame, decision = str(event.get("frameId", "")), self._decision(event["requestId"])
+        frame, decision = str(event.get("frameId", "")), self._decision_of(event["requestId"])
         is_navigation, self._has_first_request = not self._has_first_request, True
         if decision.done():
             return
@@ -93,7 +93,7 @@ class HeaderSender:
         elif decision not in (undecided := self._undecided.setdefault(frame, [])):
             undecided.append(decision)  # Chromium preloads files before scripts can run
 
-    def _decision(self, request: str) -> asyncio.Future[bool]:
+    def _decision_of(self, request: str) -> asyncio.Future[bool]:
         if request not in self._decisions:
             self._decisions[request] = asyncio.get_running_loop().create_future()
         return self._decisions[request]
@@ -116,7 +116,7 @@ class HeaderSender:
     async def _may_have_headers(self, event: Mapping[str, Any]) -> bool:
         if "networkId" not in event or origin_of(event["request"]["url"]) != self._credentials.origin:
             return False
-        decision = self._decision(event["networkId"])
+        decision = self._decision_of(event["networkId"])
         await asyncio.wait((decision,), timeout=INITIATOR_TIMEOUT_S)
         return decision.result() if decision.done() else self._is_of_origin(str(event.get("frameId", "")))
 

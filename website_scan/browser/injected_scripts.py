@@ -23,17 +23,17 @@ from website_scan.browser.network_log import NetworkLog
 
 
 @cache
-def script(name: str) -> str:
+def read_script(name: str) -> str:
     """Return the source of a JavaScript file of this folder, without comment lines."""
     lines = (Path(__file__).parent / name).read_text("utf-8").splitlines()
     return "\n".join(line for line in lines if not line.lstrip().startswith("//")).strip()
 
 
 @cache
-def expression(name: str) -> str:
+def wrap_script(name: str) -> str:
     """Return a script that is a single expression, wrapped in a function together with selector.js."""
     # Without the function, two evaluations would declare the same names twice.
-    return "(() => {\n" + script("selector.js") + "\nreturn " + script(name) + "\n})()"
+    return "(() => {\n" + read_script("selector.js") + "\nreturn " + read_script(name) + "\n})()"
 
 
 def read_load(vitals: Mapping[str, Any], metrics: Mapping[str, float], log: NetworkLog, work: MainThread) -> Load:

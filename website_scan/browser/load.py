@@ -27,7 +27,7 @@ from website_scan.browser.evidence import (
     PagePicture,
     Screen,
 )
-from website_scan.browser.injected_scripts import expression, read_layout, read_load, read_screen
+from website_scan.browser.injected_scripts import read_layout, read_load, read_screen, wrap_script
 from website_scan.browser.main_thread import Trace, parse_trace
 from website_scan.browser.network_log import NetworkLog
 from website_scan.browser.patience import ContentWait
@@ -204,7 +204,7 @@ class PageLoad:
             return BrowserLoad(self._product, first)
         parts = self._visit.parts
         files = await self._collect_part("files", self._coverage.stop(self._cdp)) if Part.COVERAGE in parts else None
-        layout = await self._collect_part("layout", self._layout()) if Part.LAYOUT in parts else None
+        layout = await self._collect_part("layout", self._read_layout()) if Part.LAYOUT in parts else None
         elements = select_first_screen_elements(first, layout) if Part.LAYOUT in parts else []
         # A session that emulates no screen takes pictures in CSS pixels, with a quarter of the work and of the bytes.
         self._camera = await self._before_deadline(context.open_session())
@@ -215,7 +215,7 @@ class PageLoad:
         host_ms = (
             await self._collect_part("host_ms", self._run_script("host.js")) if Part.MACHINE_SPEED in parts else None
         )
-        axe = await self._collect_part("axe", self._axe()) if Part.AXE in parts else None
+        axe = await self._collect_part("axe", self._run_axe()) if Part.AXE in parts else None
         result = self._result = BrowserLoad(
             product=self._product,
             first=first,
@@ -290,7 +290,7 @@ class PageLoad:
             self._cdp.send(
                 "Runtime.evaluate",
                 {
-                    "expression": expression(script),
+                    "expression": wrap_script(script),
                     "contextId": self._world,
                     "awaitPromise": True,
                     "returnByValue": True,
@@ -308,7 +308,7 @@ class PageLoad:
         Returns the visible content, and the browser's metrics from before screen.js ran.
         """
         while True:
-            metrics = await self._metrics()
+            metrics = await self._read_metrics()
             screen = read_screen(await self._run_script("screen.js"))
             has_failed = bool(self._console.exceptions)
             if classify_screen(screen, has_failed=has_failed) is None or self._content_wait.is_over():
@@ -336,14 +336,14 @@ class PageLoad:
     async def _has_one_colour(self, picture: PagePicture | None) -> bool:
         return picture is not None and await has_one_colour(self._camera, self._world, picture.data)
 
-    async def _metrics(self) -> Mapping[str, float]:
+    async def _read_metrics(self) -> Mapping[str, float]:
         metrics = await self._before_deadline(self._cdp.send("Performance.getMetrics"))
         return {metric["name"]: float(metric["value"]) for metric in metrics["metrics"]}
 
-    async def _layout(self) -> Layout:
+    async def _read_layout(self) -> Layout:
         return read_layout(await self._run_script("layout.js"))
 
-    async def _axe(self) -> AxeReport:
+    async def _run_axe(self) -> AxeReport:
         """Run axe-core. Raises `BrowserFailed` if axe-core takes too much processor time."""
         ends_cpu_s = self._limits.usage().cpu_s + AXE_CPU_S
         running = asyncio.ensure_future(run_axe(self._cdp))

@@ -79,7 +79,7 @@ def parse_trace(events: list[Mapping[str, Any]], frame: str, began_s: float, end
     """
     thread = next(
         (
-            _thread(event)
+            _thread_id(event)
             for event in reversed(events)
             if event["name"] == "SetLayerTreeId" and event["args"]["data"].get("frame") == frame
         ),
@@ -88,13 +88,13 @@ def parse_trace(events: list[Mapping[str, Any]], frame: str, began_s: float, end
     thread_events = [
         event
         for event in events
-        if event.get("ph") == "X" and _thread(event) == thread and _task(event, began_s).ends_s <= end_s
+        if event.get("ph") == "X" and _thread_id(event) == thread and _parse_task(event, began_s).ends_s <= end_s
     ]
-    tasks = [_task(event, began_s) for event in thread_events if event["name"] == "RunTask"]
+    tasks = [_parse_task(event, began_s) for event in thread_events if event["name"] == "RunTask"]
     evaluations = [
         Evaluation(url, event["ts"] / 1e6 - began_s, event.get("dur", 0) / 1e6, event.get("tdur", 0) / 1e6)
         for event in thread_events
-        if event["name"] in EVALUATIONS and (url := _url(event["args"]))
+        if event["name"] in EVALUATIONS and (url := _script_url(event["args"]))
     ]
     return MainThread(
         tuple(sorted((task for task in tasks if task.processor_s >= MIN_TASK_S), key=lambda task: task.time_s)),
@@ -107,7 +107,7 @@ def parse_trace(events: list[Mapping[str, Any]], frame: str, began_s: float, end
             )
         ),
         _select_rendering(
-            [_task(event, began_s) for event in thread_events if event["name"] in RENDERING], evaluations
+            [_parse_task(event, began_s) for event in thread_events if event["name"] in RENDERING], evaluations
         ),
         tuple(sorted(event["ts"] / 1e6 - began_s for event in thread_events if event["name"] == PARSING)),
     )
@@ -132,13 +132,13 @@ def _select_rendering(tasks: list[Task], evaluations: list[Evaluation]) -> tuple
     )
 
 
-def _task(event: Mapping[str, Any], began_s: float) -> Task:
+def _parse_task(event: Mapping[str, Any], began_s: float) -> Task:
     return Task(event["ts"] / 1e6 - began_s, event.get("dur", 0) / 1e6, event.get("tdur", 0) / 1e6)
 
 
-def _thread(event: Mapping[str, Any]) -> tuple[int, int]:
+def _thread_id(event: Mapping[str, Any]) -> tuple[int, int]:
     return event["pid"], event["tid"]
 
 
-def _url(args: Mapping[str, Any]) -> str:
+def _script_url(args: Mapping[str, Any]) -> str:
     return str(args.get("data", args).get("url") or args.get("fileName") or "").partition("#")[0]

@@ -96,7 +96,7 @@ class NetworkLog:
                 response_s=None,
                 end_s=None,
                 status=None,
-                initiator=_initiator(event.get("initiator", {})),
+                initiator=_initiator_url(event.get("initiator", {})),
                 is_programmed=kind in SENT_BY_CODE,
                 in_frame=event.get("frameId", self._frame) != self._frame,
             ),
@@ -161,7 +161,7 @@ def _wait_s(response: Event) -> float:
     return (ended - began) / 1000 if ended > began >= 0 else 0.0
 
 
-def _initiator(initiator: Mapping[str, Any]) -> str:
+def _initiator_url(initiator: Mapping[str, Any]) -> str:
     """Return the URL of the document, style sheet or script that made the request; empty if unknown."""
     if url := initiator.get("url"):
         return str(url)[:MAX_URL]

@@ -15,7 +15,7 @@ from typing import Any
 
 from website_scan.browser.devtools import ProtocolError, Target
 from website_scan.browser.evidence import AxeReport, Box, Frame, Layout, Load, PagePicture, Progress
-from website_scan.browser.injected_scripts import script
+from website_scan.browser.injected_scripts import read_script
 from website_scan.browser.visit import BrowserFailed
 
 PICTURE_S = 5.0  # time limit for the picture of the whole page
@@ -90,7 +90,7 @@ class Filmstrip:
         response = await self._cdp.send(
             "Runtime.callFunctionOn",
             {
-                "functionDeclaration": script("progress.js"),
+                "functionDeclaration": read_script("progress.js"),
                 "executionContextId": world,
                 "arguments": [
                     {"value": [[at_s, frame.data] for at_s, frame in zip(times, frames, strict=True)]},
@@ -213,7 +213,7 @@ async def has_one_colour(cdp: Target, world: int, picture: bytes) -> bool:
     response = await cdp.send(
         "Runtime.callFunctionOn",
         {
-            "functionDeclaration": script("plain.js"),
+            "functionDeclaration": read_script("plain.js"),
             "executionContextId": world,
             "arguments": [{"value": base64.b64encode(picture).decode()}],
             "awaitPromise": True,
@@ -279,7 +279,7 @@ async def _measure_boxes(cdp: Target, world: int, selectors: Sequence[str] | Non
     response = await cdp.send(
         "Runtime.callFunctionOn",
         {
-            "functionDeclaration": script("boxes.js"),
+            "functionDeclaration": read_script("boxes.js"),
             "executionContextId": world,
             "arguments": [{"value": None if selectors is None else list(selectors)}],
             "returnByValue": True,

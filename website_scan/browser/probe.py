@@ -90,7 +90,7 @@ def shown(page: Page, load: BrowserLoad) -> ShownContent:
     if page.response.status >= 400:
         return ShownContent()
     if load.screen is None:
-        raise _missing(load, "screen")
+        raise _missing_evidence(load, "screen")
     return judge_screen(load, load.screen)
 
 
@@ -98,7 +98,7 @@ def shown(page: Page, load: BrowserLoad) -> ShownContent:
 def layout(load: BrowserLoad) -> Layout:
     """Return the layout of the page. Raises `BrowserFailed`."""
     if load.layout is None:
-        raise _missing(load, "layout")
+        raise _missing_evidence(load, "layout")
     return load.layout
 
 
@@ -106,7 +106,7 @@ def layout(load: BrowserLoad) -> Layout:
 def coverage(load: BrowserLoad) -> Coverage:
     """Return the coverage of scripts and style sheets. Raises `BrowserFailed`."""
     if load.files is None:
-        raise _missing(load, "files")
+        raise _missing_evidence(load, "files")
     return Coverage(load.files)
 
 
@@ -114,7 +114,7 @@ def coverage(load: BrowserLoad) -> Coverage:
 def axe_report(page: Page, load: BrowserLoad) -> AxeReport:
     """Return axe-core's results. Raises `BrowserFailed`."""
     if load.axe is None:
-        raise _missing(load, "axe")
+        raise _missing_evidence(load, "axe")
     return load.axe
 
 
@@ -133,5 +133,5 @@ def rendered(page: Page, document: Document, layout: Layout) -> Rendered:
     )
 
 
-def _missing(load: BrowserLoad, name: str) -> BrowserFailed:
+def _missing_evidence(load: BrowserLoad, name: str) -> BrowserFailed:
     return BrowserFailed(load.problems.get(name, NO_PAGE))

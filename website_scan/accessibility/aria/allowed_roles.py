@@ -137,10 +137,10 @@ def _is_allowed(document: AccessibleDocument, node: LexborNode, role: str, impli
         return True
     if ALLOWED_ONLY_ON.get(role, implicit) != implicit:
         return False
-    return role in _allowed(document, node)
+    return role in _allowed_roles(document, node)
 
 
-def _allowed(document: AccessibleDocument, node: LexborNode) -> frozenset[str]:
+def _allowed_roles(document: AccessibleDocument, node: LexborNode) -> frozenset[str]:
     tag = node.tag or ""
     if tag == "a":
         return OF_LINK if attribute(node, "href") is not None else ANY_ROLE
@@ -153,11 +153,11 @@ def _allowed(document: AccessibleDocument, node: LexborNode) -> frozenset[str]:
         is_popup = attribute(node, "multiple") is None and attribute(node, "size") in (None, "1")
         return _words("menu") if is_popup else NO_ROLE
     if tag == "input":
-        return _allowed_for_input(node)
+        return _allowed_roles_of_input(node)
     return OF_ELEMENT[tag]
 
 
-def _allowed_for_input(node: LexborNode) -> frozenset[str]:
+def _allowed_roles_of_input(node: LexborNode) -> frozenset[str]:
     kind = input_type(node)
     if kind == "text" and attribute(node, "list") is not None:
         return NO_ROLE

@@ -83,7 +83,7 @@ class Ownership:
 
     def nearest_ancestor_role(self, node: LexborNode) -> str | None:
         """Return the role of the nearest ancestor that has a role."""
-        ancestor = self._nearest.of(node.parent)
+        ancestor = self._nearest.value_of(node.parent)
         return role(self.document, ancestor) if ancestor is not None else None
 
     def _owned_children(self, node: LexborNode, required: frozenset[str]) -> Iterator[tuple[LexborNode, str | None]]:
@@ -120,7 +120,7 @@ class Ownership:
         takes_groups = "group" in required
         current = start
         for _ in range(MAX_DEPTH):
-            current = self._nearest.of(current)
+            current = self._nearest.value_of(current)
             if current is None or self.steps_left <= 0:
                 return required
             self.steps_left -= 1

@@ -78,10 +78,10 @@ def html_has_lang(document: Document) -> Verdict:
     root = document.tree.root
     if root is None:
         return NO_ROOT
-    if language := _language(root, "lang"):
+    if language := _language_attribute(root, "lang"):
         return Pass('The html element has lang="{language}".', language=Excerpt(language, 40))
     missing = "no" if attribute(root, "lang") is None else "an empty"
-    elsewhere = ", and xml:lang does not count in HTML" if _language(root, "xml:lang") else ""
+    elsewhere = ", and xml:lang does not count in HTML" if _language_attribute(root, "xml:lang") else ""
     return Fail(
         "missing",
         f"The page does not declare its language: the html element has {missing} lang attribute{elsewhere}.",
@@ -154,7 +154,7 @@ def html_xml_lang_mismatch(document: Document) -> Verdict:
     root = document.tree.root
     if root is None:
         return NO_ROOT
-    language, xml_language = _language(root, "lang"), _language(root, "xml:lang")
+    language, xml_language = _language_attribute(root, "lang"), _language_attribute(root, "xml:lang")
     if not language or not xml_language:
         return NotApplicable("The html element does not have both lang and xml:lang.")
     if not (is_registered(primary_subtag(language)) and is_registered(primary_subtag(xml_language))):
@@ -248,7 +248,7 @@ def meta_viewport(document: Document) -> Verdict:
 @faulty("the viewport", "keeps people from zooming to 500%")
 def meta_viewport_large(document: Document) -> Verdict:
     finding = _judge_viewport("limited", document, _limits_zoom, BEST_PRACTICE, "500%")
-    if isinstance(finding, Pass) and any(_forbids_zoom(properties) for _, properties in _viewports(document)):
+    if isinstance(finding, Pass) and any(_forbids_zoom(properties) for _, properties in _viewport_elements(document)):
         return Pass("The viewport already disables zooming to 200%; meta-viewport reports that.")
     return finding
 
@@ -338,7 +338,7 @@ def _judge_viewport(
     criterion: Criterion,
     size: str,
 ) -> Verdict:
-    metas = _viewports(document)
+    metas = _viewport_elements(document)
     if not metas:
         return NotApplicable("The page has no meta viewport.")
     if faulty_metas := [(node, properties) for node, properties in metas if is_faulty(properties)]:
@@ -359,7 +359,7 @@ def _judge_viewport(
     )
 
 
-def _viewports(document: Document) -> list[tuple[LexborNode, dict[str, str]]]:
+def _viewport_elements(document: Document) -> list[tuple[LexborNode, dict[str, str]]]:
     """Return the viewport elements with their properties."""
     return [(node, viewport_properties(attribute(node, "content") or "")) for node in metas_named(document, "viewport")]
 
@@ -401,5 +401,5 @@ def _has_source(player: LexborNode) -> bool:
     return any(attribute(player_or_source, "src") for player_or_source in (player, *sources))
 
 
-def _language(root: LexborNode, name: str) -> str:
+def _language_attribute(root: LexborNode, name: str) -> str:
     return (attribute(root, name) or "").strip()

@@ -88,7 +88,7 @@ class _AutocompleteValidity(Enum):
 @judges("form field|fields", "has|have no label", "have a label or another name", NAME_ROLE_VALUE)
 def label(document: AccessibleDocument) -> Faults:
     return Faults.find(
-        _labelled_fields(document, "input, textarea"),
+        _fields_with_labels(document, "input, textarea"),
         lambda field: not _is_named_field(document, field, counts_placeholder=True),
         may_be_named,
     )
@@ -130,7 +130,7 @@ def select_name(document: AccessibleDocument) -> Faults:
 def aria_input_field_name(document: AccessibleDocument) -> Faults:
     fields = aria_widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
     nameless = Faults.find(fields, lambda field: not has_author_name(document, field), may_be_named)
-    return _named_by_role(document, nameless)
+    return _judge_aria_names(document, nameless)
 
 
 @check(
@@ -153,7 +153,7 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
         lambda field: not (has_author_name(document, field) or has_content_name(document, field)),
         may_be_named,
     )
-    return _named_by_role(document, nameless)
+    return _judge_aria_names(document, nameless)
 
 
 @check(
@@ -200,7 +200,7 @@ def autocomplete_valid(document: AccessibleDocument) -> Faults:
 )
 @judges("form field|fields", "has|have several labels", "have at most one label", LABELS)
 def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
-    fields = _labelled_fields(document, FIELDS)
+    fields = _fields_with_labels(document, FIELDS)
     return Faults(fields, review=[field for field in fields if _has_rival_labels(document, field)])
 
 
@@ -221,7 +221,7 @@ def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
     BEST_PRACTICE,
 )
 def label_title_only(document: AccessibleDocument) -> Faults:
-    fields = _labelled_fields(document, FIELDS)
+    fields = _fields_with_labels(document, FIELDS)
     return Faults(fields, uncertain=[field for field in fields if _has_only_title(document, field)], unless="")
 
 
@@ -239,7 +239,7 @@ def label_content_name_mismatch(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
 
-def _named_by_role(document: AccessibleDocument, nameless: Faults) -> Faults:
+def _judge_aria_names(document: AccessibleDocument, nameless: Faults) -> Faults:
     """Return fields without a name; if all fields have a name, fields whose name does not contain their label."""
     if nameless.certain or nameless.uncertain:
         return nameless
@@ -252,7 +252,7 @@ def _named_by_role(document: AccessibleDocument, nameless: Faults) -> Faults:
     )
 
 
-def _labelled_fields(document: AccessibleDocument, selector: str) -> list[LexborNode]:
+def _fields_with_labels(document: AccessibleDocument, selector: str) -> list[LexborNode]:
     return list(islice((field for field in document.exposed(selector) if _can_have_label(field)), MAX_FIELDS))
 
 

@@ -227,7 +227,7 @@ def _find_opaque_around_widgets(document: AccessibleDocument, opaque: list[Lexbo
     )
     faulty: dict[int, LexborNode] = {}
     for node in live(document.document, WIDGET_ELEMENTS):
-        container = nearest.of(node.parent)
+        container = nearest.value_of(node.parent)
         if container is None or container.mem_id in faulty:
             continue
         is_shown = not (document.visibility.is_hidden(node) or document.visibility.may_be_hidden(node))

@@ -152,7 +152,7 @@ def frame_title(document: AccessibleDocument) -> Faults:
 )
 @judges("heading|headings", "has|have no text", "have text", BEST_PRACTICE)
 def empty_heading(document: AccessibleDocument) -> Faults:
-    return _find_nameless(document, _headings(document), _is_named_by_content)
+    return _find_nameless(document, _heading_elements(document), _is_named_by_content)
 
 
 @check(
@@ -328,7 +328,7 @@ def _is_first_summary(node: LexborNode) -> bool:
     return before is None
 
 
-def _headings(document: AccessibleDocument) -> Iterable[LexborNode]:
+def _heading_elements(document: AccessibleDocument) -> Iterable[LexborNode]:
     for node in document.exposed(", ".join((*HEADINGS, "[role=heading]"))):
         role = explicit_role(node)
         if role == "heading" or (

@@ -48,7 +48,7 @@ def find_skipped_levels(document: AccessibleDocument) -> Faults:
     )
     section: LexborNode | None = None  # repeated section of the previous heading
     for node in document.exposed(f"{HEADINGS}, iframe, frame"):
-        previous_section, section = section, sections.of(node)
+        previous_section, section = section, sections.value_of(node)
         if node.tag in FRAMES or not _is_same_node(previous_section, section):
             previous_level = None
         if node.tag in FRAMES:
@@ -56,7 +56,7 @@ def find_skipped_levels(document: AccessibleDocument) -> Faults:
         if role(document, node) != "heading":
             continue
         headings.append(node)
-        level = _level(node)
+        level = _heading_level(node)
         if document.visibility.may_be_hidden(node):
             previous_level = None if previous_level is None else max(previous_level, level)
             continue
@@ -84,7 +84,7 @@ def _is_level_one(node: LexborNode) -> bool:
     return level == "1" or (node.tag == "h1" and level is None)
 
 
-def _level(node: LexborNode) -> int:
+def _heading_level(node: LexborNode) -> int:
     match = re.match(r"\s*\+?0*([1-9][0-9]{0,5})", attribute(node, "aria-level") or "")
     if match is not None:
         return int(match[1])

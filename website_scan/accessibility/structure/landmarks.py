@@ -58,13 +58,13 @@ def find_nested_landmarks(document: AccessibleDocument, landmark: str) -> Faults
 
     A header or footer of an article or section is not a landmark.
     """
-    surroundings = Inherited(_Surroundings(), _step(document))
+    surroundings = Inherited(_Surroundings(), _compute_surroundings(document))
     landmarks = [
         node
         for node in candidates(document, landmark)
-        if landmark == "main" or attribute(node, "role") is not None or not surroundings.of(node.parent).part
+        if landmark == "main" or attribute(node, "role") is not None or not surroundings.value_of(node.parent).part
     ]
-    return Faults.find(landmarks, lambda node: surroundings.of(node.parent).landmark)
+    return Faults.find(landmarks, lambda node: surroundings.value_of(node.parent).landmark)
 
 
 def visible_landmarks(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
@@ -178,7 +178,7 @@ class _Surroundings:
     landmark: bool = False
 
 
-def _step(document: AccessibleDocument) -> Callable[[LexborNode, _Surroundings], _Surroundings]:
+def _compute_surroundings(document: AccessibleDocument) -> Callable[[LexborNode, _Surroundings], _Surroundings]:
     def step(node: LexborNode, parent: _Surroundings) -> _Surroundings:
         element_role = sole_role(node)
         if element_role is None and node.tag != "form":  # a form is a landmark only by its role attribute

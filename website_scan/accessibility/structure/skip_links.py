@@ -33,12 +33,12 @@ class SkipLinks:
             self._ids.setdefault(attribute(node, "id") or "", node)
         self._rules_that_move_away = _list_rules_that_move_away(document.document)
         self.links: dict[int, LexborNode] = {}
-        here = _page(document.document.base.address)
+        here = _page_address(document.document.base.address)
         for node in live(document.document, "a[href]"):
             href = attribute(node, "href") or ""
             if href.startswith("javascript:"):
                 continue
-            if not _is_within(document.document, href, here):
+            if not _is_in_page(document.document, href, here):
                 break
             self.links[node.mem_id] = node
 
@@ -76,12 +76,12 @@ def _list_rules_that_move_away(document: Document) -> frozenset[Compound]:
     return frozenset(compounds)
 
 
-def _is_within(document: Document, href: str, here: str) -> bool:
+def _is_in_page(document: Document, href: str, here: str) -> bool:
     if IN_PAGE.match(href):
         return href != "#" and (href.startswith("/#") or ROUTE.match(href.partition("#")[2]) is None)
     url = resolve(document, href)
-    return url is not None and ROUTE.match(url.fragment) is None and _page(url) == here
+    return url is not None and ROUTE.match(url.fragment) is None and _page_address(url) == here
 
 
-def _page(url: Url) -> str:
+def _page_address(url: Url) -> str:
     return f"{url.origin}{url.path}"

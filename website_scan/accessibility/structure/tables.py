@@ -120,7 +120,7 @@ def is_declared(table: LexborNode, row_cells: Sequence[Sequence[LexborNode]]) ->
         return False
     if attribute(table, "summary") or any(part.tag in DATA_PARTS for part in elements(table)):
         return True
-    return True if any(_is_of_data(cell) for cells in row_cells for cell in cells) else None
+    return True if any(_suggests_data_table(cell) for cells in row_cells for cell in cells) else None
 
 
 def _is_large(table: LexborNode, row_cells: Sequence[Sequence[LexborNode]]) -> bool:
@@ -137,7 +137,7 @@ def _headers_in_use(document: AccessibleDocument, cells: Sequence[LexborNode], l
         id for cell in cells for name in ("headers", "aria-labelledby") for id in (attribute(cell, name) or "").split()
     }
     used = {cell.mem_id for cell in cells if attribute(cell, "id") in referenced}
-    scopes = _scopes(lines)
+    scopes = _compute_scopes(lines)
     with_own_headers = {cell.mem_id for cell in cells if document.referenced(cell, "headers")}
     is_below_header: list[bool] = []
     for line in reversed(lines):
@@ -160,7 +160,7 @@ def _headers_in_use(document: AccessibleDocument, cells: Sequence[LexborNode], l
     return used
 
 
-def _scopes(lines: Sequence[GridRow]) -> dict[int, str]:
+def _compute_scopes(lines: Sequence[GridRow]) -> dict[int, str]:
     """Return the scope of header cells by `mem_id`: `col`, `row` or `auto` (both); empty for data cells.
 
     Attributes decide, or else the cell's position.
@@ -189,7 +189,7 @@ def _is_th(cell: LexborNode | None) -> bool:
     return cell is not None and cell.tag == "th"
 
 
-def _is_of_data(cell: LexborNode) -> bool:
+def _suggests_data_table(cell: LexborNode) -> bool:
     if cell.tag == "th" or any(attribute(cell, name) for name in DATA_ATTRIBUTES) or sole_role(cell) in HEADER_ROLES:
         return True
     children = list(elements(cell))
@@ -237,9 +237,9 @@ def find_headers_without_cells(document: AccessibleDocument) -> Faults | None:
     has_tables = False
     for grid in data_table_grids(document):
         has_tables = True
-        cells = [cell for row in grid.rows for cell in row if _is_header(cell) and _text(cell)]
-        in_head = {_text(cell) for cell in cells if _part_tag(cell) == "thead"}
-        table_cells = [cell for cell in cells if _part_tag(cell) != "tfoot" or _text(cell) not in in_head]
+        cells = [cell for row in grid.rows for cell in row if _is_header(cell) and _cell_text(cell)]
+        in_head = {_cell_text(cell) for cell in cells if _part_tag(cell) == "thead"}
+        table_cells = [cell for cell in cells if _part_tag(cell) != "tfoot" or _cell_text(cell) not in in_head]
         with_text += table_cells
         used = _headers_in_use(document, [cell for row in grid.rows for cell in row], grid.lines)
         faulty += [cell for cell in table_cells if cell.mem_id not in used]
@@ -287,11 +287,11 @@ def _is_fake_caption(grid: Grid) -> bool:
     ):
         return False
     has_caption = any(part.tag == "caption" for part in elements(grid.table))
-    return not has_caption and bool(_text(first[0])) and not select(first[0], "a, button, input, select, textarea")
+    return not has_caption and bool(_cell_text(first[0])) and not select(first[0], "a, button, input, select, textarea")
 
 
 def _has_headless_cell(document: AccessibleDocument, grid: Grid) -> bool:
-    scopes = _scopes(grid.lines)
+    scopes = _compute_scopes(grid.lines)
     headed: set[int] = set()
     is_below_header: dict[int, bool] = {}  # by column: whether a header is above
     for line in grid.lines:
@@ -325,10 +325,10 @@ def _is_data(cell: LexborNode) -> bool:
 
 
 def _is_filled(document: AccessibleDocument, cell: LexborNode) -> bool:
-    return bool(_text(cell)) or bool(select(cell, ", ".join(sorted(VISUAL_TAGS)))) or has_aria_name(document, cell)
+    return bool(_cell_text(cell)) or bool(select(cell, ", ".join(sorted(VISUAL_TAGS)))) or has_aria_name(document, cell)
 
 
-def _text(cell: LexborNode) -> str:
+def _cell_text(cell: LexborNode) -> str:
     return " ".join((cell.text() or "").split())
 
 

@@ -41,7 +41,7 @@ class Cascade:
         for key, key_rules in self._by_key.items():
             self._by_key[key] = key_rules[-MAX_RULES_OF_A_KEY:]
 
-    def of(self, node: LexborNode) -> tuple[dict[str, str], bool]:
+    def keywords_of(self, node: LexborNode) -> tuple[dict[str, str], bool]:
         """Return the display and visibility keywords that rules and the style attribute set for the element.
 
         The second value is True if a rule that may not apply would hide the element.
