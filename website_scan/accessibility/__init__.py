@@ -1,1 +1,1 @@
-"""Accessibility of a page's markup: which elements are hidden, and which role and accessible name each has."""
+"""Accessibility of a page's markup: visibility, role and accessible name of its elements, and checks of them."""

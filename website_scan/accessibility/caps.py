@@ -1,4 +1,4 @@
-"""Score caps of accessibility. Checks are static rules, and axe-core's results decide where there are any."""
+"""Score caps of accessibility scans, and their override: verdicts of axe-core replace those of static rules."""
 
 from website_scan.accessibility.axe import axe_verdict
 from website_scan.findings import CRITICAL

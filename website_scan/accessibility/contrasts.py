@@ -1,4 +1,4 @@
-"""Elements with too little contrast: ratio and colours, read from the sentences of axe-core.
+"""Elements with too little contrast: ratio and colours, parsed from axe-core's sentences.
 
 Source: axe-core, doc/rule-descriptions, color-contrast and link-in-text-block.
 """
@@ -27,9 +27,10 @@ LINK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ContrastElement(StyledElement):
-    """Element whose text has too little contrast with its background, or a link with the text around it.
+    """Element whose text has too little contrast with its background, or link with the surrounding text.
 
-    `why` is None if the sentence of axe-core has the figures. Ratios are those of WCAG 2, 1 to 21; colours are #rrggbb.
+    `why` is None if the figures of axe-core's sentence were parsed. Ratios are contrast ratios of WCAG 2, from 1 to 21;
+    colours are #rrggbb.
     """
 
     kind: ClassVar[str] = "contrast-element"
@@ -43,20 +44,20 @@ class ContrastElement(StyledElement):
 
     @classmethod
     def of(cls, selector: str, snippet: str, *, why: str, **columns: Any) -> Self:
-        """Return an element with the figures of axe-core's sentence `why`; with the sentence if it has none."""
-        if found := TEXT.search(why):
-            ratio, colour, background, size, weight, needs = found.groups()
-            words = ", ".join(filter(None, (size, "bold" if weight == "bold" else "")))
-            columns |= {"background": background, "size": words or None}
-        elif found := LINK.search(why):
-            ratio, needs, colour, surrounding = found.groups()
+        """Create an element with the figures of axe-core's sentence `why`, or else with the sentence."""
+        if match := TEXT.search(why):
+            ratio, colour, background, size, weight, needs = match.groups()
+            size_text = ", ".join(filter(None, (size, "bold" if weight == "bold" else "")))
+            columns |= {"background": background, "size": size_text or None}
+        elif match := LINK.search(why):
+            ratio, needs, colour, surrounding = match.groups()
             columns |= {"surrounding": surrounding}
         else:
             return cls(selector, snippet, why=why, **columns)
         return cls(selector, snippet, contrast=float(ratio), needs=float(needs), text_colour=colour, **columns)
 
     def normal(self, page: WrittenUrl) -> str:
-        """Return the normal form, which names the colours: another pair needs another fix."""
+        """Return the normal form for fingerprints. It has the colours, because another pair needs another fix."""
         colours = " ".join(filter(None, (self.text_colour, self.background, self.surrounding)))
         why = colours or self.why or ""
         return element(self.ancestry or self.selector, self.snippet, page, is_styled=True, why=why)

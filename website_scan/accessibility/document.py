@@ -1,4 +1,4 @@
-"""The document as assistive technology sees it: the input of all accessibility checks."""
+"""Document as assistive technology sees it: the evidence of most accessibility checks."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from website_scan.accessibility.visibility import Visibility
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, enclosing, live
 
-MAX_NAME_STEPS = 100_000  # steps for all names of a page: a second or two; an ordinary page takes some thousand
-MAX_LABELS = 20  # per control
+MAX_NAME_STEPS = 100_000  # limit for all names of a page: a second or two; an ordinary page needs some thousand steps
+MAX_LABELS = 20  # per form control
 SECTIONING = frozenset({"article", "aside", "nav", "section"})
 SECTIONING_ROLES = frozenset({"article", "complementary", "navigation", "region"})
 
 
 class AccessibleDocument:
-    """A document with its hidden elements and its IDs resolved.
+    """Document with the visibility of its elements, and its IDs resolved.
 
-    Checks can't change it. Its caches only save time, so any number of checks may share it.
+    Checks share one instance: they cannot change the document, and caches only save time.
     """
 
     def __init__(self, document: Document) -> None:
@@ -30,14 +30,14 @@ class AccessibleDocument:
         self._visibility = Visibility(Cascade(document.tree, page_rules(document)))
         self._by_id: dict[str, LexborNode] = {}
         for node in live(document, "[id]"):
-            self._by_id.setdefault(attribute(node, "id") or "", node)  # the first element with an ID counts
+            self._by_id.setdefault(attribute(node, "id") or "", node)  # a duplicate ID means its first element
         self._labels: dict[str, list[LexborNode]] = {}
         for node in live(document, "label[for]"):
             of_control = self._labels.setdefault(attribute(node, "for") or "", [])
             if len(of_control) < MAX_LABELS:
                 of_control.append(node)
-        self._in_sections = Inherited(False, lambda node, above: above or _is_sectioning(node))
-        self._in_main = Inherited(False, lambda node, above: above or _is_main(node))
+        self._in_sections = Inherited(False, lambda node, is_parent_in: is_parent_in or _is_sectioning(node))
+        self._in_main = Inherited(False, lambda node, is_parent_in: is_parent_in or _is_main(node))
         self._roles: dict[int, str | None] = {}
         self._name_steps_left = MAX_NAME_STEPS
 
@@ -50,26 +50,26 @@ class AccessibleDocument:
         return self._visibility
 
     def exposed(self, selector: str) -> Iterator[LexborNode]:
-        """Yield the elements that match and are exposed to assistive technology, in document order."""
+        """Yield the elements that match a selector and are exposed to assistive technology, in document order."""
         for node in live(self.document, selector):
             if not self.visibility.is_hidden_from_at(node):
                 yield node
 
     def referenced(self, node: LexborNode, name: str) -> list[LexborNode]:
-        """Return the elements whose IDs an attribute lists. IDs that do not exist are left out."""
+        """Return the elements whose IDs an attribute such as aria-labelledby lists. Missing IDs are left out."""
         ids = (attribute(node, name) or "").split()
-        return [self._by_id[each] for each in ids if each in self._by_id]
+        return [self._by_id[id] for id in ids if id in self._by_id]
 
     def labels(self, node: LexborNode) -> list[LexborNode]:
-        """Return the label elements of a form control: those whose `for` is its ID, and the nearest label around it.
+        """Return the label elements of a form control: labels whose `for` is its ID, and the nearest enclosing label.
 
-        As in axe-core, the label around it counts even if its `for` is the ID of another control.
+        As in axe-core, the enclosing label counts even if its `for` is the ID of another control.
         """
-        found = self.explicit_labels(node)
-        around = enclosing(node, "label")
-        if around is not None and all(around.mem_id != each.mem_id for each in found):
-            found.append(around)
-        return found
+        labels = self.explicit_labels(node)
+        enclosing_label = enclosing(node, "label")
+        if enclosing_label is not None and all(enclosing_label.mem_id != label.mem_id for label in labels):
+            labels.append(enclosing_label)
+        return labels
 
     def explicit_labels(self, node: LexborNode) -> list[LexborNode]:
         """Return the label elements whose `for` is the control's ID, in document order."""
@@ -77,36 +77,36 @@ class AccessibleDocument:
         return list(self._labels.get(own_id, [])) if own_id else []
 
     def is_in_section(self, node: LexborNode | None, *, or_main: bool = False) -> bool:
-        """Return True if the node is or is inside an article, aside, nav or section, by element or role.
+        """Return True if the node is, or is inside, an article, aside, nav or section, by element or role.
 
-        With `or_main`, a main counts, too.
+        With `or_main`, the element main counts, too.
         """
-        return self._in_sections.of(node) or (or_main and self._in_main.of(node))
+        return self._in_sections.value_of(node) or (or_main and self._in_main.value_of(node))
 
     def native_role(
-        self, node: LexborNode, work_out: Callable[[AccessibleDocument, LexborNode], str | None]
+        self, node: LexborNode, compute: Callable[[AccessibleDocument, LexborNode], str | None]
     ) -> str | None:
-        """Return `work_out(self, node)`, called once per node and cached."""
+        """Return `compute(self, node)`, cached per node."""
         if node.mem_id not in self._roles:
-            self._roles[node.mem_id] = work_out(self, node)
+            self._roles[node.mem_id] = compute(self, node)
         return self._roles[node.mem_id]
 
     @property
     def has_name_steps(self) -> bool:
-        """True while the page's budget for computing names lasts. Only pages that are made to be slow use it up."""
+        """Return True until the page's limit of steps for names is reached, which happens on malicious pages only."""
         return self._name_steps_left > 0
 
-    def take_name_step(self) -> bool:
-        """Take one step from the budget. Return False if it was used up."""
+    def use_name_step(self) -> bool:
+        """Count one step towards the limit. Return False if the limit was reached before."""
         self._name_steps_left -= 1
         return self._name_steps_left >= 0
 
 
 def _is_sectioning(node: LexborNode) -> bool:
-    named = attribute(node, "role")
-    return node.tag in SECTIONING if named is None else named in SECTIONING_ROLES
+    written_role = attribute(node, "role")
+    return node.tag in SECTIONING if written_role is None else written_role in SECTIONING_ROLES
 
 
 def _is_main(node: LexborNode) -> bool:
-    named = attribute(node, "role")
-    return node.tag == "main" if named is None else named == "main"
+    written_role = attribute(node, "role")
+    return node.tag == "main" if written_role is None else written_role == "main"

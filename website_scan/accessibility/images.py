@@ -1,4 +1,4 @@
-"""Text alternatives of images, which accessibility and SEO checks both judge."""
+"""Text alternatives of images, for accessibility and SEO checks."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from website_scan.page.markup import attribute
 
 
 def without_alternative(document: AccessibleDocument) -> Faults:
-    """Judge the images: faulty are those without alternative text that are not marked as decorative, as in axe-core."""
-    images = (each for each in document.exposed("img") if is_judged_as_image(each))
-    return Faults.find(images, lambda each: not _has_alternative(document, each))
+    """Find images without alternative text that are not marked as decorative, as in axe-core."""
+    images = (image for image in document.exposed("img") if is_judged_as_image(image))
+    return Faults.find(images, lambda image: not _has_alternative(document, image))
 
 
 def is_judged_as_image(node: LexborNode) -> bool:
-    """Return False if the element has another role, one that needs no accessible name."""
+    """Return True unless the element has another role that requires no accessible name."""
     role = explicit_role(node)
     return role is None or role == "none" or role in NAME_REQUIRED or is_focusable(node)
 
 
 def is_named(document: AccessibleDocument, node: LexborNode, *attributes: str) -> bool:
-    """Return True if ARIA, a title or one of these attributes names the element."""
+    """Return True if ARIA, a title or one of the given attributes names the element."""
     return has_author_name(document, node) or any((attribute(node, name) or "").strip() for name in attributes)
 
 
 def _has_alternative(document: AccessibleDocument, image: LexborNode) -> bool:
     alternative = attribute(image, "alt")
     if alternative is not None:
-        return alternative == "" or bool(alternative.strip())  # a blank alt is neither text nor a mark of decoration
+        return alternative == "" or bool(alternative.strip())  # a blank alt marks no decoration
     return is_named(document, image) or is_presentational(image)

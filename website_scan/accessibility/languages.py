@@ -1,4 +1,4 @@
-"""Language tags: validity of primary subtags by the IANA registry (RFC 5646, section 3.1)."""
+"""Validity of language tags: primary subtags in the IANA registry (RFC 5646, section 3.1)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from website_scan.accessibility.names import accessible_name
 from website_scan.accessibility.roles import explicit_role
 from website_scan.page.markup import attribute
 
-# All registered codes of two letters. The table spares nearly every page the 30 ms in which `langcodes` loads.
-TWO_LETTERS = frozenset(
+# All registered codes of two letters. With this table, few pages need `langcodes`, whose import takes 30 ms.
+TWO_LETTER_CODES = frozenset(
     (  # noqa: SIM905  # a list would take 190 lines
         "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz "
         "ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik "
@@ -23,14 +23,14 @@ TWO_LETTERS = frozenset(
     ).split()
 )
 PRIMARY = re.compile(r"[a-z]{3}")
-# `qaa..qtz` in the registry. axe-core knows only the first of them as a private code.
+# Private-use codes `qaa..qtz` of the registry. axe-core accepts only `qaa`.
 PRIVATE_USE = re.compile(r"q(?!aa)[a-t][a-z]")
 # The registry has a three-letter code of ISO 639-2 or -3 only if the language has no two-letter code. `langcodes`
-# replaces the other three-letter codes by two-letter ones. It also replaces these two, which are registered,
-REGISTERED_THOUGH_REPLACED = frozenset({"adp", "drh"})
-# and does not replace these two, which are not registered.
+# replaces the other three-letter codes by two-letter codes. `langcodes` also replaces two codes that are registered,
+REGISTERED_BUT_REPLACED = frozenset({"adp", "drh"})
+# and does not replace two codes that are not registered.
 NEVER_REGISTERED = frozenset({"hbs", "tgl"})
-# Registered after the package's copy of the registry was made.
+# Codes that were registered after the copy of the registry in `langcodes` was made.
 REGISTERED_SINCE = frozenset(
     {"ajs", "bpc", "cls", "cnq", "cxh", "dsk", "dsz", "dyr", "egm", "eud", "gov", "hnm", "ikh", "imt", "isv", "izm"}
     | {"lgo", "lgs", "lqr", "lsc", "lsw", "luh", "lvl", "nww", "nzr", "oak", "oie", "phj", "pze", "pzh", "rib", "rnb"}
@@ -38,32 +38,32 @@ REGISTERED_SINCE = frozenset(
     | {"xhm", "ycr", "ykh", "ynb", "zcd", "zem", "zlu"}
 )
 # Elements and roles that can have an accessible name without text inside, as in axe-core.
-VISUAL = frozenset(
+VISUAL_TAGS = frozenset(
     {"audio", "button", "canvas", "iframe", "img", "input", "math", "meter", "object", "progress", "select", "svg"}
     | {"textarea", "video"}
 )
 VISUAL_ROLES = frozenset(
     {"checkbox", "img", "meter", "progressbar", "radio", "scrollbar", "slider", "spinbutton", "textbox"}
 )
-WITHOUT_TEXT = frozenset({"audio", "iframe", "object", "script", "style", "video"})
+TAGS_WITHOUT_TEXT = frozenset({"audio", "iframe", "object", "script", "style", "video"})
 MAX_NODES = 2_000  # per element with a lang attribute
 LANGUAGE_ATTRIBUTES = ("lang", "xml:lang")
 
 
 def primary_subtag(tag: str) -> str:
-    """Return the part of a tag before the first hyphen, in lower case. Empty for a blank tag."""
+    """Return the part of a language tag before the first hyphen, in lower case. Empty for a blank tag."""
     return tag.strip().partition("-")[0].lower()
 
 
 def is_registered(subtag: str) -> bool:
-    """Return True if a primary subtag (lower case) is registered. Private-use codes are not, as in axe-core."""
+    """Return True if a primary subtag, in lower case, is registered. Private-use codes count as unregistered."""
     if len(subtag) == 2:
-        return subtag in TWO_LETTERS
+        return subtag in TWO_LETTER_CODES
     if not PRIMARY.fullmatch(subtag) or PRIVATE_USE.fullmatch(subtag) or subtag in NEVER_REGISTERED:
         return False
-    if subtag in REGISTERED_THOUGH_REPLACED | REGISTERED_SINCE:
+    if subtag in REGISTERED_BUT_REPLACED | REGISTERED_SINCE:
         return True
-    import langcodes  # see TWO_LETTERS
+    import langcodes  # imported here, because the import is slow
     from langcodes.data_dicts import LANGUAGE_REPLACEMENTS
 
     is_replaced = len(LANGUAGE_REPLACEMENTS.get(subtag, "")) == 2
@@ -71,32 +71,34 @@ def is_registered(subtag: str) -> bool:
 
 
 def invalid_languages(node: LexborNode) -> list[str]:
-    """Return the lang attributes whose value is blank or not registered, as `name="value"`."""
-    written = ((name, attribute(node, name)) for name in LANGUAGE_ATTRIBUTES)
-    return [f'{name}="{value[:100]}"' for name, value in written if value and not is_registered(primary_subtag(value))]
+    """Return the lang attributes whose language is blank or not registered, as `name="value"`."""
+    attributes = ((name, attribute(node, name)) for name in LANGUAGE_ATTRIBUTES)
+    return [
+        f'{name}="{value[:100]}"' for name, value in attributes if value and not is_registered(primary_subtag(value))
+    ]
 
 
-def has_text_of_its_language(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Return True if a screen reader reads anything in the element's language.
+def has_text_in_own_language(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Return True if a screen reader reads something in the element's language.
 
-    That is text or an accessible name, outside descendants with a lang of their own.
+    Text or an accessible name counts, unless a descendant with its own lang contains the text or name.
     """
     pending = [node]
     for _ in range(MAX_NODES):
         if not pending:
             return False
-        each = pending.pop()
-        role = explicit_role(each)
+        element = pending.pop()
+        role = explicit_role(element)
         children = []
-        child = each.first_child
+        child = element.first_child
         while child is not None:
-            if child.is_text_node and each.tag not in WITHOUT_TEXT and (child.text_content or "").strip():
+            if child.is_text_node and element.tag not in TAGS_WITHOUT_TEXT and (child.text_content or "").strip():
                 return True
             if child.is_element_node and not attribute(child, "lang") and not document.visibility.is_hidden(child):
                 children.append(child)
             child = child.next
-        if role in VISUAL_ROLES if role else each.tag in VISUAL:
-            if accessible_name(document, each):
+        if role in VISUAL_ROLES if role else element.tag in VISUAL_TAGS:
+            if accessible_name(document, element):
                 return True
         else:
             pending.extend(children)

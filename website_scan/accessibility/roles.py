@@ -12,13 +12,13 @@ from website_scan.page.markup import MAX_DEPTH, attribute, select
 PRESENTATIONAL = frozenset({"none", "presentation"})
 # Elements that the `disabled` attribute disables.
 DISABLEABLE = frozenset({"button", "fieldset", "input", "optgroup", "option", "select", "textarea"})
-# Elements that are focusable without a tabindex. In axe-core, frames, media players with controls and editable texts
-# are not.
+# Elements that are focusable without a tabindex. As in axe-core, frames, media players with controls and editable
+# texts are missing.
 CONTROLS = frozenset({"button", "select", "summary", "textarea"})
 
 
 def explicit_role(node: LexborNode) -> str | None:
-    """Return the first valid token of the role attribute. `presentation` becomes `none`."""
+    """Return the first valid role of the role attribute. `presentation` becomes `none`."""
     for token in (attribute(node, "role") or "").lower().split():
         if token in ROLES:
             return "none" if token in PRESENTATIONAL else token
@@ -26,9 +26,9 @@ def explicit_role(node: LexborNode) -> str | None:
 
 
 def sole_role(node: LexborNode) -> str | None:
-    """Return the role attribute if it is a single valid role, not one of DPUB-ARIA. `presentation` becomes `none`.
+    """Return the role attribute if its value is a single valid role, not of DPUB-ARIA. `presentation` becomes `none`.
 
-    axe-core reads roles this way, unless a rule asks for the other roles, too.
+    axe-core reads role attributes in this way by default.
     """
     token = (attribute(node, "role") or "").strip().lower()
     if token not in ROLES or token in DPUB:
@@ -37,7 +37,7 @@ def sole_role(node: LexborNode) -> str | None:
 
 
 def first_role(node: LexborNode) -> str | None:
-    """Return the first valid token of the role attribute, without DPUB-ARIA, which some axe-core rules do not know."""
+    """Return the first valid role of the role attribute, without DPUB-ARIA roles, which some axe-core rules ignore."""
     for token in (attribute(node, "role") or "").lower().split():
         if token in ROLES and token not in DPUB:
             return "none" if token in PRESENTATIONAL else token
@@ -45,30 +45,30 @@ def first_role(node: LexborNode) -> str | None:
 
 
 def is_presentational(node: LexborNode) -> bool:
-    """Return True if role none applies. It does not on elements that are focusable or have a global ARIA attribute."""
+    """Return True if role none applies. The role is ignored on focusable elements and with a global ARIA attribute."""
     return explicit_role(node) == "none" and not overrides_none(node)
 
 
 def overrides_none(node: LexborNode) -> bool:
-    """Return True if an element keeps its role in spite of role none (WAI-ARIA 1.2, section 7)."""
+    """Return True if an element keeps its native role in spite of role none (WAI-ARIA 1.2, section 7)."""
     return is_focusable(node) or has_global_attribute(node)
 
 
 def is_focusable(node: LexborNode) -> bool:
-    """Return True if the element is focusable, by itself or by a tabindex, visible or not; as axe-core."""
-    return (tab_index(node) is not None or _is_control(node)) and not _is_switched_off(node)
+    """Return True if the element is focusable, natively or by a tabindex, even if hidden, as in axe-core."""
+    return (tab_index(node) is not None or _is_control(node)) and not _is_disabled(node)
 
 
 def is_tabbable(node: LexborNode) -> bool:
-    """Return True if the Tab key reaches the element, provided it is visible."""
+    """Return True if the Tab key can reach the element, provided the element is visible."""
     index = tab_index(node)
     return (index is None or index >= 0) and is_focusable(node)
 
 
 def tab_index(node: LexborNode) -> int | None:
-    """Return the tabindex, or None if it is not a number. Of a number with many digits, only the sign is right."""
-    found = re.match(r"\s*([+-]?[0-9]{1,9})", attribute(node, "tabindex") or "")
-    return int(found[1]) if found else None
+    """Return the tabindex, or None if not a number. Of a number with more than nine digits, only the sign is right."""
+    match = re.match(r"\s*([+-]?[0-9]{1,9})", attribute(node, "tabindex") or "")
+    return int(match[1]) if match else None
 
 
 def has_negative_tabindex(node: LexborNode) -> bool:
@@ -76,7 +76,7 @@ def has_negative_tabindex(node: LexborNode) -> bool:
 
 
 def has_global_attribute(node: LexborNode) -> bool:
-    """Return True if the element has a global ARIA attribute, even an empty one; as axe-core."""
+    """Return True if the element has a global ARIA attribute, even if empty, as in axe-core."""
     return any(name in GLOBAL_ATTRIBUTES for name in node.attributes)
 
 
@@ -91,8 +91,8 @@ def _is_control(node: LexborNode) -> bool:
     return tag in CONTROLS
 
 
-def _is_switched_off(node: LexborNode) -> bool:
-    """Return True if the element is disabled, itself or by a fieldset (unless inside its legend), or inert."""
+def _is_disabled(node: LexborNode) -> bool:
+    """Return True if the element is inert, or disabled by itself or by a fieldset (unless inside the legend)."""
     if node.tag in DISABLEABLE and attribute(node, "disabled") is not None:
         return True
     current: LexborNode | None = node

@@ -1,4 +1,4 @@
-"""Findings from faulty elements: the summary counts them, the places have their selectors."""
+"""Verdicts from faulty elements: the summary has their number, the places have their selectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import shown_text
 from website_scan.accessibility.wcag import Criterion
-from website_scan.accessibility.wording import agreeing, faulty, first_outcome, sentence, unclear, wording_of
+from website_scan.accessibility.wording import faulty, first_outcome, insert_agreement, sentence, unclear, wording_of
 from website_scan.elements import telling_first
 from website_scan.findings import MEDIUM, NotApplicable
 from website_scan.messages import excerpt
@@ -21,14 +21,14 @@ from website_scan.page.markup import attribute, live, select
 from website_scan.places import Element
 from website_scan.values import Count, Excerpt, Value, Values
 
-MOST_SHOWN = 20  # places, the most a report takes; a selector needs the element's siblings counted
-SELECTOR_LEVELS = 100  # more than on real pages; a selector must not be as long as a hostile page is deep
-SNIPPET = ANCESTRY = 300  # characters, as in places of axe-core
+MAX_PLACES = 20  # places in a report; limited, because a selector needs the element's siblings counted
+SELECTOR_LEVELS = 100  # more than on real pages; limits selectors on hostile pages with very deep trees
+SNIPPET = ANCESTRY = 300  # characters, as in places from axe-core
 IDENTIFIER = re.compile(r"-?[A-Za-z_][\w-]*")
 UNLESS_CHANGED = "unless scripts or style sheets change that"
 UNLESS_HIDDEN = "unless a style sheet hides it|them"
 MAY_BE_HIDDEN = ", or may be hidden or changed"
-# The content that scripts add is not in the page as served, so nothing can be said to be missing.
+# If scripts add all text later, nothing can be reported as missing.
 NO_TEXT = NotApplicable("The page as served shows no text.")
 
 Test = Callable[[LexborNode], object]
@@ -36,18 +36,19 @@ Test = Callable[[LexborNode], object]
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Elements in document order: those judged, and the faulty ones among them.
+    """Result of judging elements: the judged elements, and the faulty elements among them, in document order.
 
-    `certain`: faulty. `uncertain`: maybe faulty; `unless` says under which condition they are not. `review`: a person
-    has to look. `words(element)` returns the names of its faults. `is_mild(element)`: its fault harms people little.
-    `outcome` and `predicate` together, and `fix`, replace those of the check for another fault.
+    `certain` elements are faulty. `uncertain` elements may be faulty: `unless` states the condition under which they
+    are not. A person has to judge the `review` elements. `fault_names(element)` returns the names of an element's
+    faults. `is_mild(element)` is true if the fault has little effect on people. `outcome` and `predicate`, and `fix`,
+    replace those of the check for another kind of fault.
     """
 
     judged: Sequence[LexborNode]
     certain: Sequence[LexborNode] = ()
     uncertain: Sequence[LexborNode] = ()
     review: Sequence[LexborNode] = ()
-    words: Callable[[LexborNode], Iterable[str]] = lambda _: ()
+    fault_names: Callable[[LexborNode], Iterable[str]] = lambda _: ()
     is_mild: Test = lambda _: False
     unless: str = UNLESS_CHANGED
     outcome: str = ""
@@ -62,18 +63,18 @@ class Faults:
         may_change: Test = lambda _: False,
         *,
         needs_review: Test = lambda _: False,
-        words: Callable[[LexborNode], Iterable[str]] = lambda _: (),
+        fault_names: Callable[[LexborNode], Iterable[str]] = lambda _: (),
         is_mild: Test = lambda _: False,
     ) -> Faults:
-        """Judge each element. A faulty one goes to `review` if it needs one, else to `uncertain` if it may change."""
-        found = list(judged)
+        """Judge every element. A faulty element is for review if `needs_review`, else uncertain if `may_change`."""
+        elements = list(judged)
         certain: list[LexborNode] = []
         uncertain: list[LexborNode] = []
         review: list[LexborNode] = []
-        for each in found:
-            if is_faulty(each):
-                (review if needs_review(each) else uncertain if may_change(each) else certain).append(each)
-        return cls(found, certain, uncertain, review, words, is_mild)
+        for node in elements:
+            if is_faulty(node):
+                (review if needs_review(node) else uncertain if may_change(node) else certain).append(node)
+        return cls(elements, certain, uncertain, review, fault_names, is_mild)
 
 
 Judge = Callable[[AccessibleDocument], Faults | Verdict]
@@ -82,28 +83,28 @@ Judge = Callable[[AccessibleDocument], Faults | Verdict]
 def judges(
     subject: str, predicate: str, passed: str, criterion: Criterion, *, only_warns: bool = False
 ) -> Callable[[Judge], Callable[[AccessibleDocument], Verdict]]:
-    """Declare how a check judges elements. Goes below `@check`; subject and predicate are those of `faulty`.
+    """Decorate a check that judges elements. Goes below `@check`; subject and predicate are those of `faulty`.
 
-    The function returns its faults, which become a finding, or a finding of its own. `passed` says what all right
-    elements do ("have alternative text"), `criterion` what faulty ones fail. If a check `only_warns`, no fault is
-    certain, and elements that a style sheet may hide pass.
+    The decorated function returns `Faults`, which become a verdict, or a verdict. `passed` is the predicate of
+    elements without a fault ("have alternative text"), `criterion` is what faulty elements fail. If a check
+    `only_warns`, no fault is certain, and elements that a style sheet may hide pass.
     """
 
     def mark(function: Judge) -> Callable[[AccessibleDocument], Verdict]:
         @faulty(subject, predicate)
         @wraps(function)
-        def judged(document: AccessibleDocument) -> Verdict:
-            found = function(document)
-            if not isinstance(found, Faults):
-                return found
+        def verdict_function(document: AccessibleDocument) -> Verdict:
+            faults = function(document)
+            if not isinstance(faults, Faults):
+                return faults
             if only_warns:
-                hidden = MAY_BE_HIDDEN if found.certain or found.uncertain else ""
-                visible = _visible(document, found.certain)
-                found = replace(found, certain=(), uncertain=visible, unless="", review=())
-                return _judged(judged, document, found, criterion, f"{passed}{hidden}")
-            return _judged(judged, document, found, criterion, passed)
+                hidden = MAY_BE_HIDDEN if faults.certain or faults.uncertain else ""
+                visible = _filter_visible(document, faults.certain)
+                faults = replace(faults, certain=(), uncertain=visible, unless="", review=())
+                return _build_verdict(verdict_function, document, faults, criterion, f"{passed}{hidden}")
+            return _build_verdict(verdict_function, document, faults, criterion, passed)
 
-        return judged
+        return verdict_function
 
     return mark
 
@@ -111,57 +112,57 @@ def judges(
 warns = partial(judges, only_warns=True)
 
 
-def _judged(
-    check: Callable[..., Verdict], document: AccessibleDocument, found: Faults, criterion: Criterion, passed: str
+def _build_verdict(
+    check: Callable[..., Verdict], document: AccessibleDocument, faults: Faults, criterion: Criterion, passed: str
 ) -> Verdict:
-    """Return the finding of a check. Not applicable without any element.
+    """Build the verdict of a check from its faults. Not applicable if no element was judged.
 
-    It is a warning if all faults are uncertain, or if an external style sheet may hide the faulty elements. If all
-    faults are mild, the severity is medium. Elements for review count only where no element is faulty.
+    The verdict is a warning if all faults are uncertain, or if an external style sheet may hide the faulty elements. If
+    all faults are mild, the severity is medium. Elements for review count only if no element is faulty.
     """
     wording = wording_of(check)
-    if not found.judged:
+    if not faults.judged:
         return NotApplicable(f"The page has no {wording.all}.")
-    if found.predicate:
-        wording = replace(wording, predicate=found.predicate)
-    outcome = found.outcome or first_outcome(check)
-    wrong = found.certain or found.uncertain
-    visible = _visible(document, wrong or found.review)
-    if wrong:
-        shown = visible or wrong
-        is_certain = bool(visible and found.certain)
-        faults = list(dict.fromkeys(Excerpt(word, 40) for each in shown for word in found.words(each)))
-        named: dict[str, Value] = {"faults": Values(faults)} if faults else {}
-        condition = "" if is_certain else agreeing(found.unless if visible else UNLESS_HIDDEN)
+    if faults.predicate:
+        wording = replace(wording, predicate=faults.predicate)
+    outcome = faults.outcome or first_outcome(check)
+    faulty_elements = faults.certain or faults.uncertain
+    visible = _filter_visible(document, faulty_elements or faults.review)
+    if faulty_elements:
+        reported = visible or faulty_elements
+        is_certain = bool(visible and faults.certain)
+        names = list(dict.fromkeys(Excerpt(name, 40) for node in reported for name in faults.fault_names(node)))
+        fault_value: dict[str, Value] = {"faults": Values(names)} if names else {}
+        condition = "" if is_certain else insert_agreement(faults.unless if visible else UNLESS_HIDDEN)
         finding = (Fail if is_certain else Warn)(
             outcome,
-            f"{sentence(wording.template)}{' ({faults})' if faults else ''}{f', {condition}' if condition else ''}.",
-            severity=MEDIUM if all(map(found.is_mild, shown)) else None,
-            places=places(shown, criterion),
-            total=len(shown),
-            fix=found.fix,
+            f"{sentence(wording.template)}{' ({faults})' if names else ''}{f', {condition}' if condition else ''}.",
+            severity=MEDIUM if all(map(faults.is_mild, reported)) else None,
+            places=places(reported, criterion),
+            total=len(reported),
+            fix=faults.fix,
         )
-        return with_values(finding, wording.values(len(shown), len(found.judged)) | named)
+        return with_values(finding, wording.values(len(reported), len(faults.judged)) | fault_value)
     if visible:
         review = Review(outcome, unclear(wording.template), places=places(visible, criterion), total=len(visible))
-        return with_values(review, wording.values(len(visible), len(found.judged)))
-    hidden = MAY_BE_HIDDEN if found.review else ""
-    return Pass(f"All {wording.all} ({{judged}}) {passed}{hidden}.", judged=Count(len(found.judged)))
+        return with_values(review, wording.values(len(visible), len(faults.judged)))
+    hidden = MAY_BE_HIDDEN if faults.review else ""
+    return Pass(f"All {wording.all} ({{judged}}) {passed}{hidden}.", judged=Count(len(faults.judged)))
 
 
-def unless_dialog(document: AccessibleDocument, selector: str, lacking: Warn) -> Verdict:
-    """Return the warning that the page lacks something.
+def warn_unless_dialog(document: AccessibleDocument, selector: str, lacking: Warn) -> Verdict:
+    """Return the warning `lacking`; pass if the page shows a dialog, not applicable if it shows no text yet.
 
-    Pass if the page shows a dialog; not applicable if it shows no text yet.
-
-    As in axe-core, a shown dialog stands for the whole page. A dialog that a style sheet may hide counts as shown if
-    aria-hidden is all that hides an element that matches `selector`.
+    As in axe-core, a visible dialog stands for the whole page. A dialog that a style sheet may hide counts as visible
+    if only aria-hidden hides an element that matches `selector`.
     """
     visibility = document.visibility
     dialogs = live(document.document, "dialog, [role=dialog], [aria-modal=true]")
-    shown = [each for each in dialogs if not visibility.is_hidden(each)]
-    is_shown = bool(_visible(document, shown))
-    if is_shown or (shown and any(not visibility.is_hidden(each) for each in live(document.document, selector))):
+    visible_dialogs = [dialog for dialog in dialogs if not visibility.is_hidden(dialog)]
+    is_dialog_visible = bool(_filter_visible(document, visible_dialogs))
+    if is_dialog_visible or (
+        visible_dialogs and any(not visibility.is_hidden(node) for node in live(document.document, selector))
+    ):
         return Pass("The page shows a dialog, which stands for all of it.")
     return lacking if shows_text(document) else NO_TEXT
 
@@ -173,12 +174,12 @@ def shows_text(document: AccessibleDocument) -> bool:
 
 
 def places(nodes: Sequence[LexborNode], criterion: Criterion) -> list[Element]:
-    """Return the places of the first elements, as many as a report takes."""
-    return [place(each, criterion) for each in nodes[:MOST_SHOWN]]
+    """Return the places of the first `MAX_PLACES` elements."""
+    return [place(node, criterion) for node in nodes[:MAX_PLACES]]
 
 
 def place(node: LexborNode, criterion: Criterion) -> Element:
-    """Return the place of an element: its selector, its start tag, and the criterion that it fails."""
+    """Return the place of an element: selector, start tag, and the criterion that the element fails."""
     return Element(
         selector(node),
         excerpt(start_tag(node), SNIPPET),
@@ -189,20 +190,20 @@ def place(node: LexborNode, criterion: Criterion) -> Element:
 
 
 def selector(node: LexborNode) -> str:
-    """Return a CSS selector that matches this element only. It starts at the nearest unique ID, else at the root."""
+    """Return a CSS selector that matches only this element, starting at the nearest unique ID, else at the root."""
     steps: list[str] = []
     current: LexborNode | None = node
     while current is not None and current.is_element_node and len(steps) < SELECTOR_LEVELS:
         if (own_id := attribute(current, "id") or "") and _is_unique(current, own_id):
             steps.append(f"#{own_id}")
             break
-        steps.append(_step(current))
+        steps.append(_simple_selector(current))
         current = current.parent
     return " > ".join(reversed(steps))
 
 
 def start_tag(node: LexborNode) -> str:
-    """Return the element's start tag, rebuilt from its attributes. Long values are cut, the most telling are first."""
+    """Return the element's start tag, rebuilt from its attributes: the most informative first, long values cut."""
     attributes = "".join(
         f' {name}="{excerpt(value[:400], 60)}"' if value else f" {name}"
         for name, value in telling_first(node.attributes).items()
@@ -211,7 +212,7 @@ def start_tag(node: LexborNode) -> str:
 
 
 def _ancestry(node: LexborNode) -> str:
-    """Return the names of the element's ancestors and its own, as axe-core does, without positions among siblings."""
+    """Return the tags of the element's ancestors and of the element, like axe-core's ancestry without positions."""
     names: list[str] = []
     current: LexborNode | None = node
     while current is not None and current.is_element_node and len(names) < SELECTOR_LEVELS:
@@ -220,27 +221,27 @@ def _ancestry(node: LexborNode) -> str:
     return " > ".join(reversed(names))[-ANCESTRY:]
 
 
-def _visible(document: AccessibleDocument, nodes: Iterable[LexborNode]) -> list[LexborNode]:
-    return [each for each in nodes if not document.visibility.may_be_hidden(each)]
+def _filter_visible(document: AccessibleDocument, elements: Iterable[LexborNode]) -> list[LexborNode]:
+    return [node for node in elements if not document.visibility.may_be_hidden(node)]
 
 
 def _is_unique(node: LexborNode, own_id: str) -> bool:
     return bool(IDENTIFIER.fullmatch(own_id)) and len(select(node.parser, f"#{own_id}")) == 1
 
 
-def _step(node: LexborNode) -> str:
-    """Return the element's simple selector: its tag, with its position if it has siblings with the same tag."""
+def _simple_selector(node: LexborNode) -> str:
+    """Return the element's tag, with its position if siblings have the same tag."""
     tag = node.tag or ""
     if tag in ("html", "head", "body"):
         return tag
     if not IDENTIFIER.fullmatch(tag):  # for example `svg:a`
-        return f":nth-child({_count(node, 'prev', None) + 1})"
-    before = _count(node, "prev", tag)
-    return f"{tag}:nth-of-type({before + 1})" if before or _count(node, "next", tag) else tag
+        return f":nth-child({_count_siblings(node, 'prev', None) + 1})"
+    before = _count_siblings(node, "prev", tag)
+    return f"{tag}:nth-of-type({before + 1})" if before or _count_siblings(node, "next", tag) else tag
 
 
-def _count(node: LexborNode, direction: str, tag: str | None) -> int:
-    """Count the sibling elements in a direction (`prev` or `next`) with a tag, or all if the tag is None."""
+def _count_siblings(node: LexborNode, direction: str, tag: str | None) -> int:
+    """Count the sibling elements in a direction (`prev` or `next`) with a tag, or all sibling elements for None."""
     count = 0
     current = getattr(node, direction)
     while current is not None:

@@ -1,9 +1,9 @@
 """Roles and attributes of WAI-ARIA 1.2, DPUB-ARIA 1.1 and Graphics-ARIA 1.0, as axe-core 4.12.1 enforces them.
 
-Beyond WAI-ARIA 1.2, the tables have some of the drafts of 1.3 (the roles comment, mark and suggestion, the braille
-attributes, and aria-description) and the role text. The role generic is missing, as in axe-core: authors should not
-write it. The tables tolerate what 1.1 allowed: aria-expanded nearly everywhere, some global attributes, none and
-presentation for a directory's list.
+Beyond WAI-ARIA 1.2, the tables contain parts of the drafts of 1.3 (the roles comment, mark and suggestion, the braille
+attributes, and aria-description) and the role text. The role generic is missing, as in axe-core, because authors
+should not use it. The tables accept what WAI-ARIA 1.1 allowed: aria-expanded nearly everywhere, some global
+attributes, and the roles none and presentation for a directory's list.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _by_key(table: dict[str, str]) -> dict[str, frozenset[str]]:
+def _words_by_key(table: dict[str, str]) -> dict[str, frozenset[str]]:
     return {key: _words(text) for key, text in table.items()}
 
 
-# WAI-ARIA 1.2, section 5.3.1. Abstract roles are superclasses of the others; markup may not use them.
+# WAI-ARIA 1.2, section 5.3.1. Abstract roles are superclasses of other roles; markup may not use them.
 ABSTRACT = _words("""
     command composite input landmark range roletype section sectionhead select structure widget window
 """)
@@ -65,8 +65,8 @@ NAMED_BY_CONTENT = _words("""
     graphics-object gridcell heading link listitem menuitem menuitemcheckbox menuitemradio option radio row
     rowgroup rowheader switch tab table term text tooltip treeitem
 """)
-# Widgets that hold a value: their content is the value, not their name.
-HOLDING_A_VALUE = _words("combobox listbox progressbar scrollbar slider spinbutton textbox")
+# Roles of widgets whose content is their value, not their name.
+VALUE_ROLES = _words("combobox listbox progressbar scrollbar slider spinbutton textbox")
 # WAI-ARIA 1.2, section 5.3.2, without composite widgets.
 WIDGETS = _words("""
     button checkbox combobox gridcell link listbox menuitem menuitemcheckbox menuitemradio option progressbar
@@ -74,7 +74,7 @@ WIDGETS = _words("""
 """)
 
 # "Required Accessibility Parent Role", section 5.2.7.
-REQUIRED_PARENTS = _by_key(
+REQUIRED_PARENTS = _words_by_key(
     {
         "caption": "figure grid table treegrid",
         "cell": "row",
@@ -93,7 +93,7 @@ REQUIRED_PARENTS = _by_key(
     }
 )
 # "Allowed Accessibility Child Roles", section 5.2.6.
-REQUIRED_CHILDREN = _by_key(
+REQUIRED_CHILDREN = _words_by_key(
     {
         "feed": "article",
         "grid": "row rowgroup",
@@ -110,10 +110,10 @@ REQUIRED_CHILDREN = _by_key(
         "treegrid": "row rowgroup",
     }
 )
-# Roles whose parts have roles of their own, unlike the items of a list.
+# Roles whose children need other roles than listitem.
 WITH_PARTS = REQUIRED_CHILDREN.keys() - {"list"}
 # "Required States and Properties", section 5.2.2.
-REQUIRED_ATTRIBUTES = _by_key(
+REQUIRED_ATTRIBUTES = _words_by_key(
     {
         "checkbox": "aria-checked",
         "combobox": "aria-controls aria-expanded",
@@ -129,7 +129,7 @@ REQUIRED_ATTRIBUTES = _by_key(
     }
 )
 # "Used in Roles" of the attributes that are not global, section 6.6.
-USED_IN_ROLES = _by_key(
+USED_IN_ROLES = _words_by_key(
     {
         "aria-activedescendant": """
             application combobox grid group listbox menu menubar radiogroup row searchbox spinbutton tablist textbox
@@ -177,7 +177,7 @@ USED_IN_ROLES = _by_key(
         "aria-valuetext": "meter progressbar scrollbar separator slider spinbutton",
     }
 )
-# aria-expanded was global in WAI-ARIA 1.1. It is still tolerated, except on these roles.
+# aria-expanded was global in WAI-ARIA 1.1, and is still accepted, except on some roles.
 USED_IN_ROLES["aria-expanded"] = ROLES - _words("""
     blockquote caption code comment deletion doc-pullquote emphasis graphics-document graphics-object
     graphics-symbol insertion mark meter none option paragraph presentation radio rowgroup scrollbar searchbox
@@ -282,4 +282,4 @@ ATTRIBUTES = {
     "aria-valuenow": _NUMBER,
     "aria-valuetext": _TEXT,
 }
-GLOBAL_ATTRIBUTES = frozenset(name for name, each in ATTRIBUTES.items() if each.is_global)
+GLOBAL_ATTRIBUTES = frozenset(name for name, definition in ATTRIBUTES.items() if definition.is_global)

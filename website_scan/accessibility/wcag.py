@@ -1,4 +1,4 @@
-"""The success criteria of WCAG 2.2 that the checks refer to."""
+"""Success criteria of WCAG 2.2 that the checks refer to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """A success criterion. All fields are empty for a best practice. `str()` gives the reference that a check cites."""
+    """Success criterion of WCAG. All fields are empty for a best practice. `str()` returns the reference of a check."""
 
     number: str = ""
     name: str = ""

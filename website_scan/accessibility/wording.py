@@ -1,4 +1,4 @@
-"""Sentences about faulty elements: the same for a check's static rule and for the axe-core rule of the same ID."""
+"""Sentences about faulty elements, shared by a check's static rule and the axe-core rule of the same ID."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ FORMS = re.compile(r"(?<![\w-])([\w-]+)\|([\w-]+)")
 
 @dataclass(frozen=True)
 class Wording:
-    """How a check says what is wrong: subject and predicate, ("image|images", "has|have no alternative text").
+    """Subject and predicate of a check's summary, such as ("image|images", "has|have no alternative text").
 
-    `|` is between singular and plural. A subject without it, such as "the page", is not counted. `place` makes the
-    place of an element that axe-core reports. As the decorator `@faulty`, it goes below `@check`.
+    `|` separates singular and plural. A subject without `|`, such as "the page", is not counted. `place` creates the
+    place of an element that axe-core reports. The class is also the decorator `@faulty`, which goes below `@check`.
     """
 
     subject: str
@@ -33,16 +33,20 @@ class Wording:
 
     @property
     def all(self) -> str:
-        """The subject in the plural: "images"."""
+        """Return the subject in the plural, such as "images"."""
         return FORMS.sub(r"\2", self.subject)
 
     @property
     def template(self) -> str:
-        """Return the clause as a template: "{faulty} {faulty:has|have} no alternative text"."""
-        return f"{{faulty}} {agreeing(self.predicate)}" if "|" in self.subject else f"{self.subject} {self.predicate}"
+        """Return the summary's clause as a template: "{faulty} {faulty:has|have} no alternative text"."""
+        return (
+            f"{{faulty}} {insert_agreement(self.predicate)}"
+            if "|" in self.subject
+            else f"{self.subject} {self.predicate}"
+        )
 
     def values(self, faulty: int, judged: int | None = None) -> dict[str, Value]:
-        """Return the values of the template, for the number of faulty elements and of all that were judged."""
+        """Return the values of the template, for the numbers of faulty and of judged elements."""
         if "|" not in self.subject:
             return {}
         return {"faulty": Share(faulty, judged or faulty, FORMS.sub(r"\1", self.subject), self.all)}
@@ -52,27 +56,27 @@ faulty = Wording
 
 
 def wording_of(check: Callable[..., object]) -> Wording:
-    """Return what `faulty` declared for the check's function."""
+    """Return the wording that `@faulty` declared for a check's function."""
     declared: Wording = check.__wording__  # type: ignore[attr-defined]  # the decorator set it
     return declared
 
 
 def first_outcome(check: Callable[..., object]) -> str:
-    """Return the first outcome that the check declares: that of its own rule, and of axe-core's."""
+    """Return the first outcome that a check declares, which its static rule and axe-core's rule use."""
     declared: Declaration = check.__check__  # type: ignore[attr-defined]  # `check` set it
     return next(iter(declared.outcomes))
 
 
 def sentence(clause: str) -> str:
-    """Return the clause with a capital at its beginning."""
+    """Return a clause with its first letter capitalized."""
     return clause[:1].upper() + clause[1:]
 
 
 def unclear(clause: str) -> str:
-    """Return the sentence for a clause whose truth neither a static rule nor axe-core can tell."""
+    """Return the sentence for a clause that neither a static rule nor axe-core can decide."""
     return f"Only a person can tell whether {clause}."
 
 
-def agreeing(text: str) -> str:
-    """Return the text as a template that agrees with the value `faulty`: "hides {faulty:it|them}"."""
+def insert_agreement(text: str) -> str:
+    """Return a text as a template that agrees in number with the value `faulty`: "hides {faulty:it|them}"."""
     return FORMS.sub(r"{faulty:\1|\2}", text)

@@ -1,30 +1,31 @@
-// One frame's part of an axe run. The top frame's result stays here; those of the others are returned as JSON.
-// Some rules of axe-core are wrong on real pages or in the W3C's ACT rules; here they are restricted or replaced.
+// Runs axe-core in one frame. The top frame's result stays in this world; the result of another frame is returned as JSON.
+// Rules of axe-core with false results on real pages or in the W3C's ACT rules are restricted or replaced.
 (async (options, context, isTop) => {
   const {hasContent, isInTabOrder, isVisibleOnScreen, isVisibleToScreenReaders} = axe.commons.dom;
   const {getAllCells, getHeaders, isDataCell, isDataTable, toGrid} = axe.commons.table;
   const {accessibleTextVirtual} = axe.commons.text;
   const {requiredOwned} = axe.commons.aria;
 
-  // Text that inherits its spacing from this style attribute, not from an element in between (ACT 24afc2, 9e45ec, 78fd32).
+  // Whether text inherits its spacing from the node's style attribute and not from an element in between (ACT 24afc2, 9e45ec,
+  // 78fd32).
   const SPACINGS = ['letter-spacing', 'word-spacing', 'line-height'];
-  const MOST_TEXTS = 1000;
-  const spacesText = (node) => {
+  const MAX_TEXTS = 1000;
+  const setsTextSpacing = (node) => {
     const own = getComputedStyle(node);
     const declared = SPACINGS.filter((name) => node.style.getPropertyPriority(name) === 'important');
-    if (!declared.length) return true; // passes
+    if (!declared.length) return true; // axe-core's own check then passes
     const texts = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
-    for (let seen = 0; seen < MOST_TEXTS && texts.nextNode(); seen += 1) {
-      const around = texts.currentNode.parentElement;
-      if (!/\S/.test(texts.currentNode.data) || !isVisibleOnScreen(around)) continue;
-      const used = getComputedStyle(around);
+    for (let count = 0; count < MAX_TEXTS && texts.nextNode(); count += 1) {
+      const parent = texts.currentNode.parentElement;
+      if (!/\S/.test(texts.currentNode.data) || !isVisibleOnScreen(parent)) continue;
+      const used = getComputedStyle(parent);
       if (declared.some((name) => used[name] === own[name] || used.fontSize !== own.fontSize)) return true;
     }
     return false;
   };
 
-  // ACT akn7bn: test if the frame is visible, and if it contains a visible control.
-  const frameIsSeen = () => {
+  // ACT akn7bn: the rule applies if the frame is visible and contains a visible control.
+  const frameIsVisible = () => {
     try {
       const frame = window.frameElement;
       if (!frame) return true;
@@ -34,14 +35,14 @@
       return true; // the frame is of another origin
     }
   };
-  const isSeen = (each) => isVisibleOnScreen(each) && getComputedStyle(each.actualNode).opacity !== '0';
-  const holdsSeenControl = (each) =>
-    (each.props.nodeType === 1 && isInTabOrder(each) && isSeen(each)) || (each.children || []).some(holdsSeenControl);
+  const isOpaque = (virtual) => isVisibleOnScreen(virtual) && getComputedStyle(virtual.actualNode).opacity !== '0';
+  const containsVisibleControl = (virtual) =>
+    (virtual.props.nodeType === 1 && isInTabOrder(virtual) && isOpaque(virtual)) || (virtual.children || []).some(containsVisibleControl);
 
-  // ACT b4f0c3: browsers separate properties at white space, and read an unknown word as 0, which axe-core does not.
+  // ACT b4f0c3: unlike axe-core, browsers also separate properties at white space, and treat an unknown word as 0.
   const scalesOf = (meta) => {
-    const found = (meta.content.toLowerCase().match(/[^=;,\s]+\s*=\s*[^=;,\s]+/g) || []).map((each) => each.split(/\s*=\s*/));
-    const {'user-scalable': scalable = 'yes', 'maximum-scale': largest = '5'} = Object.fromEntries(found);
+    const properties = (meta.content.toLowerCase().match(/[^=;,\s]+\s*=\s*[^=;,\s]+/g) || []).map((pair) => pair.split(/\s*=\s*/));
+    const {'user-scalable': scalable = 'yes', 'maximum-scale': largest = '5'} = Object.fromEntries(properties);
     const number = (value) => (value.startsWith('device-') ? 5 : parseFloat(value) || 0);
     return {isFixed: scalable !== 'yes' && Math.abs(number(scalable)) < 1, largest: number(largest)};
   };
@@ -57,16 +58,16 @@
   }
 
   // A footer that repeats the headers at the top of a long table has no data cells of its own.
-  const headersOf = (part) => [...(part?.querySelectorAll('th') || [])].map((each) => each.textContent.trim()).filter(Boolean);
+  const headersOf = (part) => [...(part?.querySelectorAll('th') || [])].map((header) => header.textContent.trim()).filter(Boolean);
   const repeatsHead = (table) => {
     const [head, foot] = [headersOf(table.tHead), headersOf(table.tFoot)];
-    return foot.length > 0 && foot.every((each) => head.includes(each));
+    return foot.length > 0 && foot.every((text) => head.includes(text));
   };
-  // A row across the whole table is no caption beside a real one, nor if it has controls, as in a calendar, nor above a
-  // single row: that table lays out a title above links.
+  // A row across the whole table is no fake caption if the table has a real caption, if the row has controls, as in a
+  // calendar, or if only one row follows: such a table lays out a title above links.
   const mayFakeCaption = (table) =>
     !table.caption && table.rows.length > 2 && !table.rows[0].querySelector('a, button, input, select, textarea');
-  // A header without text is a fault of its own. A table that only its size makes a data table may lay out the page.
+  // Another rule reports headers without text. A table that is a data table only by its size may lay out the page.
   function cellsHaveHeaders(table) {
     const grid = toGrid(table);
     const isHeadless = (cell) =>
@@ -76,81 +77,82 @@
     return isDeclared || table.querySelector('th, caption, thead, tfoot, [scope], [headers]') ? false : undefined;
   }
 
-  // Worked out when axe-core's tree of the page is there.
-  const once = (work) => {
+  // Caches a value that is computed on the first call, when axe-core's tree of the page exists.
+  const once = (compute) => {
     let value;
-    return () => (value ??= work());
+    return () => (value ??= compute());
   };
 
-  // Links to one address, such as “next” above and below a text, may share a key.
+  // Links to the same address, such as “next” above and below a text, may share an access key.
   const addressesOf = new Map();
-  for (const each of document.querySelectorAll('[accesskey]')) {
-    const key = each.accessKey.toUpperCase();
-    addressesOf.set(key, (addressesOf.get(key) ?? new Set()).add(each instanceof HTMLAnchorElement ? each.href : each));
+  for (const node of document.querySelectorAll('[accesskey]')) {
+    const key = node.accessKey.toUpperCase();
+    addressesOf.set(key, (addressesOf.get(key) ?? new Set()).add(node instanceof HTMLAnchorElement ? node.href : node));
   }
   const sharesAddress = (node) => node instanceof HTMLAnchorElement && addressesOf.get(node.accessKey.toUpperCase())?.size === 1;
 
-  // Navigation and search with the links and forms of an earlier one should have the same name (ARIA Authoring Practices
+  // Navigation and search landmarks with the same links and forms should have the same name (ARIA Authoring Practices
   // Guide, "Landmark Regions", Navigation).
   const REPEATABLE = 'nav, search, [role=navigation], [role=search]';
   const targetsOf = (node) => {
     const links = [...node.querySelectorAll('a[href], form[action]'), ...(node.matches('[action]') ? [node] : [])];
-    const textOf = (each) => each.textContent.trim().replace(/\s+/g, ' ');
-    const found = links.map((each) => `${each.getAttribute('href') ?? each.getAttribute('action')} ${textOf(each)}`);
-    return [...new Set(found)].sort().join('\n');
+    const textOf = (link) => link.textContent.trim().replace(/\s+/g, ' ');
+    const targets = links.map((link) => `${link.getAttribute('href') ?? link.getAttribute('action')} ${textOf(link)}`);
+    return [...new Set(targets)].sort().join('\n');
   };
   const firstWith = once(() => {
-    const shown = [...document.querySelectorAll(REPEATABLE)].filter((each) => isVisibleToScreenReaders(each));
-    return new Map(shown.map((each) => [targetsOf(each), each]).reverse());
+    const landmarks = [...document.querySelectorAll(REPEATABLE)].filter((node) => isVisibleToScreenReaders(node));
+    return new Map(landmarks.map((node) => [targetsOf(node), node]).reverse());
   });
   const isRepeated = (node) => node.matches(REPEATABLE) && targetsOf(node) !== '' && firstWith().get(targetsOf(node)) !== node;
 
-  // Levels of headings in a sidebar or footer are the same on all pages, whatever stands before (W3C WAI, "Page
-  // Structure", Headings). Empty headings are a fault of their own.
-  const FIXED = [...['aside', 'footer', 'nav'].map((tag) => `${tag}:not([role])`)]
+  // Levels of headings in a sidebar or footer are the same on all pages, whatever comes before (W3C WAI, "Page Structure",
+  // Headings). Another rule reports empty headings.
+  const REPEATED_SECTIONS = [...['aside', 'footer', 'nav'].map((tag) => `${tag}:not([role])`)]
     .concat(['complementary', 'contentinfo', 'navigation'].map((role) => `[role=${role}]`))
     .concat('[id*=sidebar i]', '[class*=sidebar i]')
     .join();
   const HEADINGS = 'h1, h2, h3, h4, h5, h6, [role=heading], iframe, frame';
   const firstOfSections = once(() => {
-    const headings = [...document.querySelectorAll(HEADINGS)].filter((each) => isVisibleToScreenReaders(each));
-    return new Set(headings.filter((each, at) => at && each.closest(FIXED) !== headings[at - 1].closest(FIXED)));
+    const headings = [...document.querySelectorAll(HEADINGS)].filter((heading) => isVisibleToScreenReaders(heading));
+    const sectionOf = (heading) => heading.closest(REPEATED_SECTIONS);
+    return new Set(headings.filter((heading, index) => index && sectionOf(heading) !== sectionOf(headings[index - 1])));
   });
   const isNotCompared = (node, virtual) => firstOfSections().has(node) || !accessibleTextVirtual(virtual);
 
-  // Roles whose parts have roles of their own. An li between is a fault of the role's children alone.
+  // Roles whose children need other roles than listitem. An li in between is a fault only of the element with the role.
   const OWNERS = new Set(['feed', 'grid', 'listbox', 'menu', 'menubar', 'row', 'rowgroup', 'table', 'tablist', 'tree', 'treegrid']);
   const isPlainItem = (node) =>
     node?.localName === 'li' && !node.getAttribute('role') && node.parentElement?.matches('ul, ol') &&
     OWNERS.has(node.parentElement.getAttribute('role'));
 
-  const wrapsParts = (node) => {
-    const parts = requiredOwned(node.getAttribute('role')).map((each) => `[role=${each}]`).join();
-    return [...node.children].every((each) => isPlainItem(each) && each.querySelector(parts));
+  const wrapsChildren = (node) => {
+    const required = requiredOwned(node.getAttribute('role')).map((role) => `[role=${role}]`).join();
+    return [...node.children].every((child) => isPlainItem(child) && child.querySelector(required));
   };
-  const {evaluate: judgeParts} = axe._audit.checks['aria-required-children'];
-  function hasParts(node, ...others) {
-    const result = judgeParts.call(this, node, ...others);
-    if (result === false && wrapsParts(node)) this.data({messageKey: 'unallowed', values: 'li around the right ones'});
+  const {evaluate: judgeChildren} = axe._audit.checks['aria-required-children'];
+  function hasRequiredChildren(node, ...others) {
+    const result = judgeChildren.call(this, node, ...others);
+    if (result === false && wrapsChildren(node)) this.data({messageKey: 'unallowed', values: 'li around the right ones'});
     return result;
   }
 
-  // Words that a font for icons draws as pictures, which is unknown if the font does not load.
+  // Classes of icon fonts, which draw words as pictures. Whether the font has loaded is unknown.
   const ICONS = '[class*="material-icons"], [class*="material-symbols"]';
   const textsOf = (node) => {
     const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
     const texts = [];
-    while (texts.length < MOST_TEXTS && walker.nextNode()) texts.push(walker.currentNode);
-    return texts.filter((each) => /\S/.test(each.data));
+    while (texts.length < MAX_TEXTS && walker.nextNode()) texts.push(walker.currentNode);
+    return texts.filter((text) => /\S/.test(text.data));
   };
-  // Symbols are no visible label (Understanding WCAG 2.5.3), such as the # of a link to a heading, or × for "close".
+  // Symbols, such as the # of a link to a heading or × for "close", are no visible label (Understanding WCAG 2.5.3).
   const isWord = (text) => /[\p{L}\p{N}]/u.test(text.data) && !text.parentElement.closest(ICONS);
   const showsNoWord = (node) => !textsOf(node).some(isWord);
 
-  // WCAG 1.4.3 excepts inactive controls, which in Bootstrap may have a class in place of an attribute, and decoration.
+  // WCAG 1.4.3 excepts decoration and inactive controls, which in Bootstrap may have a class in place of an attribute.
   const isInactive = (node) => node.closest('.disabled') !== null && getComputedStyle(node).pointerEvents === 'none';
-  const ownText = (node) => [...node.childNodes].filter((each) => each.nodeType === 3).map((each) => each.data).join('');
-  const separates = (node) => /^[\s|·•]*[|·•][\s|·•]*$/.test(ownText(node));
+  const ownText = (node) => [...node.childNodes].filter((child) => child.nodeType === 3).map((child) => child.data).join('');
+  const isSeparator = (node) => /^[\s|·•]*[|·•][\s|·•]*$/.test(ownText(node));
 
   const unless = (id, isExcepted) => {
     const {matches} = axe._audit.rules.find((rule) => rule.id === id);
@@ -158,7 +160,7 @@
   };
   axe.configure({
     rules: [
-      {id: 'avoid-inline-spacing', matches: (node) => isVisibleOnScreen(node) && spacesText(node)},
+      {id: 'avoid-inline-spacing', matches: (node) => isVisibleOnScreen(node) && setsTextSpacing(node)},
       {id: 'th-has-data-cells', matches: (table) => isDataTable(table) && !repeatsHead(table)},
       {id: 'table-fake-caption', matches: (table) => isDataTable(table) && mayFakeCaption(table)},
       unless('accesskeys', sharesAddress),
@@ -168,18 +170,18 @@
       unless('aria-required-parent', (node) => isPlainItem(node.parentElement)),
       unless('label-title-only', (node) => node.getAttribute('placeholder')?.trim()),
       unless('label-content-name-mismatch', showsNoWord),
-      unless('color-contrast', (node) => isInactive(node) || separates(node)),
+      unless('color-contrast', (node) => isInactive(node) || isSeparator(node)),
     ],
     checks: [
-      {id: 'frame-focusable-content', evaluate: (node, _, root) => !(frameIsSeen() && holdsSeenControl(root))},
+      {id: 'frame-focusable-content', evaluate: (node, _, root) => !(frameIsVisible() && containsVisibleControl(root))},
       {id: 'td-has-header', evaluate: cellsHaveHeaders},
-      {id: 'aria-required-children', evaluate: hasParts},
+      {id: 'aria-required-children', evaluate: hasRequiredChildren},
       {id: 'meta-viewport', evaluate: allowsZoom},
       {id: 'meta-viewport-large', evaluate: allowsLargeZoom},
     ],
   });
-  // axe-core looks for frames before it has the page's tree, and then finds no modal dialog on the whole page, unless
-  // the tree is there already. Each step makes a tree of its own, and their nodes must not be mixed.
+  // axe-core searches for frames before it has built the page's tree, and then finds no modal dialog on the whole page,
+  // unless the tree already exists. Both steps build their own tree, and nodes of the two trees must not be mixed.
   axe.setup();
   let frames = [];
   if (axe.utils.querySelectorAll(axe._tree[0], 'iframe, frame').length) {
@@ -187,13 +189,13 @@
     axe.teardown();
     axe.setup();
   }
-  // axe-core would compute selectors for every node of every passed rule: most of the time on a large page.
-  // Without frames the nodes need not be serialized, so only those in a report get selectors (axe_finish.js).
+  // axe-core would compute selectors for every node of every passed rule, which takes most of the time on a large page.
+  // Without frames the nodes need not be serialized, so axe_finish.js computes selectors only for nodes in a report.
   if (isTop && !frames.length) axe.utils.nodeSerializer.update({toSpec: (element) => element});
   const partial = await axe.runPartial(context, options);
   globalThis.__partial = partial;
   return {
-    frames: frames.map((each) => ({selector: each.frameSelector, context: each.frameContext})),
+    frames: frames.map((frame) => ({selector: frame.frameSelector, context: frame.frameContext})),
     partial: isTop ? null : JSON.stringify(partial),
   };
 })

@@ -1,4 +1,4 @@
-"""Start of Chromium, and contexts in it: each looks like a phone, has one page and a proxy of its own."""
+"""Start of Chromium, and browser contexts in it: a context emulates a phone, and has one page and its own proxy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from website_scan.browser.credentials import cookies_of
+from website_scan.browser.credentials import browser_cookies
 from website_scan.browser.devtools import Connection, Event, ProtocolError, Session
 from website_scan.browser.processes import STOP_S
 from website_scan.browser.proxy_login import ProxyLogin
@@ -23,28 +23,34 @@ from website_scan.net.browser import CommandLine, context_options
 SCREEN = {"width": 412, "height": 823}
 PIXEL_RATIO = 2
 LANGUAGE = "en-US"
-ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
-# Requests of service workers could not be counted, and one could answer those of the page.
+AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
+# Requests of service workers could not be counted, and a service worker could answer the page's requests.
 NO_SERVICE_WORKERS = (
     "if (self.ServiceWorkerContainer) ServiceWorkerContainer.prototype.register ="
     " async () => { console.warn('The scanner allows no service workers.'); };"
 )
-MEDIA = {
+MEDIA_FEATURES = {
     "prefers-color-scheme": "light",
     "prefers-reduced-motion": "no-preference",
     "forced-colors": "none",
     "prefers-contrast": "no-preference",
 }
-FREE_DESCRIPTOR = 10  # the lowest that Chromium's own two cannot take the place of
+LOWEST_FREE_DESCRIPTOR = 10  # lowest descriptor that cannot collide with the two that Chromium expects
 MAX_POPUPS = 20
-# The page may know more about the phone than its user agent tells, which names no model either.
-PHONE = {"mobile": True, "model": "", "platform": "Android", "platformVersion": "10", "architecture": "arm"}
-READING, WRITING = 3, 4  # the descriptors where Chromium expects its pipes
+# User-agent client hints. As in the User-Agent header, the model is empty.
+USER_AGENT_METADATA = {
+    "mobile": True,
+    "model": "",
+    "platform": "Android",
+    "platformVersion": "10",
+    "architecture": "arm",
+}
+COMMANDS_FD, RESPONSES_FD = 3, 4  # descriptors where Chromium expects its pipes
 
 
 @dataclass(slots=True)
 class Chromium:
-    """A running Chromium and the connection to it."""
+    """Running Chromium with its connection."""
 
     process: psutil.Process
     connection: Connection
@@ -53,15 +59,18 @@ class Chromium:
 
     @classmethod
     async def start(cls, command: CommandLine, started: Callable[[psutil.Process], None]) -> Chromium:
-        """Start the program and wait until it answers. `started` gets its process. Raises OSError, `ProtocolError`."""
+        """Start Chromium and wait for its first response. Calls `started` with the process.
+
+        Raises OSError, `ProtocolError`.
+        """
         process, reading, writing = _spawn(command)
         started(process)
-        running = cls(process, await Connection.over(reading, writing))
+        running = cls(process, await Connection.connect(reading, writing))
         root = running.connection.root
-        root.on("Target.attachedToTarget", running._attached)
+        root.on("Target.attachedToTarget", running._on_target_attached)
         try:
             version, _ = await asyncio.gather(
-                root.send("Browser.getVersion"), root.send("Target.setAutoAttach", ATTACH)
+                root.send("Browser.getVersion"), root.send("Target.setAutoAttach", AUTO_ATTACH)
             )
         except BaseException:
             running.connection.close()
@@ -70,21 +79,24 @@ class Chromium:
         return running
 
     async def close(self) -> None:
-        """End the browser, or leave it running if it does not answer in time."""
+        """Request that the browser closes. A browser that does not respond in time keeps running."""
         with contextlib.suppress(ProtocolError, TimeoutError):
             await asyncio.wait_for(self.connection.root.send("Browser.close"), STOP_S)
 
-    def _attached(self, event: Event) -> None:
+    def _on_target_attached(self, event: Event) -> None:
         target = event["targetInfo"]
         context = self.contexts.get(str(target.get("browserContextId")))
         if context is not None:
-            context.attached(str(target["type"]), str(target["targetId"]), str(event["sessionId"]))
+            context.on_target_attached(str(target["type"]), str(target["targetId"]), str(event["sessionId"]))
 
 
 def _spawn(command: CommandLine) -> tuple[psutil.Process, int, int]:
-    """Start a program that leads a process group and gets two pipes. Returns our ends: to read from and to write to."""
-    ends = [_moved(each) for pair in (os.pipe(), os.pipe()) for each in pair]
-    commands, writing, reading, answers = ends
+    """Start Chromium as the leader of a process group, with two pipes.
+
+    Returns the process, and the file descriptors of the parent's ends: to read responses and to write commands.
+    """
+    ends = [_move_descriptor(descriptor) for pair in (os.pipe(), os.pipe()) for descriptor in pair]
+    commands, writing, reading, responses = ends
     null = os.devnull
     try:
         pid = os.posix_spawn(
@@ -95,8 +107,8 @@ def _spawn(command: CommandLine) -> tuple[psutil.Process, int, int]:
                 (os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 2, null, os.O_WRONLY, 0),
-                (os.POSIX_SPAWN_DUP2, commands, READING),
-                (os.POSIX_SPAWN_DUP2, answers, WRITING),
+                (os.POSIX_SPAWN_DUP2, commands, COMMANDS_FD),
+                (os.POSIX_SPAWN_DUP2, responses, RESPONSES_FD),
             ],
             setpgroup=0,
         )
@@ -106,20 +118,20 @@ def _spawn(command: CommandLine) -> tuple[psutil.Process, int, int]:
         raise
     finally:
         os.close(commands)
-        os.close(answers)
+        os.close(responses)
     return psutil.Process(pid), reading, writing
 
 
-def _moved(descriptor: int) -> int:
-    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FREE_DESCRIPTOR)
+def _move_descriptor(descriptor: int) -> int:
+    new_descriptor = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, LOWEST_FREE_DESCRIPTOR)
     os.close(descriptor)
-    return moved
+    return new_descriptor
 
 
 class Context:
-    """A context with one page, `page`. Other windows are closed at once; service workers never run.
+    """Browser context with one page, `page`. Popups are closed at once; service workers never run.
 
-    `requested` gets `Network.requestWillBeSent` of the page, its frames and its workers.
+    `requested` is called with `Network.requestWillBeSent` events of the page, its frames and its workers.
     """
 
     def __init__(self, browser: Chromium, id: str, requested: Callable[[Event], None]) -> None:
@@ -129,38 +141,38 @@ class Context:
         self._requested = requested
         self._target = ""
         self._popups = 0
-        self.page = self._root  # until `open` is done
+        self.page = self._root  # placeholder until `open` is done
         browser.contexts[id] = self
 
     @classmethod
     async def open(cls, browser: Chromium, visit: Visit, requested: Callable[[Event], None]) -> Context:
-        """Open a context with an empty page. Raises `ProtocolError`."""
+        """Open a browser context with an empty page. Raises `ProtocolError`."""
         root = browser.connection.root
         created = await root.send(
             "Target.createBrowserContext", {"disposeOnDetach": True, **context_options(visit.proxy)}
         )
         context = cls(browser, str(created["browserContextId"]), requested)
-        cookies = cookies_of(visit.credentials, visit.url)
+        cookies = browser_cookies(visit.credentials, visit.url)
         await asyncio.gather(
             root.send("Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": context._id}),
             root.send("Storage.setCookies", {"browserContextId": context._id, "cookies": cookies}),
             root.send("Target.createTarget", {"url": "about:blank", "browserContextId": context._id, **SCREEN}),
         )
-        await context._set_up(visit)
+        await context._configure_page(visit)
         return context
 
-    async def another_session(self) -> Session:
-        """Return a further session with the page: one can have only one handler of paused requests."""
+    async def open_session(self) -> Session:
+        """Open a further session with the page, because a session can have only one handler of paused requests."""
         attached = await self._root.send("Target.attachToTarget", {"targetId": self._target, "flatten": True})
         return self._browser.connection.session(str(attached["sessionId"]))
 
     async def close(self) -> None:
-        """Close the page and forget all that the context holds. Raises `ProtocolError`."""
+        """Close the page and delete the context's cookies, cache and storage. Raises `ProtocolError`."""
         self._browser.contexts.pop(self._id, None)
         await self._root.send("Target.disposeBrowserContext", {"browserContextId": self._id})
 
-    def attached(self, kind: str, target: str, session: str) -> None:
-        """Take a target of this context, which waits for its start."""
+    def on_target_attached(self, kind: str, target: str, session: str) -> None:
+        """Handle a new target of this context: adopt its page, close popups, count requests of shared workers."""
         if kind == "page" and not self._target:
             self._target = target
             self.page = self._browser.connection.session(session)
@@ -171,14 +183,14 @@ class Context:
             else:
                 self._root.post("Target.closeTarget", {"targetId": target})
         elif kind == "shared_worker":
-            self._count_requests(session)
+            self._start_counting_requests(session)
 
-    async def _set_up(self, visit: Visit) -> None:
+    async def _configure_page(self, visit: Visit) -> None:
         page = self.page
         page.on("Network.requestWillBeSent", self._requested)
         page.on("Page.javascriptDialogOpening", lambda _: page.post("Page.handleJavaScriptDialog", {"accept": False}))
-        page.on("Target.attachedToTarget", lambda event: self._count_requests(str(event["sessionId"])))
-        phone: dict[str, Any] = {
+        page.on("Target.attachedToTarget", lambda event: self._start_counting_requests(str(event["sessionId"])))
+        emulation: dict[str, Any] = {
             "Emulation.setDeviceMetricsOverride": {
                 **SCREEN,
                 "screenWidth": SCREEN["width"],
@@ -190,13 +202,13 @@ class Context:
             "Emulation.setTouchEmulationEnabled": {"enabled": True},
             "Emulation.setFocusEmulationEnabled": {"enabled": True},
             "Emulation.setEmulatedMedia": {
-                "features": [{"name": name, "value": value} for name, value in MEDIA.items()]
+                "features": [{"name": name, "value": value} for name, value in MEDIA_FEATURES.items()]
             },
             "Emulation.setLocaleOverride": {"locale": LANGUAGE},
             "Emulation.setUserAgentOverride": {
                 "userAgent": user_agent_of(self._browser.version, visit.user_agent),
                 "acceptLanguage": LANGUAGE,
-                "userAgentMetadata": PHONE,
+                "userAgentMetadata": USER_AGENT_METADATA,
             },
         }
         await asyncio.gather(
@@ -204,20 +216,20 @@ class Context:
             page.send("Page.enable"),
             page.send("Network.enable"),
             page.send("Network.setCacheDisabled", {"cacheDisabled": True}),
-            page.send("Security.setIgnoreCertificateErrors", {"ignore": visit.trusts_anybody}),
+            page.send("Security.setIgnoreCertificateErrors", {"ignore": visit.ignores_certificate_errors}),
             page.send("Page.addScriptToEvaluateOnNewDocument", {"source": NO_SERVICE_WORKERS}),
-            page.send("Target.setAutoAttach", ATTACH),
-            *(page.send(method, params) for method, params in phone.items()),
+            page.send("Target.setAutoAttach", AUTO_ATTACH),
+            *(page.send(method, params) for method, params in emulation.items()),
             ProxyLogin(page, visit.proxy).start(is_measured=visit.again > 0),
             page.send("Runtime.runIfWaitingForDebugger"),
         )
 
-    def _count_requests(self, id: str) -> None:
-        """Count the requests of a worker, or of a frame with a process of its own, then let it start."""
+    def _start_counting_requests(self, id: str) -> None:
+        """Count the requests of a worker, or of a frame with its own process, then let the target start."""
         session = self._browser.connection.session(id)
         session.on("Network.requestWillBeSent", self._requested)
-        session.on("Target.attachedToTarget", lambda event: self._count_requests(str(event["sessionId"])))
+        session.on("Target.attachedToTarget", lambda event: self._start_counting_requests(str(event["sessionId"])))
         session.post("Network.enable")
         session.post("Network.setCacheDisabled", {"cacheDisabled": True})
-        session.post("Target.setAutoAttach", ATTACH)
+        session.post("Target.setAutoAttach", AUTO_ATTACH)
         session.post("Runtime.runIfWaitingForDebugger")

@@ -1,4 +1,4 @@
-"""Errors that a page writes to the console, and exceptions that its scripts do not catch."""
+"""Errors that a page writes to the browser's console, and exceptions that its scripts do not catch."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from typing import Any
 
 from website_scan.browser.devtools import Target
 
-MOST = 20
-LENGTH = 300
+MAX_ERRORS = 20
+MAX_CHARS = 300
 
 
 class ConsoleErrors:
-    """The first errors of a load. `exceptions` are those of them that stopped a script."""
+    """First console errors of a page load. `exceptions` are the errors that stopped a script."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []
         self.exceptions: list[str] = []
 
     async def listen(self, cdp: Target) -> None:
-        cdp.on("Runtime.exceptionThrown", self._keep_exception)
-        cdp.on("Log.entryAdded", self._keep_entry)
+        cdp.on("Runtime.exceptionThrown", self._record_exception)
+        cdp.on("Log.entryAdded", self._record_log_entry)
         await cdp.send("Runtime.enable")
         await cdp.send("Log.enable")
 
-    def _keep_exception(self, event: Mapping[str, Any]) -> None:
+    def _record_exception(self, event: Mapping[str, Any]) -> None:
         details = event["exceptionDetails"]
         text = str(details.get("exception", {}).get("description") or details.get("text", ""))
-        self.exceptions += self._keep(text)
+        self.exceptions += self._record(text)
 
-    def _keep_entry(self, event: Mapping[str, Any]) -> None:
+    def _record_log_entry(self, event: Mapping[str, Any]) -> None:
         entry = event["entry"]
         if entry.get("level") == "error":
-            self._keep(f"{entry.get('text', '')} {entry.get('url', '')}")
+            self._record(f"{entry.get('text', '')} {entry.get('url', '')}")
 
-    def _keep(self, text: str) -> list[str]:
-        """Keep an error. Returns it in a list, which is empty if there are too many."""
-        if len(self.errors) >= MOST:
+    def _record(self, text: str) -> list[str]:
+        """Record an error, shortened. Returns a list with the error, or an empty list if the limit is reached."""
+        if len(self.errors) >= MAX_ERRORS:
             return []
-        kept = " ".join(text[: LENGTH * 2].split())[:LENGTH]
-        self.errors.append(kept)
-        return [kept]
+        error = " ".join(text[: MAX_CHARS * 2].split())[:MAX_CHARS]
+        self.errors.append(error)
+        return [error]

@@ -1,6 +1,6 @@
 """Client of the Chrome DevTools Protocol: JSON messages over a pair of pipes, each ended by a NUL byte.
 
-No other program can connect to a pipe, unlike to a port. A session is a conversation with one target (a page or a
+Unlike a port, a pipe is out of reach of other programs. A session exchanges messages with one target (a page or a
 worker), or with the browser itself. See https://chromedevtools.github.io/devtools-protocol/.
 """
 
@@ -22,11 +22,11 @@ Event = Mapping[str, Any]
 
 
 class ProtocolError(Exception):
-    """A command failed, or its session ended before the answer."""
+    """A command failed, or its session ended before the response."""
 
 
 class Target(Protocol):
-    """Interface of a session: commands to one target, and its events."""
+    """Interface of a session: commands to one target, and events from the target."""
 
     async def send(self, method: str, params: dict[str, Any] | None = None) -> Any: ...
 
@@ -34,7 +34,7 @@ class Target(Protocol):
 
 
 class Session:
-    """Conversation with one target. Its end fails all commands that have no answer."""
+    """Session with one target. When the session ends, all commands without a response fail."""
 
     def __init__(self, connection: Connection, id: str) -> None:
         self._connection = connection
@@ -48,42 +48,42 @@ class Session:
         if not self._is_open:
             raise ProtocolError(CLOSED)
         id = self._connection.write(self._id, method, params)
-        answer = self._pending[id] = asyncio.get_running_loop().create_future()
+        response = self._pending[id] = asyncio.get_running_loop().create_future()
         try:
-            return await answer
+            return await response
         finally:
             self._pending.pop(id, None)
 
     def post(self, method: str, params: dict[str, Any] | None = None) -> None:
-        """Send a command whose result nobody needs; it may fail, as when the page is closed."""
+        """Send a command without waiting for its result. Errors, for example of a closed page, are ignored."""
         if self._is_open:
             self._connection.write(self._id, method, params)
 
     def on(self, event: str, handler: Callable[[Any], None]) -> None:
-        """Call `handler` with the parameters of each such event."""
+        """Call `handler` with the parameters of every event of this name."""
         self._handlers.setdefault(event, []).append(handler)
 
-    def answered(self, message: Mapping[str, Any]) -> None:
-        """Take the answer to a command."""
-        answer = self._pending.get(message["id"])
-        if answer is None or answer.done():
+    def handle_response(self, message: Mapping[str, Any]) -> None:
+        """Complete a pending command with its response."""
+        response = self._pending.get(message["id"])
+        if response is None or response.done():
             return
         if error := message.get("error"):
-            answer.set_exception(ProtocolError(str(error.get("message", ""))))
+            response.set_exception(ProtocolError(str(error.get("message", ""))))
         else:
-            answer.set_result(message["result"])
+            response.set_result(message["result"])
 
-    def happened(self, message: Mapping[str, Any]) -> None:
-        """Take an event."""
+    def handle_event(self, message: Mapping[str, Any]) -> None:
+        """Call the handlers of an event."""
         for handler in self._handlers.get(message["method"], ()):
             handler(message["params"])
 
     def end(self) -> None:
-        """Fail all commands that have no answer: none will come."""
+        """Fail all pending commands, because no response will come."""
         self._is_open = False
-        for answer in self._pending.values():
-            if not answer.done():
-                answer.set_exception(ProtocolError(CLOSED))
+        for response in self._pending.values():
+            if not response.done():
+                response.set_exception(ProtocolError(CLOSED))
 
 
 class Connection(asyncio.Protocol):
@@ -98,25 +98,25 @@ class Connection(asyncio.Protocol):
         self._received: list[bytes] = []
         self._reader: asyncio.BaseTransport | None = None
         self._writer: asyncio.WriteTransport | None = None
-        self.root.on("Target.detachedFromTarget", self._detached)
+        self.root.on("Target.detachedFromTarget", self._on_detached)
 
     @classmethod
-    async def over(cls, reading: int, writing: int) -> Connection:
-        """Connect over two file descriptors, which then belong to the connection."""
+    async def connect(cls, reading: int, writing: int) -> Connection:
+        """Connect over the file descriptors of two pipes. The connection closes them."""
         connection, loop = cls(), asyncio.get_running_loop()
         connection._reader, _ = await loop.connect_read_pipe(lambda: connection, os.fdopen(reading, "rb", 0))
         connection._writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(writing, "wb", 0))
         return connection
 
     def session(self, id: str) -> Session:
-        """Return the session with this ID, which the browser has given it."""
+        """Return the session with an ID that the browser assigned."""
         if id not in self._sessions:
             session = self._sessions[id] = Session(self, id)
-            session.on("Target.detachedFromTarget", self._detached)
+            session.on("Target.detachedFromTarget", self._on_detached)
         return self._sessions[id]
 
     def write(self, session: str, method: str, params: dict[str, Any] | None) -> int:
-        """Send a command. Returns its number."""
+        """Send a command. Returns the command's ID."""
         self._last_id += 1
         message: dict[str, Any] = {"id": self._last_id, "method": method, "params": params or {}}
         if session:
@@ -126,7 +126,7 @@ class Connection(asyncio.Protocol):
         return self._last_id
 
     def close(self) -> None:
-        """Close the pipes, which ends the browser as well."""
+        """Close the pipes. The browser then ends as well."""
         for pipe in (self._reader, self._writer):
             if pipe is not None:
                 pipe.close()
@@ -134,28 +134,28 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         first, *others = data.split(END)
         self._received.append(first)
-        for each in others:
-            message, self._received = b"".join(self._received), [each]
-            self._take(json.loads(message))
+        for part in others:
+            message, self._received = b"".join(self._received), [part]
+            self._dispatch(json.loads(message))
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- asyncio.Protocol
         self.is_open = False
-        for each in list(self._sessions.values()):
-            each.end()
+        for session in list(self._sessions.values()):
+            session.end()
 
-    def _take(self, message: Mapping[str, Any]) -> None:
+    def _dispatch(self, message: Mapping[str, Any]) -> None:
         session = self._sessions.get(message.get("sessionId", ""))
         if session is None:
             return
         if "id" in message:
-            session.answered(message)
+            session.handle_response(message)
             return
         try:
-            session.happened(message)
+            session.handle_event(message)
         except Exception:
             logger.exception("The browser's event %s could not be handled", message["method"])
 
-    def _detached(self, event: Event) -> None:
+    def _on_detached(self, event: Event) -> None:
         session = self._sessions.pop(str(event["sessionId"]), None)
         if session is not None:
             session.end()

@@ -1,4 +1,4 @@
-"""Evidence from the browser: one load of the page. Times are seconds since the navigation began, sizes bytes."""
+"""Evidence from the browser: loads of the page. Times are in seconds since the navigation began, sizes in bytes."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from website_scan.values import Value, filled
 
 @dataclass(frozen=True, slots=True)
 class LoadedRequest:
-    """A request of the page; redirects are folded into the last. `kind` is None for documents of frames."""
+    """Request of the page. A chain of redirects is one request. `kind` is None for documents of the page and frames."""
 
     url: str  # as requested, without a fragment
     kind: ResourceKind | None
     method: str
     start_s: float
-    response_s: float | None  # when the headers arrived
-    end_s: float | None  # None if it had not ended
+    response_s: float | None  # when the response headers arrived
+    end_s: float | None  # None if the request had not ended
     status: int | None
     wait_s: float = 0.0  # from the request's last byte to the end of the response's headers
     media_type: str = ""
     protocol: str = ""  # such as h2
-    wire_bytes: int = 0  # heads and bodies, as sent
-    body_bytes: int = 0  # decoded
+    wire_bytes: int = 0  # response heads and bodies, as sent
+    body_bytes: int = 0  # decoded body
     redirects: int = 0
     initiator: str = ""  # URL of the document, script or style sheet that requested it
-    is_blocking: bool = False  # render-blocking
-    is_programmed: bool = False  # by fetch, XMLHttpRequest and the like
-    in_frame: bool = False  # a frame's document, or a request of it
+    is_blocking: bool = False  # the request blocks rendering
+    is_programmed: bool = False  # sent by fetch, XMLHttpRequest or a similar API
+    in_frame: bool = False  # a frame's document, or a request that a frame made
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LargestPaint:
-    """The element of the largest contentful paint (LCP). `url` is its image's; empty for text."""
+    """Element of the largest contentful paint (LCP). `url` is the URL of its image; empty for text."""
 
     time_s: float
     url: str
@@ -50,7 +50,7 @@ class LargestPaint:
 
 @dataclass(frozen=True, slots=True)
 class LayoutShift:
-    """A layout shift without user input. `source` is a selector of the element that moved most, if it still exists."""
+    """Layout shift without user input. `source` is a selector of the element that moved most, if it still exists."""
 
     time_s: float
     value: float
@@ -59,7 +59,7 @@ class LayoutShift:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task of the main thread: start, duration by the clock, and processor time."""
+    """Task of the main thread: start, duration by the clock, and processor time."""
 
     time_s: float
     duration_s: float
@@ -82,10 +82,10 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class MainThread:
-    """Work of the main thread, in order of time. `frames_s` is when each frame was handed over for drawing.
+    """Work of the main thread, in order of time. `frames_s` are the times when frames were committed for drawing.
 
     `rendering` are the parts of tasks that grow with the document: parsing, styles, layout, painting; without scripts.
-    `parses_s` is when parts of it began to be parsed.
+    `parses_s` are the times when the parser began with a part of the document.
     """
 
     tasks: tuple[Task, ...] = ()
@@ -97,9 +97,9 @@ class MainThread:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Visual progress of a load. `steps` are times with the part, 0 to 1, of the last screen that was there.
+    """Visual progress of a load. `steps` are pairs of a time and the share, 0 to 1, of the last screen drawn by then.
 
-    They leave out `images`: URLs with the part of the last screen's content that each image makes up.
+    The steps exclude `images`: pairs of a URL and the image's share of the last screen's content.
     """
 
     steps: tuple[tuple[float, float], ...]
@@ -108,23 +108,23 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One load without throttling. A time is None if there was nothing to measure; that does not mean zero."""
+    """One page load without throttling. A time is None if nothing was measured, which does not mean zero."""
 
     fcp_s: float | None
     lcp: LargestPaint | None
     shifts: tuple[LayoutShift, ...]
-    load_s: float | None  # None: the page was still loading at the end of the time limit
+    load_s: float | None  # load event; None if the page was still loading at the end of the time limit
     main_thread_s: float  # processor time of the page's main thread
-    script_s: float  # part of it in scripts
+    script_s: float  # part of `main_thread_s` that scripts took
     requests: tuple[LoadedRequest, ...]
-    left_out: int = 0  # number of requests that are not listed
-    main_thread: MainThread = MainThread()  # as far as it was traced
-    progress: Progress | None = None  # as far as it was filmed
+    left_out: int = 0  # number of requests beyond the limit
+    main_thread: MainThread = MainThread()  # empty if the load was not traced
+    progress: Progress | None = None  # None if no filmstrip was recorded
 
 
 @dataclass(frozen=True, slots=True)
 class UsedFile:
-    """A script or style sheet and its unused part by the end of the load; lengths in characters."""
+    """Script or style sheet with the size of its unused part at the end of the load. Lengths are in characters."""
 
     url: str
     kind: ResourceKind
@@ -134,14 +134,14 @@ class UsedFile:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Coverage of every file of the page that could be tracked, once each."""
+    """Used and unused parts of the page's scripts and style sheets. A file has one entry."""
 
     files: tuple[UsedFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedImage:
-    """An image element as laid out. Sizes in CSS pixels; natural sizes in the file's pixels."""
+    """Image element as laid out. Sizes are in CSS pixels; natural sizes are in pixels of the file."""
 
     selector: str
     url: str
@@ -155,12 +155,12 @@ class RenderedImage:
     is_visible: bool
     is_lazy: bool
     is_eager: bool = False  # explicit loading="eager"
-    has_choices: bool = False  # of files (srcset, <picture>); the natural size is then corrected by their density
+    has_choices: bool = False  # several files (srcset, <picture>); browsers divide the natural size by their density
 
 
 @dataclass(frozen=True, slots=True)
 class TapTarget:
-    """A link or control as laid out. `is_crowded`: another target is within 24 pixels of its centre."""
+    """Link or control as laid out. `is_crowded`: another target is within 24 pixels of its centre."""
 
     selector: str
     width_px: float
@@ -170,7 +170,7 @@ class TapTarget:
 
 @dataclass(frozen=True, slots=True)
 class Viewport:
-    """The viewport: size in CSS pixels, and device pixels per CSS pixel."""
+    """Viewport: size in CSS pixels, and `ratio` of device pixels to CSS pixels."""
 
     width_px: int
     height_px: int
@@ -179,7 +179,7 @@ class Viewport:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Layout of the page at the end of the load. `markup` is None if it is too long to examine."""
+    """Layout of the page at the end of the load. `markup` is the DOM as HTML; None if too long to examine."""
 
     markup: str | None
     letters_by_px: Mapping[float, int]
@@ -189,40 +189,40 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownThing:
-    """A visible element that shows something without text, such as an image or a field.
+class VisibleElement:
+    """Visible element that shows something other than text, such as an image or a field.
 
-    `share` is its part of the viewport's area, 0 to 1. `is_turning`: it moves without end, or its name or state says
-    that the page is loading.
+    `share` is the part of the viewport's area that the element takes, 0 to 1. `is_spinning`: the element has an endless
+    animation, or its name or ARIA state says that the page is loading.
     """
 
     tag: str  # or "background" for a background image
     region: str
     share: float
-    is_turning: bool = False
+    is_spinning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
     """Visible content at the end of the load, in open shadow trees as well.
 
-    Texts and things have a region: `frame` is the page's banner, navigation and footer, `dialog` what lies above the
-    page, `content` the rest. What an opaque element of the screen's size hides is not visible.
+    Texts and elements have a region: `frame` is the page's banner, navigation and footer, `dialog` is what lies above
+    the page, `content` is the rest. What an opaque element of the screen's size hides is not visible.
     """
 
-    at_s: float  # when it was read
+    at_s: float  # when the script screen.js ran
     title: str
-    texts: Mapping[str, str]  # the beginning, by region
-    things: tuple[ShownThing, ...] = ()
-    signs: tuple[str, ...] = ()  # selectors of spinners, skeletons and other elements that say that the page is loading
-    empty_roots: tuple[str, ...] = ()  # selectors of containers for the main content, such as #root, without any
-    fields: int = 0
-    is_below: bool = False  # some of it is below the first screen
+    texts: Mapping[str, str]  # beginning of the visible text, by region
+    elements: tuple[VisibleElement, ...] = ()
+    loading_indicators: tuple[str, ...] = ()  # selectors of spinners, skeletons and busy elements
+    empty_roots: tuple[str, ...] = ()  # selectors of containers for the main content, such as #root, that are empty
+    fields: int = 0  # number of form fields
+    is_below: bool = False  # some content is below the first screen
     has_scripts: bool = False
-    has_painted: bool = False  # contentfully, which may be in a closed shadow tree
-    is_plain: bool = False  # the picture has one colour only
-    waited_s: float = 0.0  # from the navigation on, for something to be shown
-    had_time: bool = True  # enough to show something
+    has_painted: bool = False  # the browser reported a first contentful paint, perhaps in a closed shadow tree
+    is_plain: bool = False  # the screenshot has one colour only
+    waited_s: float = 0.0  # wait for visible content, from the navigation on
+    had_time: bool = True  # the page had enough time to show content
 
     @property
     def text(self) -> str:
@@ -232,10 +232,10 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class AxeNode:
-    """An element that a rule reports. `why` is axe-core's own sentence.
+    """Element that an axe-core rule reports. `why` is axe-core's own sentence.
 
-    `selector` is the shortest unique one; `ancestry` is the chain of its ancestors, without numbers. `colours` are
-    those of a text and its background, empty for other rules.
+    `selector` is the shortest unique selector; `ancestry` is the chain of the element's ancestors, without positions.
+    `colours` are the colours of a text and its background, empty for other rules.
     """
 
     selector: str
@@ -247,10 +247,10 @@ class AxeNode:
 
 @dataclass(frozen=True, slots=True)
 class AxeRule:
-    """A rule that found violations or was incomplete. `impact` is axe-core's word; empty if it has none.
+    """axe-core rule that found violations or was incomplete. `impact` is axe-core's word; empty if axe-core has none.
 
-    `pairs` are the pairs of colours with the number of their elements, the worst contrast first. `nodes` has elements
-    of each, in the same order.
+    `pairs` are pairs of colours with the number of their elements, the worst contrast first. `nodes` has elements of
+    every pair, in the same order.
     """
 
     id: str
@@ -258,13 +258,13 @@ class AxeRule:
     tags: tuple[str, ...]
     help: str
     count: int
-    nodes: tuple[AxeNode, ...]  # only the first nodes
+    nodes: tuple[AxeNode, ...]  # the first of `count` nodes
     pairs: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AxeReport:
-    """axe-core's results on the rendered page, frames included. `frames_left_out` counts the frames not tested."""
+    """Results of axe-core on the rendered page, frames included. `frames_left_out` is the number of untested frames."""
 
     version: str
     violations: Mapping[str, AxeRule]
@@ -286,7 +286,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """WebP of the document from its top. Sizes in CSS pixels; `boxes` by selector of the requested elements."""
+    """WebP picture of the document from its top. Sizes are in CSS pixels; `boxes` of elements are by selector."""
 
     data: bytes
     width: int
@@ -296,7 +296,7 @@ class PagePicture:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """JPEG of the screen `at_ms` after the load began. `marks` are those that this frame is the first to show."""
+    """JPEG screenshot, `at_ms` after the load began. `marks` are the paints that no earlier frame shows."""
 
     at_ms: int
     marks: tuple[str, ...]
@@ -305,26 +305,26 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class BrowserLoad:
-    """All evidence of a visit. Parts that failed are None; `problems` has the reason by field name."""
+    """All evidence of a visit. Parts that failed are None; `problems` maps their field names to reasons."""
 
     product: str  # such as Chromium 156.0
     first: Load
-    again: tuple[Load, ...] = ()  # further loads, each with an empty cache
+    again: tuple[Load, ...] = ()  # further loads with an empty cache
     layout: Layout | None = None
     files: tuple[UsedFile, ...] | None = None
     axe: AxeReport | None = None
     first_screen: PagePicture | None = None  # in device pixels
     page_picture: PagePicture | None = None  # down to the lowest element that axe-core reports
-    frames: tuple[Frame, ...] = ()  # of the first load
+    frames: tuple[Frame, ...] = ()  # filmstrip of the first load
     screen: Screen | None = None
     console_errors: tuple[str, ...] = ()
-    exceptions: tuple[str, ...] = ()  # those of the console's errors that no script caught
-    host_ms: float | None = None  # duration of a fixed piece of work, to compare the figures of different machines
+    exceptions: tuple[str, ...] = ()  # console errors that are uncaught exceptions
+    host_ms: float | None = None  # duration of a benchmark (host.js), to compare the figures of different machines
     problems: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def loads(self) -> tuple[Load, ...]:
-        """Return all loads, the first one first."""
+        """Return the first load and the further loads."""
         return (self.first, *self.again)
 
 
@@ -336,11 +336,11 @@ class Unshown(StrEnum):
     FRAME = "frame"  # only the page's banner, navigation or footer
     ERROR = "error"  # an error page with a successful status
     CONSENT = "consent"
-    CHALLENGE = "challenge"  # of a bot protection
-    UNCERTAIN = "uncertain"  # the scanner may be the reason
+    CHALLENGE = "challenge"  # a page of a bot protection
+    UNCERTAIN = "uncertain"  # the scanner itself may be the reason
 
 
-# What a report says of a fault of the site; the checks that could not run repeat it.
+# Sentences in the report about faults of the site. Checks that could not run repeat them.
 REASONS: Mapping[Unshown, str] = {
     Unshown.BLANK: "The page stays blank in the browser.",
     Unshown.LOADING: "The page does not get beyond its loading screen.",
@@ -351,9 +351,9 @@ REASONS: Mapping[Unshown, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ShownContent:
-    """Judgement of what the browser showed. `unshown` is None if it was the page's content.
+    """Judgement of whether the browser showed the page's content. `unshown` is None if it did.
 
-    `summary`, a template with `values`, says what was shown instead; `causes` are why, as far as that is known.
+    `summary`, a template with `values`, describes what the browser showed instead; `causes` are the known causes.
     """
 
     unshown: Unshown | None = None
@@ -363,23 +363,23 @@ class ShownContent:
 
     @property
     def message(self) -> str:
-        """Return the summary with its values."""
+        """Return the summary with its values filled in."""
         return filled(self.summary, self.values)
 
     @property
     def is_fault(self) -> bool:
-        """Return True if the site is at fault, and visitors see no more than this browser."""
+        """Return True if the site is at fault, so that visitors see no more than the scanner's browser."""
         return self.unshown in REASONS
 
     @property
     def reason(self) -> str:
-        """Return why content could not be judged; empty if it could."""
+        """Return why the content could not be judged; empty if the page shows its content."""
         return REASONS.get(self.unshown, self.message) if self.unshown else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The page after its scripts have run, on a phone's screen: its tree, and number of letters by size in pixels."""
+    """Page after its scripts have run, on a phone's screen: the document, and number of letters by size in pixels."""
 
     document: Document
     letters_by_px: Mapping[float, int]

@@ -15,106 +15,109 @@ from website_scan.browser.evidence import (
     MainThread,
     RenderedImage,
     Screen,
-    ShownThing,
     TapTarget,
     Viewport,
+    VisibleElement,
 )
 from website_scan.browser.network_log import NetworkLog
 
 
 @cache
-def script(name: str) -> str:
-    """Return the source of a script, without comment lines."""
+def read_script(name: str) -> str:
+    """Return the source of a JavaScript file of this folder, without comment lines."""
     lines = (Path(__file__).parent / name).read_text("utf-8").splitlines()
     return "\n".join(line for line in lines if not line.lstrip().startswith("//")).strip()
 
 
 @cache
-def expression(name: str) -> str:
-    """Return a script that is a single expression, as a function with selector.js in front."""
-    # Wrapped in a function, so that two evaluations do not declare the same names twice.
-    return "(() => {\n" + script("selector.js") + "\nreturn " + script(name) + "\n})()"
+def wrap_script(name: str) -> str:
+    """Return a script that is a single expression, wrapped in a function together with selector.js."""
+    # Without the function, two evaluations would declare the same names twice.
+    return "(() => {\n" + read_script("selector.js") + "\nreturn " + read_script(name) + "\n})()"
 
 
-def read_load(vitals: Mapping[str, Any], metrics: Mapping[str, float], log: NetworkLog, worked: MainThread) -> Load:
-    """Return a load from the result of vitals.js, the browser's metrics and the requests."""
+def read_load(vitals: Mapping[str, Any], metrics: Mapping[str, float], log: NetworkLog, work: MainThread) -> Load:
+    """Build a `Load` from the result of vitals.js, the browser's metrics, its requests and the traced tasks."""
     return Load(
-        fcp_s=_seconds(vitals["firstContentfulPaint"]),
+        fcp_s=_to_seconds(vitals["firstContentfulPaint"]),
         lcp=read_largest_paint(vitals["largestContentfulPaint"]),
         shifts=tuple(
-            LayoutShift(each["time"] / 1000, float(each["value"]), each["source"]) for each in vitals["layoutShifts"]
+            LayoutShift(shift["time"] / 1000, float(shift["value"]), shift["source"])
+            for shift in vitals["layoutShifts"]
         ),
-        load_s=_seconds(vitals["load"]),
+        load_s=_to_seconds(vitals["load"]),
         main_thread_s=metrics.get("TaskDuration", 0.0),
         script_s=metrics.get("ScriptDuration", 0.0),
         requests=log.requests(frozenset(vitals["renderBlocking"])),
         left_out=log.left_out,
-        main_thread=worked,
+        main_thread=work,
     )
 
 
-def _seconds(milliseconds: float | None) -> float | None:
+def _to_seconds(milliseconds: float | None) -> float | None:
     return milliseconds / 1000 if milliseconds else None
 
 
-def read_largest_paint(seen: Mapping[str, Any] | None) -> LargestPaint | None:
-    """Parse the LCP from vitals.js; None if its time is unknown."""
-    if not seen or seen["time"] <= 0:
+def read_largest_paint(result: Mapping[str, Any] | None) -> LargestPaint | None:
+    """Parse the largest contentful paint from vitals.js; None if its time is unknown."""
+    if not result or result["time"] <= 0:
         return None
     return LargestPaint(
-        time_s=seen["time"] / 1000,
-        url=seen["url"],
-        selector=seen["selector"],
-        snippet=seen["snippet"],
-        is_lazy=seen["isLazy"],
-        is_high_priority=seen["isHigh"],
+        time_s=result["time"] / 1000,
+        url=result["url"],
+        selector=result["selector"],
+        snippet=result["snippet"],
+        is_lazy=result["isLazy"],
+        is_high_priority=result["isHigh"],
     )
 
 
-def read_layout(seen: Mapping[str, Any]) -> Layout:
+def read_layout(result: Mapping[str, Any]) -> Layout:
     """Parse the result of layout.js."""
-    viewport = seen["viewport"]
+    viewport = result["viewport"]
     return Layout(
-        markup=seen["markup"],
-        letters_by_px={float(size): int(count) for size, count in seen["letters"].items()},
+        markup=result["markup"],
+        letters_by_px={float(size): int(count) for size, count in result["letters"].items()},
         targets=tuple(
-            TapTarget(each["selector"], each["width"], each["height"], each["crowded"]) for each in seen["targets"]
+            TapTarget(target["selector"], target["width"], target["height"], target["crowded"])
+            for target in result["targets"]
         ),
         images=tuple(
             RenderedImage(
-                selector=each["selector"],
-                url=each["url"],
-                width_px=each["width"],
-                height_px=each["height"],
-                natural_width=each["naturalWidth"],
-                natural_height=each["naturalHeight"],
-                top_px=each["top"],
-                left_px=each["left"],
-                fit=each["fit"],
-                is_visible=each["visible"],
-                is_lazy=each["lazy"],
-                is_eager=each["eager"],
-                has_choices=each["choices"],
+                selector=image["selector"],
+                url=image["url"],
+                width_px=image["width"],
+                height_px=image["height"],
+                natural_width=image["naturalWidth"],
+                natural_height=image["naturalHeight"],
+                top_px=image["top"],
+                left_px=image["left"],
+                fit=image["fit"],
+                is_visible=image["visible"],
+                is_lazy=image["lazy"],
+                is_eager=image["eager"],
+                has_choices=image["choices"],
             )
-            for each in seen["images"]
+            for image in result["images"]
         ),
         viewport=Viewport(viewport["width"], viewport["height"], viewport["ratio"]),
     )
 
 
-def read_screen(seen: Mapping[str, Any]) -> Screen:
+def read_screen(result: Mapping[str, Any]) -> Screen:
     """Parse the result of screen.js."""
     return Screen(
-        at_s=seen["at"] / 1000,
-        title=seen["title"],
-        texts=seen["texts"],
-        things=tuple(
-            ShownThing(each["tag"], each["region"], each["share"], each["isTurning"]) for each in seen["things"]
+        at_s=result["at"] / 1000,
+        title=result["title"],
+        texts=result["texts"],
+        elements=tuple(
+            VisibleElement(element["tag"], element["region"], element["share"], element["isTurning"])
+            for element in result["things"]
         ),
-        signs=tuple(seen["signs"]),
-        empty_roots=tuple(seen["emptyRoots"]),
-        fields=seen["fields"],
-        is_below=seen["isBelow"],
-        has_scripts=seen["hasScripts"],
-        has_painted=seen["hasPainted"],
+        loading_indicators=tuple(result["signs"]),
+        empty_roots=tuple(result["emptyRoots"]),
+        fields=result["fields"],
+        is_below=result["isBelow"],
+        has_scripts=result["hasScripts"],
+        has_painted=result["hasPainted"],
     )

@@ -1,7 +1,7 @@
-"""Visit of a page: load it in a fresh context, then collect the evidence once it is idle.
+"""Visit of a page: load the page in a fresh browser context, then collect evidence once the page is idle.
 
-No script runs in the page's own world. Our scripts run in isolated worlds, which share the page's elements but none of
-its objects, so a page can neither read nor forge their results; there is no binding back to Python.
+The scanner's scripts run in isolated worlds, which share the page's elements but none of its JavaScript objects, so a
+page can neither read nor forge the results. The scripts have no binding to call Python.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from website_scan.browser.axe import SKIPPED, run_axe
+from website_scan.browser.axe import AXE_FAILED, run_axe
 from website_scan.browser.chromium import Chromium, Context
 from website_scan.browser.console import ConsoleErrors
-from website_scan.browser.coverage import UseOfFiles
+from website_scan.browser.coverage import CoverageRecorder
 from website_scan.browser.credentials import HeaderSender
 from website_scan.browser.devtools import Event, ProtocolError
 from website_scan.browser.evidence import (
@@ -27,23 +27,23 @@ from website_scan.browser.evidence import (
     PagePicture,
     Screen,
 )
-from website_scan.browser.injected_scripts import expression, read_layout, read_load, read_screen
-from website_scan.browser.main_thread import Trace, main_thread
+from website_scan.browser.injected_scripts import read_layout, read_load, read_screen, wrap_script
+from website_scan.browser.main_thread import Trace, parse_trace
 from website_scan.browser.network_log import NetworkLog
-from website_scan.browser.patience import Patience
+from website_scan.browser.patience import ContentWait
 from website_scan.browser.pictures import (
     PICTURE_S,
     Filmstrip,
-    first_screen,
-    has_colours,
-    is_plain,
-    named_by,
-    named_first,
-    page_picture,
+    has_one_colour,
+    page_has_colours,
+    select_axe_elements,
+    select_first_screen_elements,
+    take_first_screen,
+    take_page_picture,
 )
 from website_scan.browser.processes import Usage
-from website_scan.browser.reasons import TOO_SLOW, explain, overrun
-from website_scan.browser.unshown import nothing_shown, shown_content
+from website_scan.browser.reasons import TOO_SLOW, explain_error, explain_timeout
+from website_scan.browser.unshown import classify_screen, judge_screen
 from website_scan.browser.visit import BrowserFailed, PageCrashed, Part, Visit
 from website_scan.net.budget import Limits, Meter
 from website_scan.net.errors import BudgetExceeded
@@ -51,131 +51,133 @@ from website_scan.urls import Url
 
 T = TypeVar("T")
 
-QUIET_S = 0.5  # without a request: then the page counts as complete
+QUIET_S = 0.5  # time without a request after which the page counts as complete
 QUIET_LIMIT_S = 4.0
 POLL_S = 0.05
-LOOK_S = 0.25
-LOAD_SHARE = 0.6  # share of the time for the load itself; the rest is for the evidence
+SCREEN_POLL_S = 0.25
+LOAD_SHARE = 0.6  # share of the time limit for the page load; the rest is for gathering evidence
 SCRIPT_LIMIT_MS = 10_000
-AXE_CPU_S = 12.0  # processor time, because other work of this machine is not the page's fault
-AXE_LOOK_S = 0.25
+AXE_CPU_S = 12.0  # limit in processor time, because other work of this machine is not the page's fault
+AXE_POLL_S = 0.25
 WORLD = "scan"
 NETWORK_CHANGED = "net::ERR_NETWORK_CHANGED"
 
 
 @dataclass(frozen=True, slots=True)
-class _Bounds:
-    """Limits of one visit with all its loads."""
+class _VisitLimits:
+    """Limits of one visit, shared by all its loads."""
 
-    ends: float  # on the monotonic clock
+    deadline: float  # on the monotonic clock
     limit_s: float
     usage: Callable[[], Usage]
     meter: Meter
 
 
 class _TooManyRequests(BrowserFailed):
-    """The page sent more requests than a scan may."""
+    """The page sent more requests than the limit of a scan."""
 
 
 class _NetworkChanged(BrowserFailed):
-    """This machine's network changed during the load, as when a container starts; the page is not at fault."""
+    """The network of this machine changed during the load, for example when a container started."""
 
 
 async def visit_page(browser: Chromium, visit: Visit, usage: Callable[[], Usage]) -> BrowserLoad:
     """Load the page, collect evidence, and load again if requested. Raises `BrowserFailed`, `ProtocolError`.
 
-    `usage` returns what the browser's processes have used so far. If there are problems, the context stays open.
+    `usage` returns the resources that the browser's processes have used so far. If the result has problems, the
+    browser context stays open.
     """
     began = time.monotonic()
-    bounds = _Bounds(began + visit.time_limit_s, visit.time_limit_s, usage, Meter(Limits()))
-    found = await _in_context(browser, visit, bounds, is_full=True)
+    limits = _VisitLimits(began + visit.time_limit_s, visit.time_limit_s, usage, Meter(Limits()))
+    result = await _load_in_context(browser, visit, limits, is_full=True)
     again: list[Load] = []
-    took_s = time.monotonic() - began
-    if found.problems or (found.screen is not None and shown_content(found, found.screen).unshown):
-        return found
-    for load in range(1, visit.again + 1):
-        if bounds.ends - time.monotonic() < 2 * took_s or not bounds.meter.has_room_again(load):
+    duration_s = time.monotonic() - began
+    if result.problems or (result.screen is not None and judge_screen(result, result.screen).unshown):
+        return result
+    for number in range(1, visit.again + 1):
+        if limits.deadline - time.monotonic() < 2 * duration_s or not limits.meter.has_room_again(number):
             break
         try:
-            further = await _in_context(browser, visit, bounds, is_full=False)
+            further = await _load_in_context(browser, visit, limits, is_full=False)
         except _TooManyRequests as error:
-            found = replace(found, problems={"again": str(error)})
+            result = replace(result, problems={"again": str(error)})
             break
         again.append(further.first)
-    return replace(found, again=tuple(again))
+    return replace(result, again=tuple(again))
 
 
-async def _in_context(
-    browser: Chromium, visit: Visit, bounds: _Bounds, *, is_full: bool, may_repeat: bool = True
+async def _load_in_context(
+    browser: Chromium, visit: Visit, limits: _VisitLimits, *, is_full: bool, may_repeat: bool = True
 ) -> BrowserLoad:
-    look = _Look(browser, visit, bounds)
-    context = await Context.open(browser, visit, look.count_request)
+    page_load = PageLoad(browser, visit, limits)
+    context = await Context.open(browser, visit, page_load.count_request)
     try:
-        found = await look.until_crash(context, is_full=is_full)
+        result = await page_load.collect(context, is_full=is_full)
     except _NetworkChanged:
         if not may_repeat:
             raise
         await context.close()
-        return await _in_context(browser, visit, bounds, is_full=is_full, may_repeat=False)
-    # After a failure the whole browser is ended, and a busy page might not allow its context to be closed.
-    if not found.problems:
+        return await _load_in_context(browser, visit, limits, is_full=is_full, may_repeat=False)
+    # After a problem the caller ends the whole browser: a busy page might not allow its context to be closed.
+    if not result.problems:
         await context.close()
-    return found
+    return result
 
 
-class _Look:
-    """One load in one context, with its evidence."""
+class PageLoad:
+    """One load of the page in one browser context, with its evidence."""
 
-    def __init__(self, browser: Chromium, visit: Visit, bounds: _Bounds) -> None:
+    def __init__(self, browser: Chromium, visit: Visit, limits: _VisitLimits) -> None:
         self._product = f"Chromium {browser.version}"
         self._visit = visit
-        self._bounds = bounds
-        self._over = asyncio.get_running_loop().create_future()  # fails with the reason
-        self._began = bounds.usage()
+        self._limits = limits
+        self._failure = asyncio.get_running_loop().create_future()  # raises the reason when the load must stop
+        self._usage_at_start = limits.usage()
         self._log = NetworkLog()
-        self._use = UseOfFiles()
+        self._coverage = CoverageRecorder()
         self._console = ConsoleErrors()
         self._problems: dict[str, str] = {}
         self._has_loaded = asyncio.Event()
-        self._documents = 0  # documents that the main frame has shown
-        self._found: BrowserLoad | None = None  # the evidence that checks read, without the page's picture
+        self._documents = 0  # number of documents that the main frame has shown
+        self._result: BrowserLoad | None = None  # evidence that checks read, complete except for the page's picture
 
-    async def until_crash(self, context: Context, *, is_full: bool) -> BrowserLoad:
-        """Load and collect. Raises `BrowserFailed` at once if the page's process dies: calls to it would never return.
+    async def collect(self, context: Context, *, is_full: bool) -> BrowserLoad:
+        """Load the page and collect evidence. Raises `BrowserFailed` when the load must stop early.
 
-        Also if the page sends more requests than a scan may: what follows would not be the whole page.
+        The load stops when the page's process dies, because commands to a dead process would never return, and when the
+        page sends more requests than the limit of a scan, because evidence would not be of the whole page.
         """
         self._cdp = context.page
-        self._cdp.on("Inspector.targetCrashed", lambda _: self._end(PageCrashed("The page made the browser crash.")))
-        looking = asyncio.ensure_future(self._look(context, is_full=is_full))
+        self._cdp.on("Inspector.targetCrashed", lambda _: self._fail(PageCrashed("The page made the browser crash.")))
+        collecting = asyncio.ensure_future(self._collect_evidence(context, is_full=is_full))
         try:
-            await asyncio.wait((looking, self._over), return_when=asyncio.FIRST_COMPLETED)
-            ended = self._over if self._over.done() else looking
-            # A failure while the page's picture is taken costs only the picture.
-            if self._found is not None and (error := ended.exception()):
-                return replace(self._found, problems=self._problems | {"page_picture": str(error)})
-            return ended.result()
+            await asyncio.wait((collecting, self._failure), return_when=asyncio.FIRST_COMPLETED)
+            finished = self._failure if self._failure.done() else collecting
+            # A failure during the page's picture loses only the picture.
+            if self._result is not None and (error := finished.exception()):
+                return replace(self._result, problems=self._problems | {"page_picture": str(error)})
+            return finished.result()
         finally:
-            for each in (looking, self._over):
-                each.cancel()
-            await asyncio.gather(looking, self._over, return_exceptions=True)
+            for future in (collecting, self._failure):
+                future.cancel()
+            await asyncio.gather(collecting, self._failure, return_exceptions=True)
 
-    def _end(self, reason: BrowserFailed) -> None:
-        if not self._over.done():
-            self._over.set_exception(reason)
+    def _fail(self, reason: BrowserFailed) -> None:
+        if not self._failure.done():
+            self._failure.set_exception(reason)
 
     def count_request(self, event: Event) -> None:
-        """Count a request, also of frames and workers; the proxy can't see requests inside its tunnels."""
+        """Count a request of the page, a frame or a worker: the proxy cannot see requests inside its tunnels."""
         url = Url.parse(event["request"]["url"])
         if url is not None and url.is_http:
             try:
-                self._bounds.meter.request(url.host)
+                self._limits.meter.request(url.host)
                 if url.scheme == "https":
                     self._visit.proxy.count_in_tunnel(url.host, url.port or 0)
             except BudgetExceeded as error:
-                self._end(_TooManyRequests(f"The browser stopped loading the page. {error}"))
+                self._fail(_TooManyRequests(f"The browser stopped loading the page. {error}"))
 
-    async def _look(self, context: Context, *, is_full: bool) -> BrowserLoad:
+    async def _collect_evidence(self, context: Context, *, is_full: bool) -> BrowserLoad:
         await self._prepare(context, is_full)
         trace = Trace(self._cdp) if self._visit.again else None
         if trace:
@@ -184,31 +186,37 @@ class _Look:
         if film:
             await film.start()
         await self._load()
-        self._patience.begin()
-        self._world = await self._isolated_world()
-        seen, metrics = await self._wait_for_content()
+        self._content_wait.mark_loaded()
+        self._world = await self._create_isolated_world()
+        screen_before, metrics = await self._wait_for_content()
         if film:
-            await self._within(film.stop())
-        vitals = await self._ask("vitals.js")
-        traced = await self._within(trace.stop()) if trace else []
-        worked = main_thread(traced, self._frame, metrics.get("NavigationStart", 0.0), seen.at_s)
-        first = read_load(vitals, metrics, self._log, worked)
+            await self._before_deadline(film.stop())
+        vitals = await self._run_script("vitals.js")
+        traced = await self._before_deadline(trace.stop()) if trace else []
+        work = parse_trace(traced, self._frame, metrics.get("NavigationStart", 0.0), screen_before.at_s)
+        first = read_load(vitals, metrics, self._log, work)
         if film:
-            with contextlib.suppress(ProtocolError, BrowserFailed):  # then there is no Speed Index
-                first = replace(first, progress=await self._within(film.progress(self._world, first, vitals["began"])))
+            with contextlib.suppress(ProtocolError, BrowserFailed):  # without progress, the report has no Speed Index
+                first = replace(
+                    first, progress=await self._before_deadline(film.progress(self._world, first, vitals["began"]))
+                )
         if not is_full:
             return BrowserLoad(self._product, first)
         parts = self._visit.parts
-        files = await self._try("files", self._use.stop(self._cdp)) if Part.COVERAGE in parts else None
-        layout = await self._try("layout", self._layout()) if Part.LAYOUT in parts else None
-        named = named_first(first, layout) if Part.LAYOUT in parts else []
-        # A session that emulates no screen takes pictures in CSS pixels: a quarter of the work and of the bytes.
-        self._camera = await self._within(context.another_session())
-        picture = await self._try("first_screen", first_screen(self._camera, self._world, named))
-        screen, picture = await self._try("screen", self._screen(seen, picture, named)) or (None, picture)
-        host_ms = await self._try("host_ms", self._ask("host.js")) if Part.MACHINE_SPEED in parts else None
-        axe = await self._try("axe", self._axe()) if Part.AXE in parts else None
-        found = self._found = BrowserLoad(
+        files = await self._collect_part("files", self._coverage.stop(self._cdp)) if Part.COVERAGE in parts else None
+        layout = await self._collect_part("layout", self._read_layout()) if Part.LAYOUT in parts else None
+        elements = select_first_screen_elements(first, layout) if Part.LAYOUT in parts else []
+        # A session that emulates no screen takes pictures in CSS pixels, with a quarter of the work and of the bytes.
+        self._camera = await self._before_deadline(context.open_session())
+        picture = await self._collect_part("first_screen", take_first_screen(self._camera, self._world, elements))
+        screen, picture = await self._collect_part(
+            "screen", self._complete_screen(screen_before, picture, elements)
+        ) or (None, picture)
+        host_ms = (
+            await self._collect_part("host_ms", self._run_script("host.js")) if Part.MACHINE_SPEED in parts else None
+        )
+        axe = await self._collect_part("axe", self._run_axe()) if Part.AXE in parts else None
+        result = self._result = BrowserLoad(
             product=self._product,
             first=first,
             layout=layout,
@@ -222,67 +230,67 @@ class _Look:
             host_ms=host_ms,
             problems=dict(self._problems),
         )
-        if not (broken := named_by(axe)) or self._remaining_s() < PICTURE_S:
-            return found
-        whole = await self._try("page_picture", page_picture(self._camera, self._world, broken))
-        return replace(found, page_picture=whole, problems=dict(self._problems))
+        if not (reported := select_axe_elements(axe)) or self._remaining_s() < PICTURE_S:
+            return result
+        whole = await self._collect_part("page_picture", take_page_picture(self._camera, self._world, reported))
+        return replace(result, page_picture=whole, problems=dict(self._problems))
 
     async def _prepare(self, context: Context, is_full: bool) -> None:
         self._log.listen(self._cdp.on)
         self._cdp.on("Page.frameNavigated", self._count_document)
         self._cdp.on("Page.loadEventFired", lambda _: self._has_loaded.set())
-        # Processor time, because other work of this machine must not count.
+        # The metrics are in processor time, because other work of this machine must not count.
         await self._cdp.send("Performance.enable", {"timeDomain": "threadTicks"})
-        given = self._visit.credentials
-        if given is not None and given.headers:
-            await HeaderSender(await context.another_session(), given).start()
+        credentials = self._visit.credentials
+        if credentials is not None and credentials.headers:
+            await HeaderSender(await context.open_session(), credentials).start()
         if not is_full:
             return
         await self._console.listen(self._cdp)
         if Part.COVERAGE in self._visit.parts:
-            await self._use.start(self._cdp)
+            await self._coverage.start(self._cdp)
 
     async def _load(self) -> None:
-        """Wait for the load event, then until no requests are made for a while: limited, as some pages never idle."""
+        """Wait for the load event, then for half a second without requests, within limits: some pages never idle."""
         limit_s = max(1.0, self._remaining_s() * LOAD_SHARE)
         began = time.monotonic()
-        self._patience = Patience(self._bounds.usage, self._log, limit_s)
+        self._content_wait = ContentWait(self._limits.usage, self._log, limit_s)
         try:
-            shown = await asyncio.wait_for(self._cdp.send("Page.navigate", {"url": self._visit.url}), limit_s)
+            response = await asyncio.wait_for(self._cdp.send("Page.navigate", {"url": self._visit.url}), limit_s)
         except TimeoutError:
             raise BrowserFailed(TOO_SLOW) from None
         except ProtocolError as error:
-            raise BrowserFailed(explain(error)) from None
-        if failed := shown.get("errorText"):
-            kind = _NetworkChanged if NETWORK_CHANGED in failed else BrowserFailed
-            raise kind(explain(ProtocolError(failed)))
+            raise BrowserFailed(explain_error(error)) from None
+        if error_text := response.get("errorText"):
+            error_type = _NetworkChanged if NETWORK_CHANGED in error_text else BrowserFailed
+            raise error_type(explain_error(ProtocolError(error_text)))
         try:
             await asyncio.wait_for(self._has_loaded.wait(), max(0.1, limit_s - (time.monotonic() - began)))
         except TimeoutError:
-            return  # what has been shown so far is judged
+            return  # the checks judge what the page shows so far
         quiet_since = time.monotonic()
-        last = self._log.last_activity_s
-        gives_up = quiet_since + min(QUIET_LIMIT_S, max(0.0, limit_s - (quiet_since - began)))
-        while time.monotonic() < gives_up and (now := time.monotonic()) - quiet_since < QUIET_S:
+        last_activity_s = self._log.last_activity_s
+        deadline = quiet_since + min(QUIET_LIMIT_S, max(0.0, limit_s - (quiet_since - began)))
+        while time.monotonic() < deadline and (now := time.monotonic()) - quiet_since < QUIET_S:
             await asyncio.sleep(POLL_S)
-            if self._log.last_activity_s != last or self._log.in_flight:
-                last, quiet_since = self._log.last_activity_s, now
+            if self._log.last_activity_s != last_activity_s or self._log.in_flight:
+                last_activity_s, quiet_since = self._log.last_activity_s, now
 
-    async def _isolated_world(self) -> int:
-        tree = await self._within(self._cdp.send("Page.getFrameTree"))
+    async def _create_isolated_world(self) -> int:
+        tree = await self._before_deadline(self._cdp.send("Page.getFrameTree"))
         self._frame = str(tree["frameTree"]["frame"]["id"])
-        created = await self._within(
+        created = await self._before_deadline(
             self._cdp.send("Page.createIsolatedWorld", {"frameId": self._frame, "worldName": WORLD})
         )
         return int(created["executionContextId"])
 
-    async def _ask(self, script: str) -> Any:
-        """Return the result of one of our scripts. Raises `BrowserFailed` if it fails."""
-        answer = await self._within(
+    async def _run_script(self, script: str) -> Any:
+        """Run one of the scanner's scripts in the isolated world and return its result. Raises `BrowserFailed`."""
+        response = await self._before_deadline(
             self._cdp.send(
                 "Runtime.evaluate",
                 {
-                    "expression": expression(script),
+                    "expression": wrap_script(script),
                     "contextId": self._world,
                     "awaitPromise": True,
                     "returnByValue": True,
@@ -290,83 +298,88 @@ class _Look:
                 },
             )
         )
-        if "exceptionDetails" in answer:
+        if "exceptionDetails" in response:
             raise BrowserFailed("The page could not be looked at in the browser.")
-        return answer["result"].get("value")
+        return response["result"].get("value")
 
     async def _wait_for_content(self) -> tuple[Screen, Mapping[str, float]]:
-        """Wait until the page shows content; limited, as some never do.
+        """Wait until the page shows content, within a limit, because some pages never do.
 
-        Returns what it shows, and the browser's metrics from before it was looked at.
+        Returns the visible content, and the browser's metrics from before screen.js ran.
         """
         while True:
-            metrics = await self._metrics()
-            seen = read_screen(await self._ask("screen.js"))
+            metrics = await self._read_metrics()
+            screen = read_screen(await self._run_script("screen.js"))
             has_failed = bool(self._console.exceptions)
-            if nothing_shown(seen, has_failed=has_failed) is None or self._patience.is_over():
-                return seen, metrics
-            await asyncio.sleep(LOOK_S)
+            if classify_screen(screen, has_failed=has_failed) is None or self._content_wait.is_over():
+                return screen, metrics
+            await asyncio.sleep(SCREEN_POLL_S)
 
-    async def _screen(
-        self, seen: Screen, picture: PagePicture | None, named: Sequence[str]
+    async def _complete_screen(
+        self, screen: Screen, picture: PagePicture | None, elements: Sequence[str]
     ) -> tuple[Screen, PagePicture | None]:
-        """Complete what the page shows by what its picture shows: colours and styles can hide everything."""
-        if not await self._is_plain(picture):
-            return self._patience.timed(seen), picture
-        while not self._patience.is_over() and await self._is_plain(picture):
-            await asyncio.sleep(LOOK_S)
-            picture = await first_screen(self._camera, self._world, named)
-        seen = read_screen(await self._ask("screen.js"))
-        is_blank = await self._is_plain(picture) and not (
-            seen.is_below and await has_colours(self._camera, self._world)
+        """Complete the visible content with what its screenshot shows, because colours and styles can hide everything.
+
+        Returns the content and the last screenshot.
+        """
+        if not await self._has_one_colour(picture):
+            return self._content_wait.add_wait(screen), picture
+        while not self._content_wait.is_over() and await self._has_one_colour(picture):
+            await asyncio.sleep(SCREEN_POLL_S)
+            picture = await take_first_screen(self._camera, self._world, elements)
+        screen = read_screen(await self._run_script("screen.js"))
+        is_blank = await self._has_one_colour(picture) and not (
+            screen.is_below and await page_has_colours(self._camera, self._world)
         )
-        return replace(self._patience.timed(seen), is_plain=is_blank), picture
+        return replace(self._content_wait.add_wait(screen), is_plain=is_blank), picture
 
-    async def _is_plain(self, picture: PagePicture | None) -> bool:
-        return picture is not None and await is_plain(self._camera, self._world, picture.data)
+    async def _has_one_colour(self, picture: PagePicture | None) -> bool:
+        return picture is not None and await has_one_colour(self._camera, self._world, picture.data)
 
-    async def _metrics(self) -> Mapping[str, float]:
-        metrics = await self._within(self._cdp.send("Performance.getMetrics"))
-        return {each["name"]: float(each["value"]) for each in metrics["metrics"]}
+    async def _read_metrics(self) -> Mapping[str, float]:
+        metrics = await self._before_deadline(self._cdp.send("Performance.getMetrics"))
+        return {metric["name"]: float(metric["value"]) for metric in metrics["metrics"]}
 
-    async def _layout(self) -> Layout:
-        return read_layout(await self._ask("layout.js"))
+    async def _read_layout(self) -> Layout:
+        return read_layout(await self._run_script("layout.js"))
 
-    async def _axe(self) -> AxeReport:
-        """Run axe-core. Raises `BrowserFailed` if it takes too much processor time."""
-        ends_cpu_s = self._bounds.usage().cpu_s + AXE_CPU_S
+    async def _run_axe(self) -> AxeReport:
+        """Run axe-core. Raises `BrowserFailed` if axe-core takes too much processor time."""
+        ends_cpu_s = self._limits.usage().cpu_s + AXE_CPU_S
         running = asyncio.ensure_future(run_axe(self._cdp))
         try:
-            while not (await asyncio.wait((running,), timeout=AXE_LOOK_S))[0]:
-                if self._bounds.usage().cpu_s > ends_cpu_s:
-                    raise BrowserFailed(f"{SKIPPED} within {AXE_CPU_S:g} seconds of processor time.")
+            while not (await asyncio.wait((running,), timeout=AXE_POLL_S))[0]:
+                if self._limits.usage().cpu_s > ends_cpu_s:
+                    raise BrowserFailed(f"{AXE_FAILED} within {AXE_CPU_S:g} seconds of processor time.")
             return running.result()
         finally:
             running.cancel()
 
-    async def _try(self, name: str, what: Awaitable[T]) -> T | None:
-        """Return one part of the evidence. If it fails, record the problem and return None; other parts still count."""
+    async def _collect_part(self, name: str, part: Awaitable[T]) -> T | None:
+        """Return one part of the evidence. If the part fails, record the problem and return None."""
         try:
-            return await self._within(what)
+            return await self._before_deadline(part)
         except (ProtocolError, BrowserFailed) as error:
-            self._problems[name] = str(error) if isinstance(error, BrowserFailed) else explain(error)
+            self._problems[name] = str(error) if isinstance(error, BrowserFailed) else explain_error(error)
             return None
 
-    async def _within(self, what: Awaitable[T]) -> T:
-        """Wait for the result. Raises `BrowserFailed` when the time is up, as with a page that blocks its thread."""
+    async def _before_deadline(self, awaitable: Awaitable[T]) -> T:
+        """Wait for a result until the visit's deadline. Raises `BrowserFailed` after the deadline."""
         try:
-            return await asyncio.wait_for(what, max(0.1, self._remaining_s()))
+            return await asyncio.wait_for(awaitable, max(0.1, self._remaining_s()))
         except TimeoutError:
-            raise BrowserFailed(overrun(self._began, self._bounds.usage(), self._bounds.limit_s)) from None
+            raise BrowserFailed(
+                explain_timeout(self._usage_at_start, self._limits.usage(), self._limits.limit_s)
+            ) from None
 
     def _remaining_s(self) -> float:
-        return self._bounds.ends - time.monotonic()
+        return self._limits.deadline - time.monotonic()
 
     def _count_document(self, event: Event) -> None:
-        """End the visit at the second document: all evidence must be of the requested page.
+        """Count a document of the main frame. The second one fails the load: all evidence must be of one page.
 
-        Later failures would have the navigation as their cause.
+        Without this failure, the navigation would cause others, such as an isolated world that no longer exists.
         """
         self._documents += "parentId" not in event["frame"]
         if self._documents > 1:
-            self._end(BrowserFailed("The page leads elsewhere by a script or refresh while it is looked at."))
+            self._fail(BrowserFailed("The page leads elsewhere by a script or refresh while it is looked at."))

@@ -1,7 +1,7 @@
 """Tasks of the page's main thread and the scripts that ran in them, from Chrome's trace.
 
-A task's length is counted in processor time, so that other work of the machine makes no page slower. The browser's Long
-Tasks API reports tasks from 50 ms only; on a phone tasks of 12 ms take as long.
+Task lengths are in processor time, so that other work of the machine does not make a page slower. The browser's Long
+Tasks API reports only tasks of 50 ms or more, but tasks that take 12 ms here take 50 ms on a phone.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from website_scan.browser.devtools import Target
 from website_scan.browser.evidence import Evaluation, MainThread, Task
 
 CATEGORIES = ("devtools.timeline", "disabled-by-default-devtools.timeline")
-BUFFER_KB = 32 * 1024  # when it is full, the rest of the load is not traced
+BUFFER_KB = 32 * 1024  # when the buffer is full, the rest of the load is not traced
 PART_BYTES = 1024 * 1024
 EVALUATIONS = frozenset({"EvaluateScript", "v8.evaluateModule"})
 PARSING = "ParseHTML"
 RENDERING = frozenset({PARSING, "UpdateLayoutTree", "Layout", "PrePaint", "Paint", "Layerize"})
-LEAST_S = 0.0001  # shorter tasks are many, and add nothing
+MIN_TASK_S = 0.0001  # shorter tasks are numerous and negligible
 
 
 @dataclass(slots=True)
 class Trace:
-    """A trace of a session's page. Only one may run in a browser at a time."""
+    """Chrome trace of a session's page. A browser can run only one trace at a time."""
 
     session: Target
     categories: tuple[str, ...] = CATEGORIES
@@ -56,78 +56,89 @@ class Trace:
         ended: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
 
         def end(event: Mapping[str, Any]) -> None:
-            if not ended.done():  # else the scan has given up
+            if not ended.done():  # done when the scan has cancelled the wait
                 ended.set_result(event)
 
         self.session.on("Tracing.tracingComplete", end)
         await self.session.send("Tracing.end")
         stream = (await ended)["stream"]
-        data, is_over = b"", False
-        while not is_over:
-            part = await self.session.send("IO.read", {"handle": stream, "size": PART_BYTES})
-            data += base64.b64decode(part["data"])
-            is_over = part["eof"]
+        data, is_complete = b"", False
+        while not is_complete:
+            chunk = await self.session.send("IO.read", {"handle": stream, "size": PART_BYTES})
+            data += base64.b64decode(chunk["data"])
+            is_complete = chunk["eof"]
         await self.session.send("IO.close", {"handle": stream})
         events: list[Mapping[str, Any]] = json.loads(gzip.decompress(data))["traceEvents"]
         return events
 
 
-def main_thread(events: list[Mapping[str, Any]], frame: str, began_s: float, end_s: float = math.inf) -> MainThread:
-    """Return tasks and scripts of the process that shows `frame`. Times count from `began_s` of the browser's clock.
+def parse_trace(events: list[Mapping[str, Any]], frame: str, began_s: float, end_s: float = math.inf) -> MainThread:
+    """Parse trace events of the main thread that renders `frame`. Times count from `began_s` on the browser's clock.
 
-    What had not ended at `end_s` is left out: our own scripts look at the page then.
+    Events that had not ended at `end_s` are left out, because the scanner's own scripts run after that time.
     """
     thread = next(
         (
-            _thread(each)
-            for each in reversed(events)
-            if each["name"] == "SetLayerTreeId" and each["args"]["data"].get("frame") == frame
+            _thread_id(event)
+            for event in reversed(events)
+            if event["name"] == "SetLayerTreeId" and event["args"]["data"].get("frame") == frame
         ),
         None,
     )
-    own = [
-        each
-        for each in events
-        if each.get("ph") == "X" and _thread(each) == thread and _task(each, began_s).ends_s <= end_s
+    thread_events = [
+        event
+        for event in events
+        if event.get("ph") == "X" and _thread_id(event) == thread and _parse_task(event, began_s).ends_s <= end_s
     ]
-    tasks = [_task(each, began_s) for each in own if each["name"] == "RunTask"]
+    tasks = [_parse_task(event, began_s) for event in thread_events if event["name"] == "RunTask"]
     evaluations = [
-        Evaluation(url, each["ts"] / 1e6 - began_s, each.get("dur", 0) / 1e6, each.get("tdur", 0) / 1e6)
-        for each in own
-        if each["name"] in EVALUATIONS and (url := _url(each["args"]))
+        Evaluation(url, event["ts"] / 1e6 - began_s, event.get("dur", 0) / 1e6, event.get("tdur", 0) / 1e6)
+        for event in thread_events
+        if event["name"] in EVALUATIONS and (url := _script_url(event["args"]))
     ]
     return MainThread(
-        tuple(sorted((each for each in tasks if each.processor_s >= LEAST_S), key=lambda each: each.time_s)),
-        tuple(sorted(evaluations, key=lambda each: each.time_s)),
-        tuple(sorted((each["ts"] + each.get("dur", 0)) / 1e6 - began_s for each in own if each["name"] == "Commit")),
-        _rendering([_task(each, began_s) for each in own if each["name"] in RENDERING], evaluations),
-        tuple(sorted(each["ts"] / 1e6 - began_s for each in own if each["name"] == PARSING)),
+        tuple(sorted((task for task in tasks if task.processor_s >= MIN_TASK_S), key=lambda task: task.time_s)),
+        tuple(sorted(evaluations, key=lambda evaluation: evaluation.time_s)),
+        tuple(
+            sorted(
+                (event["ts"] + event.get("dur", 0)) / 1e6 - began_s
+                for event in thread_events
+                if event["name"] == "Commit"
+            )
+        ),
+        _select_rendering(
+            [_parse_task(event, began_s) for event in thread_events if event["name"] in RENDERING], evaluations
+        ),
+        tuple(sorted(event["ts"] / 1e6 - began_s for event in thread_events if event["name"] == PARSING)),
     )
 
 
-def _rendering(found: list[Task], evaluations: list[Evaluation]) -> tuple[Task, ...]:
-    """Return what was found without what is inside of another, and without the time of the scripts in it."""
-    kept: list[Task] = []
-    for each in sorted(found, key=lambda each: (each.time_s, -each.duration_s)):
-        if kept and each.time_s < kept[-1].time_s + kept[-1].duration_s:
+def _select_rendering(tasks: list[Task], evaluations: list[Evaluation]) -> tuple[Task, ...]:
+    """Return the tasks that no other task encloses, without the processor time of scripts inside them."""
+    outermost: list[Task] = []
+    for task in sorted(tasks, key=lambda task: (task.time_s, -task.duration_s)):
+        if outermost and task.time_s < outermost[-1].time_s + outermost[-1].duration_s:
             continue
-        kept.append(each)
-    scripts = sorted(evaluations, key=lambda each: each.time_s)
-    starts = [each.time_s for each in scripts]
+        outermost.append(task)
+    scripts = sorted(evaluations, key=lambda evaluation: evaluation.time_s)
+    starts = [script.time_s for script in scripts]
     return tuple(
-        replace(each, processor_s=max(0.0, each.processor_s - sum(inner.processor_s for inner in scripts[first:last])))
-        for each in kept
-        for first, last in [(bisect_left(starts, each.time_s), bisect_left(starts, each.time_s + each.duration_s))]
+        replace(
+            task,
+            processor_s=max(0.0, task.processor_s - sum(evaluation.processor_s for evaluation in scripts[first:last])),
+        )
+        for task in outermost
+        for first, last in [(bisect_left(starts, task.time_s), bisect_left(starts, task.time_s + task.duration_s))]
     )
 
 
-def _task(event: Mapping[str, Any], began_s: float) -> Task:
+def _parse_task(event: Mapping[str, Any], began_s: float) -> Task:
     return Task(event["ts"] / 1e6 - began_s, event.get("dur", 0) / 1e6, event.get("tdur", 0) / 1e6)
 
 
-def _thread(event: Mapping[str, Any]) -> tuple[int, int]:
+def _thread_id(event: Mapping[str, Any]) -> tuple[int, int]:
     return event["pid"], event["tid"]
 
 
-def _url(args: Mapping[str, Any]) -> str:
+def _script_url(args: Mapping[str, Any]) -> str:
     return str(args.get("data", args).get("url") or args.get("fileName") or "").partition("#")[0]

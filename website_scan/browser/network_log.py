@@ -1,4 +1,4 @@
-"""Log of a page's requests, built from events of the Chrome DevTools Protocol (domain Network)."""
+"""Log of a page's requests, built from Network events of the Chrome DevTools Protocol."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ KINDS: Mapping[str, ResourceKind] = {
     "Media": ResourceKind.MEDIA,
     "TextTrack": ResourceKind.MEDIA,
 }
-PROGRAMMED = frozenset({"XHR", "Fetch", "EventSource", "WebSocket", "Ping", "Preflight", "CSPViolationReport"})
-# Kinds of requests that stay open on a complete page.
-LASTING = frozenset({"EventSource", "WebSocket", "Media", "Ping"})
+SENT_BY_CODE = frozenset({"XHR", "Fetch", "EventSource", "WebSocket", "Ping", "Preflight", "CSPViolationReport"})
+# Types of requests that may stay open after the page has loaded.
+LONG_LIVED = frozenset({"EventSource", "WebSocket", "Media", "Ping"})
 DOCUMENT = "Document"
 
 Event = Mapping[str, Any]
@@ -32,11 +32,11 @@ Event = Mapping[str, Any]
 class _Entry:
     request: LoadedRequest
     began: float  # on the protocol's clock, in seconds
-    received_bytes: int = 0  # so far; the event for its end may never come
+    received_bytes: int = 0  # so far, because the event for the end of the request may never come
 
 
 class NetworkLog:
-    """Log of the requests of one page; `requests()` returns those so far. Omits requests for data: and blob: URLs."""
+    """Log of the requests that a page has sent so far. Requests for data: and blob: URLs are omitted."""
 
     def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {}
@@ -47,44 +47,44 @@ class NetworkLog:
         self.left_out = 0
 
     def listen(self, on: Callable[[str, Callable[[Event], None]], Any]) -> None:
-        """Subscribe with a session's `on`."""
-        on("Network.requestWillBeSent", self._sent)
-        on("Network.responseReceived", self._answered)
-        on("Network.dataReceived", self._received)
-        on("Network.loadingFinished", self._finished)
-        on("Network.loadingFailed", self._failed)
+        """Subscribe to Network events with the `on` method of a session."""
+        on("Network.requestWillBeSent", self._on_request)
+        on("Network.responseReceived", self._on_response)
+        on("Network.dataReceived", self._on_data)
+        on("Network.loadingFinished", self._on_finished)
+        on("Network.loadingFailed", self._on_failed)
 
     def requests(self, render_blocking: frozenset[str] = frozenset()) -> tuple[LoadedRequest, ...]:
-        """Return the requests in the order in which they began. `render_blocking` are URLs that blocked rendering."""
-        found = sorted(self._entries.values(), key=lambda each: each.began)
+        """Return the requests by their start. `render_blocking` are the URLs of requests that blocked rendering."""
+        entries = sorted(self._entries.values(), key=lambda entry: entry.began)
         return tuple(
-            replace(each.request, is_blocking=True) if each.request.url in render_blocking else each.request
-            for each in found
+            replace(entry.request, is_blocking=True) if entry.request.url in render_blocking else entry.request
+            for entry in entries
         )
 
-    def _sent(self, event: Event) -> None:
+    def _on_request(self, event: Event) -> None:
         url = str(event["request"]["url"])
         if not url.startswith(("http:", "https:", "ws:", "wss:")):
             return
         id, now = str(event["requestId"]), float(event["timestamp"])
         self.last_activity_s = now
-        earlier = self._entries.get(id)
-        if earlier is None and len(self._entries) >= MAX_REQUESTS:
+        previous = self._entries.get(id)
+        if previous is None and len(self._entries) >= MAX_REQUESTS:
             self.left_out += 1
             return
         if self._origin_s is None:
             self._origin_s = now
             self._frame = event.get("frameId")
         kind = str(event.get("type", "Other"))
-        if kind not in LASTING:
+        if kind not in LONG_LIVED:
             self.in_flight.add(id)
         redirect = event.get("redirectResponse")
-        if earlier is not None and redirect:
-            # A redirected request is one entry: it keeps its first URL and start.
-            earlier.request = replace(
-                earlier.request,
-                redirects=earlier.request.redirects + 1,
-                wire_bytes=earlier.request.wire_bytes + int(redirect.get("encodedDataLength", 0)),
+        if previous is not None and redirect:
+            # A redirected request stays one entry, with its first URL and start.
+            previous.request = replace(
+                previous.request,
+                redirects=previous.request.redirects + 1,
+                wire_bytes=previous.request.wire_bytes + int(redirect.get("encodedDataLength", 0)),
             )
             return
         self._entries[id] = _Entry(
@@ -96,28 +96,28 @@ class NetworkLog:
                 response_s=None,
                 end_s=None,
                 status=None,
-                initiator=_initiator(event.get("initiator", {})),
-                is_programmed=kind in PROGRAMMED,
+                initiator=_initiator_url(event.get("initiator", {})),
+                is_programmed=kind in SENT_BY_CODE,
                 in_frame=event.get("frameId", self._frame) != self._frame,
             ),
             now,
         )
 
-    def _answered(self, event: Event) -> None:
+    def _on_response(self, event: Event) -> None:
         entry = self._entries.get(str(event["requestId"]))
         if entry is None or self._origin_s is None:
             return
         response = event["response"]
         entry.request = replace(
             entry.request,
-            response_s=_headers_at(response, float(event["timestamp"])) - self._origin_s,
+            response_s=_headers_arrived_at(response, float(event["timestamp"])) - self._origin_s,
             status=int(response["status"]),
             wait_s=_wait_s(response),
             media_type=str(response.get("mimeType", "")).lower()[:100],
             protocol=str(response.get("protocol", ""))[:16],
         )
 
-    def _received(self, event: Event) -> None:
+    def _on_data(self, event: Event) -> None:
         entry = self._entries.get(str(event["requestId"]))
         if entry is not None:
             self.last_activity_s = float(event["timestamp"])
@@ -125,15 +125,15 @@ class NetworkLog:
             entry.request = replace(entry.request, body_bytes=entry.request.body_bytes + more)
             entry.received_bytes += int(event.get("encodedDataLength", 0))
 
-    def _finished(self, event: Event) -> None:
-        self._ended(event, int(event.get("encodedDataLength", 0)))
+    def _on_finished(self, event: Event) -> None:
+        self._finish_entry(event, int(event.get("encodedDataLength", 0)))
 
-    def _failed(self, event: Event) -> None:
+    def _on_failed(self, event: Event) -> None:
         entry = self._entries.get(str(event["requestId"]))
         received = entry.received_bytes if entry is not None else 0
-        self._ended(event, received, error=str(event.get("errorText", "failed"))[:100])
+        self._finish_entry(event, received, error=str(event.get("errorText", "failed"))[:100])
 
-    def _ended(self, event: Event, wire_bytes: int, error: str = "") -> None:
+    def _finish_entry(self, event: Event, wire_bytes: int, error: str = "") -> None:
         id = str(event["requestId"])
         self.in_flight.discard(id)
         entry = self._entries.get(id)
@@ -148,11 +148,11 @@ class NetworkLog:
         )
 
 
-def _headers_at(response: Event, told_s: float) -> float:
-    """Return when the headers arrived. The event itself may come after the end of the body."""
+def _headers_arrived_at(response: Event, event_s: float) -> float:
+    """Return the time at which the response headers arrived. Their event may come only after the end of the body."""
     timing = response.get("timing") or {}
     milliseconds = float(timing.get("receiveHeadersEnd", -1))
-    return float(timing["requestTime"]) + milliseconds / 1000 if milliseconds > 0 else told_s
+    return float(timing["requestTime"]) + milliseconds / 1000 if milliseconds > 0 else event_s
 
 
 def _wait_s(response: Event) -> float:
@@ -161,9 +161,9 @@ def _wait_s(response: Event) -> float:
     return (ended - began) / 1000 if ended > began >= 0 else 0.0
 
 
-def _initiator(initiator: Mapping[str, Any]) -> str:
+def _initiator_url(initiator: Mapping[str, Any]) -> str:
     """Return the URL of the document, style sheet or script that made the request; empty if unknown."""
     if url := initiator.get("url"):
         return str(url)[:MAX_URL]
     frames = initiator.get("stack", {}).get("callFrames", [])
-    return next((str(each["url"])[:MAX_URL] for each in frames if each.get("url")), "")
+    return next((str(frame["url"])[:MAX_URL] for frame in frames if frame.get("url")), "")

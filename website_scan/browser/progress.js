@@ -1,17 +1,17 @@
-// Visual progress of a load from its frames, JPEGs in base64. Like speedline, which Lighthouse uses, it compares histograms of
-// colours without pixels that are almost white, as the screen was before. Returns the progress of each frame, 0 to 1, without
-// the images that had arrived by then, and the part of the last frame's content that each of these images makes up.
-// `frames` are pairs of a time and a JPEG in base64, `urls` those of images with the times of their arrival.
+// Computes the visual progress of a load from its frames. Like speedline, which Lighthouse uses, the script compares histograms
+// of colours, without pixels that are almost white like an empty screen. Returns the progress of every frame, 0 to 1, without
+// images that had arrived by then, and the share of the last frame's content that every image makes up.
+// `frames` are pairs of a time and a JPEG in base64, `urls` are pairs of an image's URL and the time of its arrival.
 async (frames, urls) => {
   const ELEMENTS = 3_000, IMAGES = 30, BLOCK_PX = 24, MOSTLY = 0.8, WHITE = 249;
-  const EACH = 2; // a pixel of so many, in both directions: histograms need no more
+  const STEP = 2; // every second pixel in both directions is enough for a histogram
   const read = (kind, name, node) => Object.getOwnPropertyDescriptor(kind.prototype, name).get.call(node);
   const arrived = new Map(urls);
   const addresses = (node, style) => {
-    const found = (style.backgroundImage.match(/url\("[^"]+"\)/g) || []).map((each) => each.slice(5, -2));
-    if (node instanceof HTMLImageElement) found.push(read(HTMLImageElement, 'currentSrc', node));
-    if (node instanceof HTMLVideoElement) found.push(read(HTMLVideoElement, 'poster', node));
-    return found.map((each) => each.split('#')[0]).filter((each) => arrived.has(each));
+    const sources = (style.backgroundImage.match(/url\("[^"]+"\)/g) || []).map((value) => value.slice(5, -2));
+    if (node instanceof HTMLImageElement) sources.push(read(HTMLImageElement, 'currentSrc', node));
+    if (node instanceof HTMLVideoElement) sources.push(read(HTMLVideoElement, 'poster', node));
+    return sources.map((url) => url.split('#')[0]).filter((url) => arrived.has(url));
   };
   const images = [];
   for (const node of Array.from(Document.prototype.querySelectorAll.call(document, '*')).slice(0, ELEMENTS)) {
@@ -23,10 +23,10 @@ async (frames, urls) => {
     if (!url || !Element.prototype.checkVisibility.call(node, {opacityProperty: true, visibilityProperty: true})) continue;
     images.push({url, node, box: {left, top, right, bottom}});
   }
-  const shown = images.slice(0, IMAGES);
-  const numbers = new Map(shown.map((each, image) => [each.node, image + 1]));
+  const visibleImages = images.slice(0, IMAGES);
+  const numbers = new Map(visibleImages.map((image, index) => [image.node, index + 1]));
 
-  // For each block of the screen, the image that is drawn there, from 1; 0 where something else hides all images.
+  // By block of the screen: number of the image that is drawn there, from 1; 0 if something else hides all images.
   const columns = Math.ceil(innerWidth / BLOCK_PX), rows = Math.ceil(innerHeight / BLOCK_PX);
   const blocks = new Uint8Array(columns * rows);
   const hiding = new Map();
@@ -38,13 +38,13 @@ async (frames, urls) => {
     }
     return hiding.get(node);
   };
-  if (shown.length) {
-    const sheet = new CSSStyleSheet(); // what no pointer reaches is drawn, too
+  if (visibleImages.length) {
+    const sheet = new CSSStyleSheet(); // elementsFromPoint omits elements without pointer events
     sheet.replaceSync('* { pointer-events: auto !important }');
     document.adoptedStyleSheets.push(sheet);
     for (let block = 0; block < blocks.length; block += 1) {
       const [x, y] = [(block % columns + 0.5) * BLOCK_PX, (Math.floor(block / columns) + 0.5) * BLOCK_PX];
-      if (!shown.some(({box}) => x >= box.left && x <= box.right && y >= box.top && y <= box.bottom)) continue;
+      if (!visibleImages.some(({box}) => x >= box.left && x <= box.right && y >= box.top && y <= box.bottom)) continue;
       const stack = Document.prototype.elementsFromPoint.call(document, x, y);
       blocks[block] = numbers.get(stack.find((node) => numbers.has(node) || hides(node))) || 0;
     }
@@ -53,27 +53,27 @@ async (frames, urls) => {
 
   const pixels = [];
   for (const [, frame] of frames) {
-    const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(frame), (each) => each.charCodeAt(0))]));
+    const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(frame), (character) => character.charCodeAt(0))]));
     const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d', {willReadFrequently: true});
     context.drawImage(bitmap, 0, 0);
     pixels.push(context.getImageData(0, 0, bitmap.width, bitmap.height));
   }
   const last = pixels[pixels.length - 1];
-  const parts = new Array(shown.length + 1).fill(0);
+  const pixelsByImage = new Array(visibleImages.length + 1).fill(0);
   const histogram = (frame, time) => {
     const counts = new Int32Array(768);
     const {data, width, height} = frame;
-    const fits = width === last.width && height === last.height;
-    const covering = [false, ...shown.map((each) => fits && arrived.get(each.url) <= time)];
-    for (let y = 0; y < height; y += EACH) {
+    const hasLastSize = width === last.width && height === last.height;
+    const isExcluded = [false, ...visibleImages.map((image) => hasLastSize && arrived.get(image.url) <= time)];
+    for (let y = 0; y < height; y += STEP) {
       const row = Math.floor(y / height * rows) * columns;
-      for (let x = 0; x < width; x += EACH) {
+      for (let x = 0; x < width; x += STEP) {
         const at = 4 * (y * width + x);
         const red = data[at], green = data[at + 1], blue = data[at + 2];
         if (red >= WHITE && green >= WHITE && blue >= WHITE) continue;
         const image = blocks[row + Math.floor(x / width * columns)];
-        if (time === Infinity) parts[image] += 1;
-        if (covering[image]) continue;
+        if (time === Infinity) pixelsByImage[image] += 1;
+        if (isExcluded[image]) continue;
         counts[red] += 1;
         counts[256 + green] += 1;
         counts[512 + blue] += 1;
@@ -82,11 +82,11 @@ async (frames, urls) => {
     return counts;
   };
   const final = histogram(last, Infinity);
-  const total = final.reduce((sum, each) => sum + each, 0);
-  const matching = (counts) => counts.reduce((sum, each, at) => sum + Math.min(each, final[at]), 0);
-  const content = parts.reduce((sum, each) => sum + each, 0);
+  const total = final.reduce((sum, count) => sum + count, 0);
+  const matching = (counts) => counts.reduce((sum, count, colour) => sum + Math.min(count, final[colour]), 0);
+  const content = pixelsByImage.reduce((sum, count) => sum + count, 0);
   return {
-    progress: pixels.map((each, at) => (total ? matching(histogram(each, frames[at][0])) / total : 1)),
-    images: shown.map((each, image) => [each.url, content ? parts[image + 1] / content : 0]),
+    progress: pixels.map((frame, index) => (total ? matching(histogram(frame, frames[index][0])) / total : 1)),
+    images: visibleImages.map((image, index) => [image.url, content ? pixelsByImage[index + 1] / content : 0]),
   };
 }

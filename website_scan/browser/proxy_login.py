@@ -1,4 +1,4 @@
-"""Log-in of the browser at its proxy."""
+"""Authentication of the browser at its proxy."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from typing import Any
 from website_scan.browser.devtools import Session
 from website_scan.net.proxy import BrowserProxy
 
-# Chromium asks for a password only for requests that it pauses. After the page itself it has the password, and sends it
-# with all other requests. Documents of frames are few.
+# Chromium asks for a proxy password only for paused requests. After the request for the page, Chromium sends the
+# password with all other requests. Pausing documents costs little, because a page has few frames.
 DOCUMENTS = {"urlPattern": "*", "resourceType": "Document"}
-# Files of a server nearby would be there before the first paint, and the layout shifts that they cause elsewhere would
-# not be seen. The moment for which a request is paused is enough.
-ALL = {"urlPattern": "*"}
+# Files of a server nearby would arrive before the first paint, so that layout shifts that real visitors see would be
+# missing. The short delay of a pause is enough to measure them.
+ALL_REQUESTS = {"urlPattern": "*"}
 
 
 class ProxyLogin:
-    """Answers Chromium when the proxy of a context asks for its password."""
+    """Handler that answers the authentication requests of a browser context's proxy."""
 
     def __init__(self, page: Session, proxy: BrowserProxy) -> None:
         self._page = page
         self._proxy = proxy
-        self._given: set[str] = set()  # requests for which the proxy has been given its password
+        self._answered: set[str] = set()  # IDs of requests whose authentication was answered with the password
 
     async def start(self, *, is_measured: bool) -> None:
-        """Answer from now on; a load that is measured pauses all requests. Raises `ProtocolError`."""
-        self._page.on("Fetch.authRequired", self._asked)
-        self._page.on("Fetch.requestPaused", self._paused)
+        """Start answering authentication requests. A measured load pauses all requests. Raises `ProtocolError`."""
+        self._page.on("Fetch.authRequired", self._on_auth_required)
+        self._page.on("Fetch.requestPaused", self._on_paused)
         await self._page.send(
-            "Fetch.enable", {"handleAuthRequests": True, "patterns": [ALL if is_measured else DOCUMENTS]}
+            "Fetch.enable", {"handleAuthRequests": True, "patterns": [ALL_REQUESTS if is_measured else DOCUMENTS]}
         )
 
-    def _paused(self, event: Mapping[str, Any]) -> None:
+    def _on_paused(self, event: Mapping[str, Any]) -> None:
         self._page.post("Fetch.continueRequest", {"requestId": event["requestId"]})
 
-    def _asked(self, event: Mapping[str, Any]) -> None:
+    def _on_auth_required(self, event: Mapping[str, Any]) -> None:
         challenge, request = event["authChallenge"], str(event["requestId"])
-        answer = {"response": "Default"}  # a site asks for a password of its own
+        response = {"response": "Default"}  # the site, not the proxy, requires a password
         if challenge.get("source") == "Proxy" and challenge["origin"] == self._proxy.url:
             password = {"username": self._proxy.username, "password": self._proxy.password}
-            answer = {"response": "ProvideCredentials", **password}
-            if request in self._given:
-                answer = {"response": "CancelAuth"}
-            self._given.add(request)
-        self._page.post("Fetch.continueWithAuth", {"requestId": request, "authChallengeResponse": answer})
+            response = {"response": "ProvideCredentials", **password}
+            if request in self._answered:
+                response = {"response": "CancelAuth"}
+            self._answered.add(request)
+        self._page.post("Fetch.continueWithAuth", {"requestId": request, "authChallengeResponse": response})

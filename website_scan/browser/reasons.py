@@ -1,4 +1,4 @@
-"""Messages for the report on why the browser could not examine a page."""
+"""Messages for the report that explain why the browser could not examine a page."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from website_scan.browser.processes import Usage
 BUSY = "The page kept the browser busy until the time was up."
 OUT_OF_TIME = "There was not enough time to look at the page in the browser."
 TOO_SLOW = "The browser could not load the page in time."
-STARVED = f"{OUT_OF_TIME} This server was busy with other work."
+SERVER_BUSY = f"{OUT_OF_TIME} This server was busy with other work."
 
 
-def overrun(began: Usage, now: Usage, limit_s: float) -> str:
-    """Return why a visit did not end in time. Only a page that got the processor is said to have kept it busy.
+def explain_timeout(before: Usage, after: Usage, limit_s: float) -> str:
+    """Return the reason why a visit exceeded its time limit. The page is blamed only if it used most of the processor.
 
-    A page that got little of the processor might have ended in time with more, so nobody is blamed.
+    With little processor time, another machine might have finished the visit in time.
     """
-    if now.cpu_s - began.cpu_s >= limit_s / 2:
+    if after.cpu_s - before.cpu_s >= limit_s / 2:
         return BUSY
-    return STARVED if now.waited_s - began.waited_s > limit_s / 4 else OUT_OF_TIME
+    return SERVER_BUSY if after.waited_s - before.waited_s > limit_s / 4 else OUT_OF_TIME
 
 
-def explain(error: ProtocolError) -> str:
-    """Return a message for a failed command. The network error's name says the most."""
+def explain_error(error: ProtocolError) -> str:
+    """Return a message for a failed command. A network error is described by its name."""
     message = str(error)
     start = message.find("net::")
     if start >= 0:

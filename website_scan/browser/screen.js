@@ -1,39 +1,39 @@
-// The page as visitors see it: visible texts and elements by region, and signs that it is still loading. Reads open shadow trees.
-// Regions: `frame` is a page's banner, navigation and footer, `dialog` what lies above the page, `content` the rest.
+// Returns what visitors see: visible texts and elements by region, and indicators that the page is still loading. Includes open
+// shadow trees. Regions: `frame` is a page's banner, navigation and footer, `dialog` what lies above the page, `content` the rest.
 (() => {
   const began = performance.now();
   const ELEMENTS = 20_000, TEXT = 2_000, THINGS = 60, SIGNS = 3, ANCESTORS = 40;
-  const NAMED = /(^|[\s_-])(spinner|preloader|loader|loading|skeleton|shimmer|splash)([\s_-]|$)/i;
-  const ASKING = /cookie|consent|gdpr|onetrust|didomi|usercentrics|(^|[\s_-])(cmp|privacy)([\s_-]|$)/i;
-  const ROOTS = 'main, [role=main], #root, #app, #__next, #__nuxt, #___gatsby, #svelte, #main, #content, app-root';
+  const LOADING_NAME = /(^|[\s_-])(spinner|preloader|loader|loading|skeleton|shimmer|splash)([\s_-]|$)/i;
+  const CONSENT_NAME = /cookie|consent|gdpr|onetrust|didomi|usercentrics|(^|[\s_-])(cmp|privacy)([\s_-]|$)/i;
+  const ROOT_SELECTOR = 'main, [role=main], #root, #app, #__next, #__nuxt, #___gatsby, #svelte, #main, #content, app-root';
   const SKIPPED = new Set(['head', 'script', 'style', 'noscript', 'template', 'title', 'link', 'meta', 'source', 'track']);
   const FIELDS = new Set(['input', 'textarea', 'select']);
-  const SHOWING = new Set([...FIELDS, 'img', 'svg', 'canvas', 'video', 'iframe', 'frame', 'object', 'embed', 'button', 'math', 'progress', 'meter']);
+  const VISUAL_TAGS = new Set([...FIELDS, 'img', 'svg', 'canvas', 'video', 'iframe', 'frame', 'object', 'embed', 'button', 'math', 'progress', 'meter']);
   const of = (kind, name, node) => Object.getOwnPropertyDescriptor(kind.prototype, name).get.call(node);
   const box = (node) => Element.prototype.getBoundingClientRect.call(node);
   const all = (selector) => Array.from(Document.prototype.querySelectorAll.call(document, selector));
   const root = of(Document, 'documentElement', document);
   const within = (outer, node) => {
-    for (let each = node, tree; each; each = tree instanceof ShadowRoot ? tree.host : null) {
-      if (Node.prototype.contains.call(outer, each)) return true;
-      tree = Node.prototype.getRootNode.call(each);
+    for (let current = node, tree; current; current = tree instanceof ShadowRoot ? tree.host : null) {
+      if (Node.prototype.contains.call(outer, current)) return true;
+      tree = Node.prototype.getRootNode.call(current);
     }
     return false;
   };
   const alphaOf = (colour) => Number((colour.match(/^rgba\(.*, ([\d.]+)\)$/) || colour.match(/\/ ([\d.]+)\)$/) || ['', '1'])[1]);
   const isPicture = (style) => /url\(/.test(style.backgroundImage);
 
-  // Elements that turn without end, and drawings with such a part.
-  const turning = new Set();
-  for (const each of Document.prototype.getAnimations.call(document).slice(0, 200)) {
-    const target = each.effect && each.effect.target;
-    if (!target || each.effect.getTiming().iterations !== Infinity) continue;
-    turning.add(target);
+  // Elements with an endless animation, and drawings with an animated part.
+  const animated = new Set();
+  for (const animation of Document.prototype.getAnimations.call(document).slice(0, 200)) {
+    const target = animation.effect && animation.effect.target;
+    if (!target || animation.effect.getTiming().iterations !== Infinity) continue;
+    animated.add(target);
     const drawing = Element.prototype.closest.call(target, 'svg');
-    if (drawing) turning.add(drawing);
+    if (drawing) animated.add(drawing);
   }
 
-  // The element that hides the whole page behind it, such as a splash screen: fixed, opaque, as large as the screen.
+  // Element that hides the whole page, such as a splash screen: fixed, opaque, as large as the screen.
   const stackAt = (x, y) => Document.prototype.elementsFromPoint.call(document, x, y);
   const covers = (node) => {
     const style = getComputedStyle(node), rect = box(node);
@@ -46,27 +46,28 @@
     if (!cover || within(cover, node)) return false;
     const [x, y] = [(rect.left + rect.right) / 2, (rect.top + rect.bottom) / 2];
     const stack = stackAt(x, y);
-    const [place, own] = [stack.indexOf(cover), stack.findIndex((each) => within(node, each) || within(each, node))];
-    return own < 0 || place < own;
+    const isRelated = (other) => within(node, other) || within(other, node);
+    const [coverIndex, nodeIndex] = [stack.indexOf(cover), stack.findIndex(isRelated)];
+    return nodeIndex < 0 || coverIndex < nodeIndex;
   };
 
   const texts = {content: '', frame: '', dialog: ''};
-  const things = [], signs = [], found = [];
+  const things = [], signs = [], contentNodes = [];
   let fields = 0, isBelow = false;
   const isInside = (rect) => rect.width > 0 && rect.height > 0 && rect.right > 0 && rect.left < innerWidth && rect.bottom + scrollY > 0;
-  const keep = (node, rect) => {
-    if (found.length < 200) found.push(node);
+  const record = (node, rect) => {
+    if (contentNodes.length < 200) contentNodes.push(node);
     if (rect.top >= innerHeight) isBelow = true;
   };
 
   const regionOf = (node, tag, style, role, names, outer) => {
     if (outer.region !== 'content') return outer.region;
-    if (tag === 'dialog' || /^(alert)?dialog$/.test(role) || ASKING.test(names)) return node === root || tag === 'body' ? 'content' : 'dialog';
+    if (tag === 'dialog' || /^(alert)?dialog$/.test(role) || CONSENT_NAME.test(names)) return node === root || tag === 'body' ? 'content' : 'dialog';
     if (tag === 'nav' || /^(banner|navigation|contentinfo)$/.test(role)) return 'frame';
     if ((tag === 'header' || tag === 'footer') && !outer.isSection) return 'frame';
     return style.position === 'fixed' && node !== cover && !within(node, cover) && !covers(node) ? 'dialog' : 'content';
   };
-  // A text for screen readers only: clipped to nothing.
+  // Whether an element is clipped to nothing, like text for screen readers only.
   const isClipped = (style, rect) => {
     if (style.overflow !== 'visible' && (rect.width <= 1 || rect.height <= 1)) return true;
     if (/^(inset\((50|100)%|circle\(0|polygon\(0(px|%)? 0(px|%)?, 0)/.test(style.clipPath)) return true;
@@ -82,7 +83,7 @@
     const [node, outer] = stack.pop();
     const tag = tagOf(node);
     const style = getComputedStyle(node);
-    // An element without a box of its own may have children with boxes.
+    // An element with display: contents has no box, but its children may have boxes.
     if (SKIPPED.has(tag) || (style.display !== 'contents' && !Element.prototype.checkVisibility.call(node))) continue;
     const rect = box(node), role = attribute(node, 'role').toLowerCase();
     const opacity = outer.opacity * Number(style.opacity);
@@ -90,20 +91,20 @@
     const names = `${attribute(node, 'id')} ${attribute(node, 'class')}`;
     const region = regionOf(node, tag, style, role, names, outer);
     const isPage = node === root || tag === 'body' || /^(main|#document)$/.test(tag);
-    const saysBusy = attribute(node, 'aria-busy') === 'true' || role === 'progressbar' || tag === 'progress';
-    const isBusy = outer.isBusy || (!isPage && (saysBusy || NAMED.test(names) || turning.has(node)));
+    const isMarkedBusy = attribute(node, 'aria-busy') === 'true' || role === 'progressbar' || tag === 'progress';
+    const isBusy = outer.isBusy || (!isPage && (isMarkedBusy || LOADING_NAME.test(names) || animated.has(node)));
     const inner = {opacity, region, isBusy, isSection: outer.isSection || /^(main|article|section|aside)$/.test(tag)};
     const isShown = style.visibility === 'visible';
     if (isBusy && !outer.isBusy && isShown && region !== 'frame' && rect.width >= 8 && rect.height >= 8 && signs.length < SIGNS && isInside(rect)) {
       if (!isBehind(node, rect)) signs.push(selectorOf(node));
     }
-    const isThing = SHOWING.has(tag) || role === 'img' || isPicture(style) || (tag === 'audio' && node.hasAttribute('controls'));
-    if (isThing && isShown && rect.width >= 5 && rect.height >= 5 && isInside(rect) && isDrawn(node, tag) && !isBehind(node, rect)) {
+    const isVisualElement = VISUAL_TAGS.has(tag) || role === 'img' || isPicture(style) || (tag === 'audio' && node.hasAttribute('controls'));
+    if (isVisualElement && isShown && rect.width >= 5 && rect.height >= 5 && isInside(rect) && isDrawn(node, tag) && !isBehind(node, rect)) {
       const share = Math.min(1, rect.width * rect.height / (innerWidth * innerHeight));
       const isTurning = isBusy || (tag === 'svg' && Element.prototype.querySelector.call(node, '[repeatCount=indefinite]') !== null);
-      if (things.length < THINGS) things.push({tag: SHOWING.has(tag) || tag === 'audio' ? tag : 'background', region, share, isTurning});
+      if (things.length < THINGS) things.push({tag: VISUAL_TAGS.has(tag) || tag === 'audio' ? tag : 'background', region, share, isTurning});
       if (FIELDS.has(tag) && !/^(checkbox|radio|submit|button|image|range)$/i.test(attribute(node, 'type'))) fields += 1;
-      keep(node, rect);
+      record(node, rect);
     }
     const shadow = of(Element, 'shadowRoot', node);
     const children = [...(shadow ? of(Node, 'childNodes', shadow) : []), ...of(Node, 'childNodes', node)];
@@ -115,15 +116,15 @@
       if (!text || !isShown || isTransparent || !parseFloat(style.fontSize)) continue;
       const range = document.createRange();
       range.selectNodeContents(child);
-      const place = Array.from(range.getClientRects()).find(isInside);
-      if (!place || isBehind(node, place)) continue;
+      const textRect = Array.from(range.getClientRects()).find(isInside);
+      if (!textRect || isBehind(node, textRect)) continue;
       texts[region] = `${texts[region]} ${text}`.trim().slice(0, TEXT);
-      keep(node, place);
+      record(node, textRect);
     }
     if (tag === 'svg') continue;
     for (const child of children.reverse()) if (of(Node, 'nodeType', child) === 1) stack.push([child, inner]);
   }
-  const emptyRoots = all(ROOTS).slice(0, 20).filter((each) => !found.some((node) => within(each, node))).map(selectorOf);
+  const emptyRoots = all(ROOT_SELECTOR).slice(0, 20).filter((container) => !contentNodes.some((node) => within(container, node))).map(selectorOf);
   const hasScripts = Document.prototype.querySelector.call(document, 'script:not([type*=json])') !== null;
   const hasPainted = performance.getEntriesByName('first-contentful-paint').length > 0;
   return {at: began, title: of(Document, 'title', document).slice(0, 200), texts, things, signs, emptyRoots, fields, isBelow, hasScripts, hasPainted};

@@ -1,5 +1,5 @@
-// A CSS selector that matches one element and no other, starting at the nearest unique ID or the root; and its start tag.
-// Methods are taken from prototypes, because a form's fields with the same names would hide them.
+// Functions for a CSS selector that matches only one element, from the nearest unique ID or the root, and for its start tag.
+// The functions call methods of prototypes, because a form's fields may have the same names as its own methods.
 const LEVELS = 100;
 const attribute = (node, name) => Element.prototype.getAttribute.call(node, name) || '';
 const parentOf = (node) => Object.getOwnPropertyDescriptor(Node.prototype, 'parentElement').get.call(node);
@@ -9,19 +9,19 @@ const isUnique = (id) => Document.prototype.querySelectorAll.call(document, `#${
 
 function selectorOf(node) {
   const steps = [];
-  for (let each = node; each && steps.length < LEVELS; each = parentOf(each)) {
-    const id = attribute(each, 'id');
-    const tag = tagOf(each);
+  for (let current = node; current && steps.length < LEVELS; current = parentOf(current)) {
+    const id = attribute(current, 'id');
+    const tag = tagOf(current);
     if (/^-?[A-Za-z_][\w-]*$/.test(id) && id.length <= 80 && isUnique(id)) {
       steps.unshift('#' + id);
       break;
     }
-    if (tag === 'html' || tag === 'head' || tag === 'body' || !parentOf(each)) {
+    if (tag === 'html' || tag === 'head' || tag === 'body' || !parentOf(current)) {
       steps.unshift(tag);
       continue;
     }
-    const same = Array.from(childrenOf(parentOf(each))).filter((other) => tagOf(other) === tag);
-    steps.unshift(same.length > 1 ? `${tag}:nth-of-type(${same.indexOf(each) + 1})` : tag);
+    const same = Array.from(childrenOf(parentOf(current))).filter((other) => tagOf(other) === tag);
+    steps.unshift(same.length > 1 ? `${tag}:nth-of-type(${same.indexOf(current) + 1})` : tag);
   }
   return steps.join(' > ');
 }

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 class BrowserFailed(NetError):
-    """The browser could not load the page, or crashed; the message is for the report."""
+    """The browser could not load the page, or crashed. The report shows the message."""
 
     code = "BROWSER_FAILED"
 
 
 class PageCrashed(BrowserFailed):
-    """The page's renderer process ended by itself."""
+    """The page's renderer process crashed."""
 
 
 class Part(StrEnum):
-    """Parts of the evidence that cost processor time and are not needed by every scan."""
+    """Parts of the browser's evidence that cost processor time and that only some scan types need."""
 
     COVERAGE = "coverage"
     LAYOUT = "layout"
@@ -36,6 +36,7 @@ class Part(StrEnum):
     FILMSTRIP = "filmstrip"
 
 
+# Parts that the checks of each scan type read.
 READ_BY: Mapping[ScanType, frozenset[Part]] = {
     ScanType.SECURITY: frozenset(),
     ScanType.PERFORMANCE: frozenset({Part.COVERAGE, Part.LAYOUT, Part.MACHINE_SPEED, Part.FILMSTRIP}),
@@ -45,12 +46,12 @@ READ_BY: Mapping[ScanType, frozenset[Part]] = {
 
 
 def parts_for(types: Iterable[ScanType]) -> frozenset[Part]:
-    """Return the parts that scans of these types need."""
-    return frozenset().union(*(READ_BY[each] for each in types))
+    """Return the parts of evidence that scans of the types need."""
+    return frozenset().union(*(READ_BY[type] for type in types))
 
 
 def user_agent_of(version: str, service: str) -> str:
-    """Return the User-Agent of Chrome on a phone, which sites recognize, with this service's name added."""
+    """Return the User-Agent of Chrome on an Android phone, which sites recognize, followed by the service's name."""
     major = version.partition(".")[0]
     chrome = f"AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 Mobile Safari/537.36"
     return f"Mozilla/5.0 (Linux; Android 10; K) {chrome} {service}"
@@ -58,9 +59,9 @@ def user_agent_of(version: str, service: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A visit: the page to load, how to load it, and the parts of evidence to gather.
+    """Parameters of a visit: the page to load, how to load the page, and the parts of evidence to gather.
 
-    `again` is the maximum number of further loads, to measure how much the figures vary. If it is above 0, all
+    `again` is the maximum number of further loads, to measure how much the figures vary. If `again` is above 0, all
     loads are traced for the main thread's tasks; nothing else needs the trace.
     """
 
@@ -69,17 +70,17 @@ class Visit:
     user_agent: str
     time_limit_s: float
     again: int = 0
-    trusts_anybody: bool = False  # the page's certificate is not trusted, as another probe already found
+    ignores_certificate_errors: bool = False  # True if another probe has found that the certificate is not trusted
     parts: frozenset[Part] = frozenset(Part)
     credentials: OriginCredentials | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Statistics of a process' browsers: number of starts, ends by reason, and processor time.
+    """Statistics of a process' browsers: number of starts, number of ends by reason, and processor time.
 
-    Reasons in `ends`: worn, unneeded (idle for a while, or the process ends), memory, failed. `cpu_s` is the time of
-    their visits and their starts.
+    Reasons in `ends`: worn (`MAX_LOADS` is reached), unneeded (idle for a while, or the process ends), memory, failed.
+    `cpu_s` is the processor time of visits and starts.
     """
 
     starts: int
@@ -88,12 +89,12 @@ class History:
 
 
 class Browser(Protocol):
-    """Browser that loads pages. Thread-safe, one load at a time."""
+    """Interface of a browser that loads pages. Thread-safe, one load at a time."""
 
     def start(self, limit_s: float) -> None:
-        """Start the browser if it does not run, so that a visit's time is for its page. Raises `BrowserFailed`."""
+        """Start the browser if it is not running, so that visits need not wait for it. Raises `BrowserFailed`."""
         ...
 
     def load(self, visit: Visit) -> BrowserLoad:
-        """Load the page in a fresh context. Raises `BrowserFailed`."""
+        """Load the page in a fresh browser context. Raises `BrowserFailed`."""
         ...

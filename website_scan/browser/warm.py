@@ -1,6 +1,6 @@
-"""A Chromium that stays running: started for the first page; ended after fifty loads, any failure, or when idle.
+"""Chromium that stays running between visits: ended after 50 loads, after a failure, or when idle.
 
-Its connection is served in a thread of its own. If it hangs, the caller's deadline kills every process.
+A thread serves the connection to the browser. If the browser hangs, the caller's deadline kills every process.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from website_scan.browser.chromium import Chromium
 from website_scan.browser.devtools import ProtocolError
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.browser.load import visit_page
-from website_scan.browser.processes import STOP_S, Meter, Usage, kill, tree
-from website_scan.browser.reasons import explain, overrun
+from website_scan.browser.processes import STOP_S, ProcessMeter, Usage, kill_trees, list_trees
+from website_scan.browser.reasons import explain_error, explain_timeout
 from website_scan.browser.visit import BrowserFailed, History, PageCrashed, Visit
 from website_scan.net.browser import command_line, sandbox_problem
 from website_scan.net.budget import MIB
@@ -37,15 +37,15 @@ T = TypeVar("T")
 
 MAX_LOADS = 50
 IDLE_S = 300.0
-START_S = 20.0  # if the caller of `load` has not started it
-GRACE_S = 2.0  # after a visit's own limit, before everything is killed
-LOOK_EVERY_S = 0.25
-MEMORY_MIB = 800  # of all processes
+START_S = 20.0  # time limit for a start by `load`
+GRACE_S = 2.0  # time after a visit's own limit before all processes are killed
+POLL_S = 0.25
+MEMORY_MIB = 800  # limit for all processes together
 FOLDER = "scan-browser-"
-# Reasons to end a browser that works.
+# Reasons to end a browser that still works.
 SOUND = frozenset({"worn", "unneeded"})
-TOO_LATE = "The browser did not start within {:.0f} seconds."
-DIED = "The browser died while it loaded the page."
+START_TOO_SLOW = "The browser did not start within {:.0f} seconds."
+BROWSER_DIED = "The browser died while it loaded the page."
 
 
 class TooMuchMemory(BrowserFailed):
@@ -53,10 +53,10 @@ class TooMuchMemory(BrowserFailed):
 
 
 class WarmBrowser:
-    """Chromium for one process, one visit after the other. Thread-safe; `close()` it, or use a `with` statement.
+    """Chromium of one worker process, for one visit after the other. Thread-safe. Close with `close()` or `with`.
 
-    `memory_mib` is the limit for all its processes together. With `sandbox`, it does not start if a sandbox is
-    impossible. `ca_bundle` is a PEM file of certificates to trust besides Chromium's own.
+    `memory_mib` is the limit for all processes of Chromium together. With `sandbox`, Chromium does not start if a
+    sandbox is impossible. `ca_bundle` is a PEM file of certificates to trust besides Chromium's own.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class WarmBrowser:
         self._sandbox = sandbox
         self._ca_bundle = ca_bundle
         self._lock = threading.Lock()
-        self._running: _Running | None = None
+        self._running: RunningBrowser | None = None
         self._idle_timer: threading.Timer | None = None
         self._cpu_s = 0.0
         self._starts = 0
@@ -85,81 +85,83 @@ class WarmBrowser:
         self.close()
 
     def start(self, limit_s: float) -> None:
-        """Start the browser if it does not run, see `Browser.start`."""
+        """Start the browser if it is not running, see `Browser.start`."""
         with self._lock:
             self._cancel_idle_timer()
-            self._start(limit_s)
+            self._start_browser(limit_s)
             self._set_idle_timer()
 
     def load(self, visit: Visit) -> BrowserLoad:
         """Load a page, see `Browser.load`. After a failure the next visit gets a new browser."""
         with self._lock:
             self._cancel_idle_timer()
-            running = self._start(START_S)
-            meter = Meter(running.processes)
-            began = meter.look()
+            running = self._start_browser(START_S)
+            meter = ProcessMeter(running.processes)
+            began = meter.measure()
             try:
                 visiting = visit_page(running.chromium, visit, lambda: meter.usage)
-                found = running.run(visiting, visit.time_limit_s + GRACE_S, lambda: self._refuse_memory(meter.look()))
+                result = running.run(
+                    visiting, visit.time_limit_s + GRACE_S, lambda: self._check_memory(meter.measure())
+                )
             except ProtocolError as error:
                 is_alive = running.chromium.connection.is_open
-                self._drop("failed")
-                raise BrowserFailed(explain(error) if is_alive else DIED) from None
+                self._stop_browser("failed")
+                raise BrowserFailed(explain_error(error) if is_alive else BROWSER_DIED) from None
             except (TimeoutError, concurrent.futures.TimeoutError):
-                self._drop("failed")
-                raise BrowserFailed(overrun(began, meter.usage, visit.time_limit_s)) from None
+                self._stop_browser("failed")
+                raise BrowserFailed(explain_timeout(began, meter.usage, visit.time_limit_s)) from None
             except PageCrashed:
-                # V8 ends a page whose scripts exceed their limit before all processes together exceed the browser's.
-                is_memory = meter.most_bytes > self._memory_bytes / 2
-                self._drop("memory" if is_memory else "failed")
+                # V8 ends a page whose scripts exceed its own limit, before all processes together exceed the browser's.
+                is_memory = meter.peak_bytes > self._memory_bytes / 2
+                self._stop_browser("memory" if is_memory else "failed")
                 if is_memory:
-                    raise self._too_much_memory() from None
+                    raise self._memory_error() from None
                 raise
             except TooMuchMemory:
-                self._drop("memory")
+                self._stop_browser("memory")
                 raise
             except BaseException:
-                self._drop("failed")
+                self._stop_browser("failed")
                 raise
             finally:
                 # The first visit includes the processor time of the start.
                 self._cpu_s += meter.usage.cpu_s - (began.cpu_s if running.loads else 0.0)
-            if found.problems:
-                # The context is still open: a busy page might not let it be closed.
-                self._drop("failed")
-                return found
+            if result.problems:
+                # The context is still open, because a busy page might not allow the context to be closed.
+                self._stop_browser("failed")
+                return result
             running.loads += 1
             if running.loads >= MAX_LOADS:
-                self._drop("worn")
+                self._stop_browser("worn")
             else:
                 self._set_idle_timer()
-            return found
+            return result
 
     def close(self) -> None:
-        """End the browser; the next visit starts another one."""
+        """End the browser. The next visit starts a new browser."""
         with self._lock:
             self._cancel_idle_timer()
             if self._running is not None:
-                self._drop("unneeded")
+                self._stop_browser("unneeded")
 
-    def _refuse_memory(self, usage: Usage) -> None:
+    def _check_memory(self, usage: Usage) -> None:
         if usage.memory_bytes > self._memory_bytes:
-            raise self._too_much_memory()
+            raise self._memory_error()
 
-    def _too_much_memory(self) -> TooMuchMemory:
+    def _memory_error(self) -> TooMuchMemory:
         limit = self._memory_bytes // MIB
         return TooMuchMemory(f"The page asked for too much memory: the browser may hold {limit} MiB.")
 
-    def _start(self, limit_s: float) -> _Running:
+    def _start_browser(self, limit_s: float) -> RunningBrowser:
         if self._running is None:
             self._starts += 1
-            self._running = _Running.start(
+            self._running = RunningBrowser.start(
                 self._program, self._memory_bytes, limit_s, sandbox=self._sandbox, ca_bundle=self._ca_bundle
             )
         return self._running
 
     def _set_idle_timer(self) -> None:
-        """End the browser when it has been idle for a while: it uses 150 MiB."""
+        """End the browser after a while without visits, because an idle browser uses 150 MiB."""
         self._idle_timer = threading.Timer(IDLE_S, self.close)
         self._idle_timer.daemon = True
         self._idle_timer.start()
@@ -169,7 +171,7 @@ class WarmBrowser:
             self._idle_timer.cancel()
             self._idle_timer = None
 
-    def _drop(self, reason: str) -> None:
+    def _stop_browser(self, reason: str) -> None:
         running, self._running = self._running, None
         assert running is not None
         self._ends[reason] += 1
@@ -177,8 +179,8 @@ class WarmBrowser:
 
 
 @dataclass(slots=True)
-class _Running:
-    """A running Chromium, with the thread of its connection and the folder for all its files."""
+class RunningBrowser:
+    """Running Chromium, with the thread of its connection and the folder for all its files."""
 
     folder: Path
     loop: asyncio.AbstractEventLoop
@@ -190,12 +192,12 @@ class _Running:
     @classmethod
     def start(
         cls, program: Path, memory_bytes: int, limit_s: float, *, sandbox: bool, ca_bundle: Path | None
-    ) -> _Running:
-        """Start Chromium. Raises `BrowserFailed` if it does not start within the limit."""
-        _sweep()
+    ) -> RunningBrowser:
+        """Start Chromium. Raises `BrowserFailed` if Chromium does not start within the limit."""
+        _remove_stale_folders()
         folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
         loop = asyncio.new_event_loop()
-        loop.set_exception_handler(_note)  # a killed browser leaves calls that nobody awaits
+        loop.set_exception_handler(_log_loop_error)  # a killed browser leaves futures that nobody awaits
         thread = threading.Thread(target=loop.run_forever, name="chromium", daemon=True)
         thread.start()
         started: list[psutil.Process] = []
@@ -210,19 +212,21 @@ class _Running:
                 logger.error("Chromium gets no sandbox: %s; SCAN_BROWSER_SANDBOX=off does without", problem)
             if future is not None:
                 future.cancel()
-            kill(started)
-            _end(loop, thread, folder)
+            kill_trees(started)
+            _stop_loop(loop, thread, folder)
             is_late = isinstance(error, TimeoutError)
-            raise BrowserFailed(TOO_LATE.format(limit_s) if is_late else "The browser could not be started.") from None
-        return cls(folder, loop, thread, chromium, tree(started))
+            raise BrowserFailed(
+                START_TOO_SLOW.format(limit_s) if is_late else "The browser could not be started."
+            ) from None
+        return cls(folder, loop, thread, chromium, list_trees(started))
 
-    def run(self, what: Coroutine[Any, Any, T], limit_s: float, look: Callable[[], object] = lambda: None) -> T:
-        """Run a coroutine, from any thread; call `look` four times a second. Raises their errors, and TimeoutError."""
-        future = asyncio.run_coroutine_threadsafe(what, self.loop)
+    def run(self, coroutine: Coroutine[Any, Any, T], limit_s: float, poll: Callable[[], object] = lambda: None) -> T:
+        """Run a coroutine from any thread, and call `poll` every `POLL_S`. Raises TimeoutError, and errors of both."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
         ends = time.monotonic() + limit_s
         try:
-            while not concurrent.futures.wait((future,), min(LOOK_EVERY_S, max(0.0, ends - time.monotonic()))).done:
-                look()
+            while not concurrent.futures.wait((future,), min(POLL_S, max(0.0, ends - time.monotonic()))).done:
+                poll()
                 if time.monotonic() >= ends:
                     raise TimeoutError
             return future.result()
@@ -230,25 +234,25 @@ class _Running:
             future.cancel()
 
     def stop(self, *, is_sound: bool) -> None:
-        """Close a working browser, then kill the remaining processes."""
-        left = tree(self.processes)
+        """Close a browser that still works, then kill the remaining processes."""
+        remaining = list_trees(self.processes)
         if is_sound:
             with contextlib.suppress(concurrent.futures.TimeoutError):
                 self.run(self.chromium.close(), STOP_S)
-        kill(left)
+        kill_trees(remaining)
         self.loop.call_soon_threadsafe(self.chromium.connection.close)
-        _end(self.loop, self.thread, self.folder)
+        _stop_loop(self.loop, self.thread, self.folder)
 
 
-def _note(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _log_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     logger.debug("The browser's connection: %s", context.get("exception") or context["message"])
 
 
-def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread, folder: Path) -> None:
+def _stop_loop(loop: asyncio.AbstractEventLoop, thread: threading.Thread, folder: Path) -> None:
     async def cancel() -> None:
-        others = [each for each in asyncio.all_tasks() if each is not asyncio.current_task()]
-        for each in others:
-            each.cancel()
+        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
     with contextlib.suppress(concurrent.futures.TimeoutError):
@@ -260,8 +264,8 @@ def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread, folder: Path
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sweep() -> None:
-    """Remove the folders of processes that were killed."""
+def _remove_stale_folders() -> None:
+    """Delete the browser folders of worker processes that no longer run."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
         owner = folder.name.removeprefix(FOLDER).partition("-")[0]
         if owner.isdecimal() and not psutil.pid_exists(int(owner)):

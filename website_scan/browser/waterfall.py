@@ -1,4 +1,4 @@
-"""Waterfall of a load's requests for the report, limited so that a report stays small."""
+"""Waterfall of a load's requests for the report, limited in size so that a report stays small."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ URL_LENGTH = 200
 
 
 def waterfall(load: Load) -> Waterfall | None:
-    """Return the waterfall of an unthrottled load; None if nothing was requested."""
+    """Build the waterfall of an unthrottled load; None if the load has no requests."""
     if not load.requests:
         return None
     marks = {
@@ -21,28 +21,30 @@ def waterfall(load: Load) -> Waterfall | None:
         "Largest paint": load.lcp.time_s if load.lcp else None,
         "Loaded": load.load_s,
     }
-    seen = [(name, round(1000 * at_s)) for name, at_s in marks.items() if at_s is not None]
-    shown = load.requests[:MAX_ROWS]
-    ends = [each.end_s for each in shown if each.end_s is not None]
-    total_ms = max([1, *(at for _, at in seen), *(round(1000 * end) for end in ends)])
-    own = host_of(shown[0].url)
+    paint_marks = [(name, round(1000 * at_s)) for name, at_s in marks.items() if at_s is not None]
+    requests = load.requests[:MAX_ROWS]
+    ends = [request.end_s for request in requests if request.end_s is not None]
+    total_ms = max([1, *(at for _, at in paint_marks), *(round(1000 * end) for end in ends)])
+    page_host = host_of(requests[0].url)
     rows = []
-    for each in shown:
-        start_ms = min(round(1000 * each.start_s), total_ms)
-        end_ms = total_ms if each.end_s is None else max(start_ms, round(1000 * each.end_s))
-        response_ms = end_ms if each.response_s is None else min(max(start_ms, round(1000 * each.response_s)), end_ms)
+    for request in requests:
+        start_ms = min(round(1000 * request.start_s), total_ms)
+        end_ms = total_ms if request.end_s is None else max(start_ms, round(1000 * request.end_s))
+        response_ms = (
+            end_ms if request.response_s is None else min(max(start_ms, round(1000 * request.response_s)), end_ms)
+        )
         rows.append(
             WaterfallRow(
-                url=excerpt(each.url, URL_LENGTH),
-                kind=str(each.kind) if each.kind else "document",
+                url=excerpt(request.url, URL_LENGTH),
+                kind=str(request.kind) if request.kind else "document",
                 start_ms=start_ms,
                 response_ms=response_ms,
                 end_ms=end_ms,
-                wire_bytes=each.wire_bytes,
-                status=each.status,
-                is_blocking=each.is_blocking,
-                is_failed=bool(each.error) or (each.status or 0) >= 400,
-                is_third_party=not is_same_site(host_of(each.url), own),
+                wire_bytes=request.wire_bytes,
+                status=request.status,
+                is_blocking=request.is_blocking,
+                is_failed=bool(request.error) or (request.status or 0) >= 400,
+                is_third_party=not is_same_site(host_of(request.url), page_host),
             )
         )
-    return Waterfall(tuple(rows), tuple(seen), total_ms, len(load.requests) - len(shown) + load.left_out)
+    return Waterfall(tuple(rows), tuple(paint_marks), total_ms, len(load.requests) - len(requests) + load.left_out)

@@ -1,4 +1,4 @@
-"""Impact of each rule of the installed axe-core, and whether it is a best practice, read from the text of axe-core."""
+"""Impacts of the installed axe-core's rules, and whether a rule is a best practice, parsed from axe-core's source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs axe-core on many pages in one real Chromium, with the service's own code."""
+"""Runner of axe-core on many pages in one real Chromium, with the service's own code."""
 
 from __future__ import annotations
 
@@ -21,34 +21,36 @@ from website_scan.net.budget import Limits
 from website_scan.net.client import Network
 from website_scan.net.proxy import BrowserProxy
 
-# Pages at once: one waits while another works.
-TABS = 3
+# Pages that are loaded at the same time, so that one runs scripts while another waits for the network.
+CONCURRENT_TABS = 3
 LIMIT_S = 240.0
-# For all pages together.
+# Limits for all pages together.
 LIMITS = Limits(requests=5_000, requests_per_host=5_000)
-# Images, videos and the like: axe-core's results do not depend on their content.
-FILES = "*://*/*.*"
+# Images, videos and other files, whose content does not change axe-core's results.
+BLOCKED_FILES = "*://*/*.*"
 
 
-def axe_reports(pages: Mapping[str, str], others: Mapping[str, Answer]) -> dict[str, AxeReport]:
-    """Return axe-core's report on each page, by name. Paths with a dot are not loaded unless they are in `others`."""
+def axe_reports(pages: Mapping[str, str], files: Mapping[str, Answer]) -> dict[str, AxeReport]:
+    """Return axe-core's reports by page name. `files` are answers by path; other paths with a dot do not exist."""
     routes = {f"/{name}": Answer(markup) for name, markup in pages.items()}
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with (
-        Site({**others, **routes}) as site,
+        Site({**files, **routes}) as site,
         Network(POLICY, time_limit_s=LIMIT_S) as network,
         BrowserProxy(network, limits=LIMITS) as proxy,
         tempfile.TemporaryDirectory() as folder,
-        # A thread of its own, because Django's ORM refuses to work in one that has an event loop.
+        # Playwright has its own thread, because Django's ORM refuses to work in a thread with an event loop.
         ThreadPoolExecutor(1, "playwright") as thread,
     ):
-        run = _run(site.url, proxy, program, Path(folder), list(pages))
+        run = _run_axe_on_pages(site.url, proxy, program, Path(folder), list(pages))
         return thread.submit(asyncio.run, asyncio.wait_for(run, LIMIT_S)).result()
 
 
-async def _run(site: str, proxy: BrowserProxy, program: Path, folder: Path, names: list[str]) -> dict[str, AxeReport]:
-    found: dict[str, AxeReport] = {}
+async def _run_axe_on_pages(
+    site: str, proxy: BrowserProxy, program: Path, folder: Path, names: list[str]
+) -> dict[str, AxeReport]:
+    reports: dict[str, AxeReport] = {}
     pending = names[::-1]
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(**launch_options(program, folder))
@@ -60,17 +62,19 @@ async def _run(site: str, proxy: BrowserProxy, program: Path, folder: Path, name
             has_touch=True,
             locale="en-US",
         )
-        await asyncio.gather(*(_tab(context, site, pending, found) for _ in range(TABS)))
+        await asyncio.gather(*(_run_axe_in_tab(context, site, pending, reports) for _ in range(CONCURRENT_TABS)))
         await browser.close()
-    return found
+    return reports
 
 
-async def _tab(context: BrowserContext, site: str, pending: list[str], found: dict[str, AxeReport]) -> None:
+async def _run_axe_in_tab(
+    context: BrowserContext, site: str, pending: list[str], reports: dict[str, AxeReport]
+) -> None:
     page = await context.new_page()
     cdp = await context.new_cdp_session(page)
     await cdp.send("Network.enable")
-    await cdp.send("Network.setBlockedURLs", {"urls": [FILES]})
+    await cdp.send("Network.setBlockedURLs", {"urls": [BLOCKED_FILES]})
     while pending:
         name = pending.pop()
         await page.goto(f"{site}/{name}")
-        found[name] = await run_axe(cdp)
+        reports[name] = await run_axe(cdp)

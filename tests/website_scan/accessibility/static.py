@@ -1,4 +1,4 @@
-"""Findings of the static rules on a page, from its markup alone."""
+"""Verdicts of the static rules on a page, from its markup alone."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from website_scan.plan import needs_browser
 
 
 def static_checks() -> list[Check]:
-    return [each for each in checks(ScanType.ACCESSIBILITY) if not needs_browser(each)]
+    return [check for check in checks(ScanType.ACCESSIBILITY) if not needs_browser(check)]
 
 
-def finding_of(check: Check, evidence: Mapping[type, object]) -> Verdict:
-    """Return what the check finds in the evidence that it needs."""
+def run_check(check: Check, evidence: Mapping[type, object]) -> Verdict:
+    """Run a check with the evidence that the check needs, and return its verdict."""
     function: Callable[..., Any] = check.function
     finding: Verdict = function(**{need.parameter: evidence[need.evidence] for need in check.needs})
     return finding
 
 
 def labels(finding: Verdict) -> list[str]:
-    """Return the places of a finding as its message names them."""
+    """Return the labels of a finding's places."""
     assert not isinstance(finding, NotApplicable), finding.reason
-    return [each.label for each in finding.places]
+    return [place.label for place in finding.places]
 
 
 def static_findings(markup: str) -> dict[str, Verdict]:
-    """Return the findings by rule."""
-    of_page = page(markup)
-    parsed = document(of_page)
-    evidence: dict[type, object] = {Page: of_page, Document: parsed, AccessibleDocument: AccessibleDocument(parsed)}
-    return {each.id: finding_of(each, evidence) for each in static_checks()}
+    """Return the verdicts of all static rules on a page, by rule."""
+    served_page = page(markup)
+    parsed = document(served_page)
+    evidence: dict[type, object] = {Page: served_page, Document: parsed, AccessibleDocument: AccessibleDocument(parsed)}
+    return {check.id: run_check(check, evidence) for check in static_checks()}

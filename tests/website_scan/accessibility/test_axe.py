@@ -1,4 +1,4 @@
-"""Findings from the results of axe-core."""
+"""Verdicts from axe-core's results."""
 
 from __future__ import annotations
 
@@ -9,30 +9,34 @@ import pytest
 from tests.website_scan.accessibility.axe_rules import RULES
 from tests.website_scan.accessibility.static import labels
 from tests.website_scan.cast import message, rows, severity_of, title_of
-from website_scan.accessibility.axe import BEST_PRACTICE, MILD, axe_verdict, severity_of_impact
+from website_scan.accessibility.axe import BEST_PRACTICE, MILD_FAULTS, axe_verdict, severity_of_impact
 from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule
 from website_scan.catalogue import Check, checks
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, NotApplicable, ScanType, Severity
 from website_scan.outcomes import Fail, Pass, Review
 from website_scan.places import Element
 
-# axe-core has no rule for a page that shows nothing.
-CHECKS = {each.id: each for each in checks(ScanType.ACCESSIBILITY) if each.id != "accessibility-blank-page"}
+# axe-core has no rule for a blank page.
+CHECKS = {
+    scan_check.id: scan_check
+    for scan_check in checks(ScanType.ACCESSIBILITY)
+    if scan_check.id != "accessibility-blank-page"
+}
 NODE = AxeNode("#a > img", "html > body > div > img", "<img src=a>", "Element does not have an alt attribute")
-NONE = AxeReport("4.12.1", {}, {}, frozenset(), frozenset())
+EMPTY_REPORT = AxeReport("4.12.1", {}, {}, frozenset(), frozenset())
 
 
 def rule(count: int = 1, impact: str = "critical", tags: tuple[str, ...] = ("wcag2a", "wcag111")) -> AxeRule:
     return AxeRule("image-alt", impact, tags, "Images must have alternative text", count, (NODE,) * min(count, 20))
 
 
-def violation(of: AxeRule) -> Fail:
-    finding = axe_verdict(CHECKS[of.id], replace(NONE, violations={of.id: of}))
+def violation(axe_rule: AxeRule) -> Fail:
+    finding = axe_verdict(CHECKS[axe_rule.id], replace(EMPTY_REPORT, violations={axe_rule.id: axe_rule}))
     assert isinstance(finding, Fail)
     return finding
 
 
-def test_a_violation_is_a_fail_with_its_places_and_criterion() -> None:
+def test_violation_fails_with_places_and_criterion() -> None:
     finding = violation(rule(5))
     assert severity_of(CHECKS["image-alt"].function, finding) is CRITICAL
     assert message(finding) == "5 images have no alternative text."
@@ -47,7 +51,7 @@ def test_a_violation_is_a_fail_with_its_places_and_criterion() -> None:
     )
 
 
-def test_a_violation_has_the_first_places_and_the_number_of_all() -> None:
+def test_violation_has_first_places_and_total_number() -> None:
     finding = violation(rule(45))
     assert (len(finding.places), finding.total) == (20, 45)
 
@@ -65,20 +69,20 @@ def test_a_violation_has_the_first_places_and_the_number_of_all() -> None:
         ("", False, None),
     ],
 )
-def test_impacts_are_severities(impact: str, is_capped: bool, severity: Severity | None) -> None:  # a row of the table
+def test_axe_impact_is_converted_to_severity(impact: str, is_capped: bool, severity: Severity | None) -> None:
     assert severity_of_impact(impact, is_capped=is_capped) is severity
 
 
 @pytest.mark.parametrize("impact", ["", "serious", "catastrophic"])
-def test_an_impact_that_the_check_does_not_declare_leaves_the_severity_of_the_check(impact: str) -> None:
+def test_undeclared_impact_keeps_the_severity_of_the_check(impact: str) -> None:
     assert severity_of(CHECKS["image-alt"].function, violation(rule(1, impact))) is CRITICAL
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
-def test_the_first_outcome_declares_each_severity_that_axe_core_can_give(check: Check) -> None:
+def test_first_outcome_declares_all_severities_of_axe_core(check: Check) -> None:
     impact, is_best_practice = RULES[check.id]
     severities = {severity_of_impact(impact, is_capped=is_best_practice)}
-    if check.id in MILD:
+    if check.id in MILD_FAULTS:
         severities.add(severity_of_impact(impact, is_capped=True))
     assert severities == set(check.outcome(next(iter(check.outcomes))).severities or (check.severity,))
 
@@ -94,14 +98,14 @@ def test_the_first_outcome_declares_each_severity_that_axe_core_can_give(check: 
         ("aria-required-children", "<ul>", "Children which are not allowed: li around the right ones", MEDIUM),
     ],
 )
-def test_a_fault_that_harms_little_is_of_medium_severity(id: str, snippet: str, why: str, severity: Severity) -> None:
-    found = replace(rule(), id=id, nodes=(replace(NODE, snippet=snippet, why=why),))
-    assert severity_of(CHECKS[id].function, violation(found)) is severity
+def test_mild_fault_has_medium_severity(id: str, snippet: str, why: str, severity: Severity) -> None:
+    mild_rule = replace(rule(), id=id, nodes=(replace(NODE, snippet=snippet, why=why),))
+    assert severity_of(CHECKS[id].function, violation(mild_rule)) is severity
 
 
-def test_a_best_practice_is_of_medium_severity_at_most() -> None:
-    found = rule(1, "serious", (BEST_PRACTICE,))
-    assert severity_of(CHECKS["tabindex"].function, violation(replace(found, id="tabindex"))) is MEDIUM
+def test_best_practice_has_at_most_medium_severity() -> None:
+    best_practice = rule(1, "serious", (BEST_PRACTICE,))
+    assert severity_of(CHECKS["tabindex"].function, violation(replace(best_practice, id="tabindex"))) is MEDIUM
 
 
 @pytest.mark.parametrize(
@@ -113,14 +117,14 @@ def test_a_best_practice_is_of_medium_severity_at_most() -> None:
         (("best-practice",), None, None),
     ],
 )
-def test_the_criterion_and_level_are_read_from_the_tags(tags: tuple[str, ...], criterion: str, level: str) -> None:
+def test_criterion_and_level_are_parsed_from_tags(tags: tuple[str, ...], criterion: str, level: str) -> None:
     (row,) = rows(violation(rule(tags=tags)))
     assert (row.get("wcag"), row.get("level")) == (criterion, level)
 
 
-def test_what_axe_could_not_tell_is_for_people_to_look_at() -> None:
+def test_incomplete_result_is_a_review() -> None:
     check = CHECKS["image-alt"]
-    finding = axe_verdict(check, replace(NONE, incomplete={"image-alt": rule(2)}))
+    finding = axe_verdict(check, replace(EMPTY_REPORT, incomplete={"image-alt": rule(2)}))
     assert isinstance(finding, Review)
     assert severity_of(check.function, finding) is LOW
     assert title_of(check.function, finding) == "Check by hand: Images have alternative text"
@@ -128,26 +132,28 @@ def test_what_axe_could_not_tell_is_for_people_to_look_at() -> None:
     assert (labels(finding)[0], finding.total) == ("<img src=a> at #a > img", 2)
 
 
-def test_an_orientation_that_nothing_can_lock_is_no_question() -> None:
+def test_incomplete_orientation_lock_is_not_applicable() -> None:
     lock = CHECKS["css-orientation-lock"]
-    axe = replace(NONE, incomplete={lock.id: replace(rule(), id=lock.id)})
+    axe = replace(EMPTY_REPORT, incomplete={lock.id: replace(rule(), id=lock.id)})
     assert isinstance(axe_verdict(lock, axe), NotApplicable)
 
 
-def test_passes_and_rules_without_elements() -> None:
+def test_passed_and_inapplicable_rules_are_converted() -> None:
     check = CHECKS["image-alt"]
-    assert isinstance(axe_verdict(check, replace(NONE, passes=frozenset({"image-alt"}))), Pass)
-    assert isinstance(axe_verdict(check, replace(NONE, inapplicable=frozenset({"image-alt"}))), NotApplicable)
+    assert isinstance(axe_verdict(check, replace(EMPTY_REPORT, passes=frozenset({"image-alt"}))), Pass)
+    assert isinstance(axe_verdict(check, replace(EMPTY_REPORT, inapplicable=frozenset({"image-alt"}))), NotApplicable)
 
 
-def test_axe_says_nothing_of_rules_that_it_does_not_know() -> None:
-    assert axe_verdict(CHECKS["image-alt"], NONE) is None
+def test_rule_missing_in_report_has_no_verdict() -> None:
+    assert axe_verdict(CHECKS["image-alt"], EMPTY_REPORT) is None
 
 
-def test_pairs_of_colours_are_counted_and_listed_and_each_has_an_example_first() -> None:
+def test_contrast_finding_lists_pairs_of_colours_and_one_example_of_each_first() -> None:
     pairs = tuple((f"#{number}{number}{number} on #fff", number + 1) for number in range(7))
     nodes = tuple(
-        AxeNode(f"#a{at}{turn}", "p", "<p>", "", colours) for at, (colours, _) in enumerate(pairs) for turn in "ab"
+        AxeNode(f"#a{index}{suffix}", "p", "<p>", "", colours)
+        for index, (colours, _) in enumerate(pairs)
+        for suffix in "ab"
     )
     finding = violation(replace(rule(28, "serious"), id="color-contrast", nodes=nodes, pairs=pairs))
     assert message(finding) == (
@@ -155,5 +161,5 @@ def test_pairs_of_colours_are_counted_and_listed_and_each_has_an_example_first()
         "#222 on #fff 3 times, #333 on #fff 4 times, #444 on #fff 5 times and 2 more)."
     )
     selectors = [row["selector"] for row in rows(finding)]
-    assert selectors[:8] == [*(f"#a{at}a" for at in range(7)), "#a0b"]
+    assert selectors[:8] == [*(f"#a{index}a" for index in range(7)), "#a0b"]
     assert len(selectors) == 14

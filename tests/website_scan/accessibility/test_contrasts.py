@@ -1,4 +1,4 @@
-"""Sentences of axe-core on contrast become figures and colours. Other sentences stay as they are."""
+"""Parsing of axe-core's sentences about contrast into figures and colours."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ LINK = (
 )
 
 
-def element_of(why: str) -> ContrastElement:
+def contrast_element(why: str) -> ContrastElement:
     return ContrastElement.of("#a", "<p>A</p>", why=why, wcag="1.4.3", level="AA", ancestry="html > body > p")
 
 
-def test_text_with_too_little_contrast_has_ratios_colours_and_size() -> None:
-    assert element_of(TEXT).row() == {
+def test_insufficient_contrast_of_text_has_ratios_colours_and_size() -> None:
+    assert contrast_element(TEXT).row() == {
         "selector": "#a",
         "snippet": "<p>A</p>",
         "wcag": "1.4.3",
@@ -44,15 +44,15 @@ def test_text_with_too_little_contrast_has_ratios_colours_and_size() -> None:
     }
 
 
-def test_text_of_normal_weight_has_its_size_alone() -> None:
-    assert element_of(TEXT.replace("bold", "normal")).size == "12px"
-    assert element_of(TEXT.replace(", font size: 9.0pt (12px), font weight: bold", "")).size is None
+def test_text_of_normal_weight_has_only_its_size() -> None:
+    assert contrast_element(TEXT.replace("bold", "normal")).size == "12px"
+    assert contrast_element(TEXT.replace(", font size: 9.0pt (12px), font weight: bold", "")).size is None
 
 
-def test_a_link_has_the_colour_of_the_surrounding_text() -> None:
-    found = element_of(LINK)
-    assert (found.contrast, found.needs) == (1.2, 3)
-    assert (found.text_colour, found.surrounding, found.background) == ("#111111", "#000000", None)
+def test_link_has_the_colour_of_the_surrounding_text() -> None:
+    element = contrast_element(LINK)
+    assert (element.contrast, element.needs) == (1.2, 3)
+    assert (element.text_colour, element.surrounding, element.background) == ("#111111", "#000000", None)
 
 
 @pytest.mark.parametrize(
@@ -63,21 +63,21 @@ def test_a_link_has_the_colour_of_the_surrounding_text() -> None:
         "insufficient color contrast of 2 (foreground color: red, background color: #fff). Expected ratio of 3",
     ],
 )
-def test_a_sentence_without_a_ratio_stays(why: str) -> None:
-    found = element_of(why)
-    assert (found.why, found.contrast, found.text_colour) == (why, None, None)
+def test_sentence_without_ratio_is_kept_as_why(why: str) -> None:
+    element = contrast_element(why)
+    assert (element.why, element.contrast, element.text_colour) == (why, None, None)
 
 
 @pytest.mark.parametrize("why", [TEXT, LINK, "", "Element's background is #aaaaaa or an image"])
 @pytest.mark.parametrize("snippet", ["<p>A</p>", '<a id="buy">A</a>', "<a>A</a>"])
-def test_figures_do_not_change_the_fingerprint_of_a_place(why: str, snippet: str) -> None:
-    """Mutes and baselines name places by fingerprints that were made from axe-core's sentence."""
-    found = replace(element_of(why), snippet=snippet)
+def test_parsed_figures_do_not_change_the_fingerprint(why: str, snippet: str) -> None:
+    """Mutes and baselines contain fingerprints that were computed from axe-core's sentence."""
+    element = replace(contrast_element(why), snippet=snippet)
     sentence = StyledElement("#a", snippet, why=why, ancestry="html > body > p")
-    assert found.normal(PAGE) == sentence.normal(PAGE)
+    assert element.normal(PAGE) == sentence.normal(PAGE)
 
 
-def test_axe_core_still_has_these_sentences() -> None:
+def test_installed_axe_core_has_the_parsed_sentences() -> None:
     source = axe_source()
     for words in (
         "insufficient color contrast of ${data.contrastRatio} (foreground color: ${data.fgColor}, background color: ",
@@ -87,15 +87,15 @@ def test_axe_core_still_has_these_sentences() -> None:
         assert words in source
 
 
-def test_a_card_shows_the_figures_and_the_colours() -> None:
-    finding = stored_finding("color-contrast", element_of(TEXT))
-    shown: html.HtmlElement = html.fromstring(macro("report/card.html", "card")(card_of(finding)))
-    pairs = {each[0].text: each[1].text_content().strip() for each in shown.xpath("//dl/div")}
+def test_report_card_shows_figures_and_colour_swatches() -> None:
+    finding = stored_finding("color-contrast", contrast_element(TEXT))
+    card: html.HtmlElement = html.fromstring(macro("report/card.html", "card")(card_of(finding)))
+    pairs = {row[0].text: row[1].text_content().strip() for row in card.xpath("//dl/div")}
     assert {name: pairs[name] for name in ("Contrast", "Needs", "Text size")} == {
         "Contrast": "2.64",
         "Needs": "4.5",
         "Text size": "12px, bold",
     }
-    assert shown.xpath("//rect/@fill") == ["#9AA0A6", "#ffffff"]
-    assert shown.xpath("//svg[@class='swatch']/@aria-hidden") == ["true", "true"]
+    assert card.xpath("//rect/@fill") == ["#9AA0A6", "#ffffff"]
+    assert card.xpath("//svg[@class='swatch']/@aria-hidden") == ["true", "true"]
     assert "What is wrong" not in pairs

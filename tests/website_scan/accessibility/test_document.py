@@ -1,4 +1,4 @@
-"""The document is evidence: checks read it in any order, and none changes the results of another."""
+"""AccessibleDocument as shared evidence, and the selectors of findings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from time import process_time
 import pytest
 
 from tests.website_scan.accessibility.corpus import PAGES, templates
-from tests.website_scan.accessibility.static import finding_of, static_checks, static_findings
+from tests.website_scan.accessibility.static import run_check, static_checks, static_findings
 from tests.website_scan.cast import document, message, outcome, page, rows, verdict
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.verdicts import selector
@@ -18,22 +18,22 @@ CHECKS = static_checks()
 
 
 @pytest.mark.parametrize("name", ["dialogs/behind-tab-order", "docs/wiki-neglected", "legacy/bureau"])
-def test_checks_of_one_document_do_not_influence_each_other(name: str) -> None:
-    of_page = page(PAGES[name])
-    parsed = document(of_page)
+def test_checks_of_a_shared_document_do_not_influence_each_other(name: str) -> None:
+    served_page = page(PAGES[name])
+    parsed = document(served_page)
 
     def findings(shared: AccessibleDocument | None, step: int) -> dict[str, tuple[object, ...]]:
-        found: dict[str, tuple[object, ...]] = {}
-        for each in CHECKS[::step]:
+        results: dict[str, tuple[object, ...]] = {}
+        for check in CHECKS[::step]:
             evidence: dict[type, object] = {
-                Page: of_page,
+                Page: served_page,
                 Document: parsed,
                 AccessibleDocument: shared or AccessibleDocument(parsed),
             }
-            finding = finding_of(each, evidence)
+            finding = run_check(check, evidence)
             places = () if isinstance(finding, NotApplicable) else rows(finding)
-            found[each.id] = (verdict(finding), outcome(finding), message(finding), places)
-        return found
+            results[check.id] = (verdict(finding), outcome(finding), message(finding), places)
+        return results
 
     alone = findings(None, 1)
     assert findings(AccessibleDocument(parsed), 1) == alone
@@ -41,20 +41,24 @@ def test_checks_of_one_document_do_not_influence_each_other(name: str) -> None:
 
 
 @pytest.mark.parametrize("state", templates.CLASSES)
-def test_a_class_of_the_body_changes_no_verdict(state: str) -> None:
-    plain = {rule: verdict(each) for rule, each in static_findings(PAGES["templates/panel-nameless"]).items()}
-    classed = static_findings(PAGES[f"templates/panel-nameless-{state}"])
-    assert {rule: verdict(each) for rule, each in classed.items()} == plain
-    assert {rule for rule, found in plain.items() if found == "fail"} == {"image-alt", "label", "link-name"}
+def test_class_of_body_changes_no_verdict(state: str) -> None:
+    plain = {rule: verdict(finding) for rule, finding in static_findings(PAGES["templates/panel-nameless"]).items()}
+    with_class = static_findings(PAGES[f"templates/panel-nameless-{state}"])
+    assert {rule: verdict(finding) for rule, finding in with_class.items()} == plain
+    assert {rule for rule, plain_verdict in plain.items() if plain_verdict == "fail"} == {
+        "image-alt",
+        "label",
+        "link-name",
+    }
 
 
-def test_every_selector_leads_to_one_element() -> None:
+def test_every_selector_matches_one_element() -> None:
     for name, markup in PAGES.items():
         tree = document(page(markup)).tree
         for rule, finding in static_findings(markup).items():
-            for item in () if isinstance(finding, NotApplicable) else rows(finding):
-                if found := str(item.get("selector") or ""):
-                    assert len(tree.css(found)) == 1, (name, rule, found)
+            for row in () if isinstance(finding, NotApplicable) else rows(finding):
+                if css_selector := str(row.get("selector") or ""):
+                    assert len(tree.css(css_selector)) == 1, (name, rule, css_selector)
 
 
 @pytest.mark.parametrize(
@@ -72,13 +76,13 @@ def test_every_selector_leads_to_one_element() -> None:
         ("<p><svg:a class=x>", "html > body > p > :nth-child(1)"),
     ],
 )
-def test_selectors_begin_at_what_is_unique(markup: str, expected: str) -> None:
+def test_selector_begins_at_the_nearest_unique_id(markup: str, expected: str) -> None:
     tree = document(page(f"<!doctype html><body>{markup}")).tree
     node = tree.css_first(".x")
     assert node is not None
-    found = selector(node)
-    assert found.startswith(expected)
-    assert [each.mem_id for each in tree.css(found)] == [node.mem_id]
+    css_selector = selector(node)
+    assert css_selector.startswith(expected)
+    assert [match.mem_id for match in tree.css(css_selector)] == [node.mem_id]
 
 
 @pytest.mark.parametrize(
@@ -89,16 +93,16 @@ def test_selectors_begin_at_what_is_unique(markup: str, expected: str) -> None:
         ("td-headers-attr", f"<table>{('<tr>' + '<td headers=a id=x>1</td>' * 20 + '</tr>') * 2_500}</table>"),
     ],
 )
-def test_a_page_cannot_make_a_check_expensive(rule: str, markup: str) -> None:
-    seen = AccessibleDocument(document(page(f"<!doctype html><body>{markup}")))
-    function = next(each.function for each in CHECKS if each.id == rule)
+def test_expensive_markup_cannot_slow_down_a_check(rule: str, markup: str) -> None:
+    accessible_document = AccessibleDocument(document(page(f"<!doctype html><body>{markup}")))
+    function = next(check.function for check in CHECKS if check.id == rule)
     start = process_time()
-    function(seen)
-    assert process_time() - start < 4  # in practice it takes a fifth to a half of this
+    function(accessible_document)
+    assert process_time() - start < 4  # usually takes one to two seconds
 
 
-def test_a_document_cannot_be_changed() -> None:
-    seen = AccessibleDocument(document(page()))
+def test_accessible_document_is_immutable() -> None:
+    accessible_document = AccessibleDocument(document(page()))
     for name in ("document", "visibility"):
         with pytest.raises(AttributeError):
-            setattr(seen, name, None)
+            setattr(accessible_document, name, None)

@@ -8,11 +8,11 @@ from website_scan.accessibility.names import accessible_name, visible_text
 from website_scan.accessibility.roles import explicit_role, is_focusable, is_presentational
 
 
-def named(markup: str) -> str:
-    seen = AccessibleDocument(document(page(body(markup))))
-    node = seen.document.tree.css_first("[data-x]")
+def name_of(markup: str) -> str:
+    accessible_document = AccessibleDocument(document(page(body(markup))))
+    node = accessible_document.document.tree.css_first("[data-x]")
     assert node is not None
-    return accessible_name(seen, node)
+    return accessible_name(accessible_document, node)
 
 
 @pytest.mark.parametrize(
@@ -56,18 +56,20 @@ def named(markup: str) -> str:
     ],
 )
 def test_accessible_name(markup: str, name: str) -> None:
-    assert named(markup) == name
+    assert name_of(markup) == name
 
 
-def test_names_that_lead_in_a_circle_end() -> None:
-    assert named("<button data-x id=a aria-labelledby=b>A</button><button id=b aria-labelledby=a>B</button>") == "B"
+def test_circular_aria_labelledby_ends() -> None:
+    assert name_of("<button data-x id=a aria-labelledby=b>A</button><button id=b aria-labelledby=a>B</button>") == "B"
 
 
-def test_visible_text_leaves_names_and_hidden_parts_out() -> None:
-    seen = AccessibleDocument(document(page(body("<p data-x>One <img alt=two> <b hidden>three</b><br>four</p>"))))
-    node = seen.document.tree.css_first("[data-x]")
+def test_visible_text_excludes_image_names_and_hidden_parts() -> None:
+    accessible_document = AccessibleDocument(
+        document(page(body("<p data-x>One <img alt=two> <b hidden>three</b><br>four</p>")))
+    )
+    node = accessible_document.document.tree.css_first("[data-x]")
     assert node is not None
-    assert visible_text(seen, node) == "One four"
+    assert visible_text(accessible_document, node) == "One four"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_visible_text_leaves_names_and_hidden_parts_out() -> None:
         ("<b data-x>", None),
     ],
 )
-def test_the_first_valid_role_counts(markup: str, role: str | None) -> None:
+def test_explicit_role_is_the_first_valid_role(markup: str, role: str | None) -> None:
     node = document(page(body(markup))).tree.css_first("[data-x]")
     assert node is not None
     assert explicit_role(node) == role
@@ -104,7 +106,7 @@ def test_the_first_valid_role_counts(markup: str, role: str | None) -> None:
         ("<img data-x role=img>", False),
     ],
 )
-def test_role_none_is_ignored_where_it_contradicts(markup: str, expected: bool) -> None:
+def test_role_none_is_ignored_on_focusable_elements_and_with_global_attributes(markup: str, expected: bool) -> None:
     node = document(page(body(markup))).tree.css_first("[data-x]")
     assert node is not None
     assert is_presentational(node) is expected
@@ -134,7 +136,7 @@ def test_role_none_is_ignored_where_it_contradicts(markup: str, expected: bool) 
         ("<div inert><p><input data-x></div>", False),
     ],
 )
-def test_what_is_focusable(markup: str, expected: bool) -> None:
+def test_focusable_elements(markup: str, expected: bool) -> None:
     node = document(page(body(markup))).tree.css_first("[data-x]")
     assert node is not None
     assert is_focusable(node) is expected

@@ -1,6 +1,6 @@
-"""Reduced forms of real pages on which a rule found what their owners would dismiss, each with one that has the fault.
+"""Reduced real pages on which a rule had a false positive, and similar pages with the fault.
 
-The static rules and axe-core judge them alike.
+Static rules and axe-core must agree on them.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from website_scan.outcomes import Fail, Fault, Verdict, Warn
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("differential")]
 
-# Sphinx: the bars above and below the text.
-BAR = (
+# Sphinx: navigation bars above and below the text.
+NAVIGATION_BAR = (
     "<div role=navigation aria-label='related navigation'>"
     "<a href=#>Manual</a> <a href=/index>index</a> <a href={}>next</a></div>"
 )
 SEARCH = "<div role=search><form action=/search><input name=q aria-label=Search></form></div>"
-# DocBook: the head of each chapter.
+# DocBook: navigation at the head of chapters.
 CHAPTER = (
     "<table summary='Navigation header'><tr><th colspan=3>Getting started</th></tr>"
     "<tr><td><a href=/a>Prev</a></td><th>&nbsp;</th><td><a href=/b>Next</a></td></tr>{}</table>"
 )
 TABS = "<ul role=tablist><li{}><a href=#a role=tab>Home</a></li><li{}><a href=#b role=tab>Profile</a></li></ul>"
-SHARES = "<tr><td>Spotify<td>$2,500<td>working<td><button>Edit</button>"
+TABLE_ROW = "<tr><td>Spotify<td>$2,500<td>working<td><button>Edit</button>"
 ORDER = "heading-order"
 TEXT = "<p style='color: #000'>Text</p>"
 GREY = "background: #fff; color: #ccc"
 
 RIGHT: Mapping[tuple[str, str], str] = {
     ("accesskeys", "docbook"): "<a href=next accesskey=n>Next</a><p>Text</p><a href=next accesskey=n>Next</a>",
-    ("landmark-unique", "sphinx"): BAR.format("/two") + "<p>Text</p>" + BAR.format("/two"),
+    ("landmark-unique", "sphinx"): NAVIGATION_BAR.format("/two") + "<p>Text</p>" + NAVIGATION_BAR.format("/two"),
     ("landmark-unique", "python"): f"<main>Text</main>{SEARCH}<p>Text</p>{SEARCH}",
     (ORDER, "docbook"): "<h1>FAQ</h1><h3 class=author></h3>",
     (ORDER, "sphinx"): "<h1>Manual</h1><div role=navigation><h3>Contents</h3><h4>Next topic</h4></div>",
@@ -50,7 +50,7 @@ RIGHT: Mapping[tuple[str, str], str] = {
     (
         "td-has-header",
         "empty-header",
-    ): f"<table><thead><tr><th>Project<th>Budget<th>Status<th></thead>{SHARES * 3}</table>",
+    ): f"<table><thead><tr><th>Project<th>Budget<th>Status<th></thead>{TABLE_ROW * 3}</table>",
     ("listitem", "bootstrap"): TABS.format("", ""),
     ("aria-required-parent", "bootstrap"): TABS.format("", ""),
     ("aria-required-children", "bootstrap"): TABS.format(" role=none", " role=presentation"),
@@ -59,19 +59,19 @@ RIGHT: Mapping[tuple[str, str], str] = {
 WRONG: Mapping[tuple[str, str], str] = {
     ("accesskeys", "other-page"): "<a href=next accesskey=n>Next</a><p>Text</p><a href=news accesskey=n>News</a>",
     ("accesskeys", "button"): "<a href=next accesskey=n>Next</a><button accesskey=n>New</button>",
-    ("landmark-unique", "other-links"): BAR.format("/two") + "<p>Text</p>" + BAR.format("/three"),
+    ("landmark-unique", "other-links"): NAVIGATION_BAR.format("/two") + "<p>Text</p>" + NAVIGATION_BAR.format("/three"),
     ("landmark-unique", "no-links"): "<nav>Home</nav><p>Text</p><nav>Home</nav>",
     ("landmark-unique", "placeholders"): "<nav><a href=#>Home</a></nav><p>Text</p><nav><a href=#>Imprint</a></nav>",
     (ORDER, "content"): "<h1>Shop</h1><h3>News</h3>",
     (ORDER, "in-sidebar"): "<h1>Shop</h1><aside><h2>More</h2><h4>Old news</h4></aside>",
     ("table-fake-caption", "data"): CHAPTER.format("<tr><td>1<td>2<td>3"),
-    ("td-has-header", "no-header"): f"<table><caption>Projects</caption>{SHARES * 4}</table>",
+    ("td-has-header", "no-header"): f"<table><caption>Projects</caption>{TABLE_ROW * 4}</table>",
     ("listitem", "div"): "<div><li>Home</li></div>",
     ("aria-required-parent", "div"): "<div><a href=#a role=tab>Home</a></div>",
     ("aria-required-children", "link"): "<ul role=tablist><a href=#a>Home</a><li><a href=#b role=tab>Profile</a></ul>",
     ("label-title-only", "title"): "<input type=email title='Your e-mail'>",
 }
-# The fault is one, but of medium severity.
+# Pages with a fault of medium severity.
 MILD: Mapping[tuple[str, str], str] = {
     ("aria-required-attr", "sphinx"): "<p role=heading>User guides</p>",
     ("aria-required-children", "bootstrap"): TABS.format("", ""),
@@ -89,8 +89,8 @@ SEVERE: Mapping[tuple[str, str], str] = {
     ): "<ul role=menu aria-label=Shop><li><a href=/a>Shoes</a><li><a href=/b>Hats</a></ul>",
     ("aria-roles", "div"): "<div role=navigation-demo><a href=/>Home</a></div>",
 }
-# Judged by axe-core only.
-SEEN_RIGHT: Mapping[tuple[str, str], str] = {
+# Pages that only axe-core judges.
+BROWSER_RIGHT: Mapping[tuple[str, str], str] = {
     ("color-contrast", "bootstrap"): f"<button class='btn disabled' style='{GREY}; pointer-events: none'>Send</button>",
     ("color-contrast", "separators"): f"<div style='{GREY}'><a href=/ style='color: #000'>Home</a> | {TEXT}</div>",
     ("label-content-name-mismatch", "ligature"): (
@@ -98,11 +98,11 @@ SEEN_RIGHT: Mapping[tuple[str, str], str] = {
     ),
     ("label-content-name-mismatch", "symbol"): "<h2>Usage <a href=#usage aria-label='Link to this section'>#</a></h2>",
 }
-SEEN_WRONG: Mapping[tuple[str, str], str] = {
+BROWSER_WRONG: Mapping[tuple[str, str], str] = {
     ("color-contrast", "only-a-class"): f"<button class=disabled style='{GREY}'>Send</button>",
     ("color-contrast", "text"): f"<div style='{GREY}'><a href=/ style='color: #000'>Home</a> or {TEXT}</div>",
     ("label-content-name-mismatch", "word"): "<button aria-label='Toggle navigation'>Menu <i class=icon></i></button>",
-    # The main landmark is missing in the page, whatever a map or a film in a frame contains.
+    # The page has no main landmark, whatever a map or a film in a frame contains.
     ("landmark-one-main", "frame"): "<p>Text</p><iframe title=Map srcdoc='<p>Map</p>'></iframe>",
     ("page-has-heading-one", "frame"): "<main>Text</main><iframe title=Map srcdoc='<p>Map</p>'></iframe>",
 }
@@ -111,8 +111,8 @@ GROUPS = {
     "wrong": WRONG,
     "mild": MILD,
     "severe": SEVERE,
-    "seen-right": SEEN_RIGHT,
-    "seen-wrong": SEEN_WRONG,
+    "seen-right": BROWSER_RIGHT,
+    "seen-wrong": BROWSER_WRONG,
 }
 
 
@@ -123,69 +123,67 @@ def markup(body: str) -> str:
 @pytest.fixture(scope="module")
 def reports() -> Mapping[str, AxeReport]:
     return axe_reports(
-        {"/".join((group, *key)): markup(body) for group, of in GROUPS.items() for key, body in of.items()}, {}
+        {"/".join((group, *key)): markup(body) for group, pages in GROUPS.items() for key, body in pages.items()}, {}
     )
 
 
-def by_axe(reports: Mapping[str, AxeReport], group: str, key: tuple[str, str]) -> Verdict | None:
-    check = next(each for each in checks(ScanType.ACCESSIBILITY) if each.id == key[0])
+def axe_finding(reports: Mapping[str, AxeReport], group: str, key: tuple[str, str]) -> Verdict | None:
+    check = next(check for check in checks(ScanType.ACCESSIBILITY) if check.id == key[0])
     return axe_verdict(check, reports["/".join((group, *key))])
 
 
-def both(reports: Mapping[str, AxeReport], group: str, key: tuple[str, str]) -> list[Verdict | None]:
-    return [static_findings(markup(GROUPS[group][key]))[key[0]], by_axe(reports, group, key)]
+def static_and_axe_findings(reports: Mapping[str, AxeReport], group: str, key: tuple[str, str]) -> list[Verdict | None]:
+    return [static_findings(markup(GROUPS[group][key]))[key[0]], axe_finding(reports, group, key)]
 
 
-def is_found(finding: Verdict | None) -> bool:
+def is_fault(finding: Verdict | None) -> bool:
     return isinstance(finding, Warn | Fail)
 
 
 @pytest.mark.parametrize("key", RIGHT, ids="/".join)
-def test_nothing_is_found_that_the_owner_would_dismiss(reports: Mapping[str, AxeReport], key: tuple[str, str]) -> None:
-    assert [is_found(each) for each in both(reports, "right", key)] == [False, False]
+def test_harmless_markup_of_real_pages_has_no_fault(reports: Mapping[str, AxeReport], key: tuple[str, str]) -> None:
+    assert [is_fault(finding) for finding in static_and_axe_findings(reports, "right", key)] == [False, False]
 
 
 @pytest.mark.parametrize("key", WRONG, ids="/".join)
-def test_the_fault_next_to_it_is_found(reports: Mapping[str, AxeReport], key: tuple[str, str]) -> None:
-    assert [is_found(each) for each in both(reports, "wrong", key)] == [True, True]
+def test_similar_markup_with_the_fault_is_found(reports: Mapping[str, AxeReport], key: tuple[str, str]) -> None:
+    assert [is_fault(finding) for finding in static_and_axe_findings(reports, "wrong", key)] == [True, True]
 
 
 @pytest.mark.parametrize(("group", "key"), [*(("mild", key) for key in MILD), *(("severe", key) for key in SEVERE)])
-def test_a_fault_that_harms_little_is_not_critical(
-    reports: Mapping[str, AxeReport], group: str, key: tuple[str, str]
-) -> None:
-    found = both(reports, group, key)
-    assert all(map(is_found, found))
-    assert [isinstance(each, Warn | Fail) and each.severity is MEDIUM for each in found] == [group == "mild"] * 2
+def test_mild_fault_has_medium_severity(reports: Mapping[str, AxeReport], group: str, key: tuple[str, str]) -> None:
+    findings = static_and_axe_findings(reports, group, key)
+    assert all(map(is_fault, findings))
+    assert [isinstance(finding, Warn | Fail) and finding.severity is MEDIUM for finding in findings] == [
+        group == "mild"
+    ] * 2
 
 
-@pytest.mark.parametrize("key", SEEN_RIGHT, ids="/".join)
-def test_the_browser_finds_nothing_that_the_owner_would_dismiss(
-    reports: Mapping[str, AxeReport], key: tuple[str, str]
-) -> None:
-    assert not is_found(by_axe(reports, "seen-right", key))
+@pytest.mark.parametrize("key", BROWSER_RIGHT, ids="/".join)
+def test_axe_finds_no_fault_in_harmless_markup(reports: Mapping[str, AxeReport], key: tuple[str, str]) -> None:
+    assert not is_fault(axe_finding(reports, "seen-right", key))
 
 
-@pytest.mark.parametrize("key", SEEN_WRONG, ids="/".join)
-def test_the_browser_finds_the_fault_next_to_it(reports: Mapping[str, AxeReport], key: tuple[str, str]) -> None:
-    assert is_found(by_axe(reports, "seen-wrong", key))
+@pytest.mark.parametrize("key", BROWSER_WRONG, ids="/".join)
+def test_axe_finds_similar_markup_with_the_fault(reports: Mapping[str, AxeReport], key: tuple[str, str]) -> None:
+    assert is_fault(axe_finding(reports, "seen-wrong", key))
 
 
 @pytest.mark.parametrize("rule", ["landmark-one-main", "page-has-heading-one"])
-def test_what_a_page_lacks_is_not_named_in_its_frames(reports: Mapping[str, AxeReport], rule: str) -> None:
-    found = by_axe(reports, "seen-wrong", (rule, "frame"))
-    assert isinstance(found, Fail)
-    assert [each["selector"] for each in rows(found)] == ["html"]
+def test_missing_landmark_or_heading_is_reported_only_for_the_page(reports: Mapping[str, AxeReport], rule: str) -> None:
+    finding = axe_finding(reports, "seen-wrong", (rule, "frame"))
+    assert isinstance(finding, Fail)
+    assert [row["selector"] for row in rows(finding)] == ["html"]
 
 
-def test_nobody_has_to_check_the_name_of_a_symbol(reports: Mapping[str, AxeReport]) -> None:
+def test_name_of_a_symbol_needs_no_review(reports: Mapping[str, AxeReport]) -> None:
     key = ("label-content-name-mismatch", "symbol")
-    assert not isinstance(by_axe(reports, "seen-right", key), Fault)
+    assert not isinstance(axe_finding(reports, "seen-right", key), Fault)
 
 
-def test_what_a_page_lacks_is_told_without_the_page_s_own_html(reports: Mapping[str, AxeReport]) -> None:
-    found = by_axe(reports, "seen-wrong", ("landmark-one-main", "frame"))
-    assert isinstance(found, Fail)
-    assert message(found) == "The page has no main landmark."
-    assert labels(found) == [""]
-    assert [each["snippet"] for each in rows(found)] == ['<html lang="en">']
+def test_missing_main_landmark_has_only_the_start_tag_of_html(reports: Mapping[str, AxeReport]) -> None:
+    finding = axe_finding(reports, "seen-wrong", ("landmark-one-main", "frame"))
+    assert isinstance(finding, Fail)
+    assert message(finding) == "The page has no main landmark."
+    assert labels(finding) == [""]
+    assert [row["snippet"] for row in rows(finding)] == ['<html lang="en">']

@@ -1,4 +1,4 @@
-"""An accessibility scan of a site on loopback, through the engine's entry point."""
+"""Accessibility scans of a site on loopback, through the engine's entry point."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
 
 
-def scanned(markup: str) -> ScanResult:
+def scan_page(markup: str) -> ScanResult:
     with Site({"/": Answer(body(markup))}) as site, Network(POLICY) as network:
         return scan(target(site.url), [ScanType.ACCESSIBILITY], network, Budget())[0]
 
 
-def test_an_image_without_a_text_costs_the_top_grade() -> None:
-    result = scanned("<img src=/a.png>")
+def test_image_without_alternative_text_costs_the_top_grade() -> None:
+    result = scan_page("<img src=/a.png>")
     assert result.status == "completed"
-    assert {each.id: each.status for each in result.checks}["image-alt"] == "fail"
+    assert {check.id: check.status for check in result.checks}["image-alt"] == "fail"
     assert result.score is not None
     assert result.score <= 89
 
 
-def test_a_page_in_order_is_a_completed_report_of_at_most_an_a() -> None:
-    result = scanned("<main><h1>Shoes</h1><img src=/a.png alt='A shoe'></main>")
+def test_page_without_faults_gets_an_a_without_a_browser() -> None:
+    result = scan_page("<main><h1>Shoes</h1><img src=/a.png alt='A shoe'></main>")
     assert result.status == "completed"
-    assert {each.id: each.status for each in result.checks}["image-alt"] == "pass"
+    assert {check.id: check.status for check in result.checks}["image-alt"] == "pass"
     assert result.grade == "A"
 
 
-def test_a_page_that_is_not_html_has_nothing_to_judge() -> None:
-    assert all(each.html for each in checks(ScanType.ACCESSIBILITY))
+def test_all_checks_apply_to_html_only() -> None:
+    assert all(check.html for check in checks(ScanType.ACCESSIBILITY))

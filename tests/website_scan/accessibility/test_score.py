@@ -24,26 +24,26 @@ def points_of(check: str, body: str) -> float:
     page = head("<meta name=viewport content=width=device-width>", body)
     with Site({"/": Answer(page)}) as site, Network(POLICY) as network:
         (result,) = scan(target(f"{site.url}/"), [ScanType.ACCESSIBILITY], network, Budget())
-    (found,) = (each for each in result.checks if each.id == check)
-    assert found.status == "fail"
-    return found.points
+    (check_result,) = (check_result for check_result in result.checks if check_result.id == check)
+    assert check_result.status == "fail"
+    return check_result.points
 
 
 @pytest.mark.parametrize("body", [TEXT, TEXT + FORM, TEXT + IMAGE, TEXT + FORM + IMAGE])
-def test_three_links_without_a_name_do_not_cost_a_whole_category(body: str) -> None:
+def test_three_links_without_a_name_cost_less_than_a_category(body: str) -> None:
     assert 2 < points_of("link-name", body + LINKS) < 12
 
 
 # Rules of axe-core that apply to a page of text and links.
-APPLIES = {
+APPLICABLE_RULES = {
     *("link-name", "label-content-name-mismatch", "color-contrast", "target-size", "css-orientation-lock", "bypass"),
     *("empty-heading", "heading-order", "page-has-heading-one", "landmark-one-main", "region", "aria-hidden-body"),
     *("html-has-lang", "html-lang-valid", "document-title", "meta-viewport", "meta-viewport-large"),
 }
 
 
-class Seen:
-    """A browser in which these axe-core rules are violated, those of APPLIES pass, and no other applies."""
+class FakeBrowser:
+    """Fake browser: the given axe-core rules are violated, the other applicable rules pass."""
 
     def __init__(self, *broken: str) -> None:
         self.broken = broken
@@ -53,17 +53,17 @@ class Seen:
     def load(self, visit: Visit) -> BrowserLoad:
         node = AxeNode("a", "html > body > a", "<a>", "Why.")
         violations = {id: AxeRule(id, "serious", ("wcag2a",), "Help.", 3, (node,)) for id in self.broken}
-        others = {each.id for each in checks(ScanType.ACCESSIBILITY)} - APPLIES
-        axe = AxeReport("4.11", violations, {}, frozenset(APPLIES - set(self.broken)), frozenset(others))
+        inapplicable = {check.id for check in checks(ScanType.ACCESSIBILITY)} - APPLICABLE_RULES
+        axe = AxeReport("4.11", violations, {}, frozenset(APPLICABLE_RULES - set(self.broken)), frozenset(inapplicable))
         return BrowserLoad("Chromium 150", Load(None, None, (), None, 0.0, 0.0, ()), axe=axe)
 
 
-def test_one_label_that_differs_does_not_cost_more_than_three_links_without_a_name() -> None:
+def test_differing_label_costs_less_than_links_without_a_name() -> None:
     page = Answer(head("<meta name=viewport content=width=device-width>", TEXT + LINKS))
     with Site({"/": page}) as site, Network(POLICY) as network:
-        browser = Seen("link-name", "label-content-name-mismatch")
+        browser = FakeBrowser("link-name", "label-content-name-mismatch")
         (result,) = scan(target(f"{site.url}/"), [ScanType.ACCESSIBILITY], network, Budget(), browser=browser)
-    points = {each.id: each.points for each in result.checks if each.points}
+    points = {check_result.id: check_result.points for check_result in result.checks if check_result.points}
     assert points.keys() == {"link-name", "label-content-name-mismatch"}
     assert points["label-content-name-mismatch"] < points["link-name"] < 15
     assert points["label-content-name-mismatch"] < 8

@@ -8,7 +8,7 @@ from tests.website_scan.cast import document, head, page
 from website_scan.accessibility.document import AccessibleDocument
 
 
-def tree(body: str, style: str = "") -> AccessibleDocument:
+def accessible_document(body: str, style: str = "") -> AccessibleDocument:
     return AccessibleDocument(document(page(head(f"<style>{style}</style>" if style else "", body))))
 
 
@@ -18,7 +18,10 @@ def tree(body: str, style: str = "") -> AccessibleDocument:
         ("<b id=x>", False),
         ("<b id=x hidden>", True),
         ("<div hidden><b id=x></b></div>", True),
-        ("<div hidden style='display: flex'><b id=x></b></div>", False),  # the author's display value wins
+        (
+            "<div hidden style='display: flex'><b id=x></b></div>",
+            False,
+        ),  # the author's display value overrides `hidden`
         ("<div style='DISPLAY : None'><b id=x></b></div>", True),
         ("<div style='color:red;display:none!important'><b id=x></b></div>", True),
         ("<div style='/* display:none */'><b id=x></b></div>", False),
@@ -65,26 +68,26 @@ def tree(body: str, style: str = "") -> AccessibleDocument:
         ("<table><tr><td><form id=x></form></table>", False),
     ],
 )
-def test_what_is_hidden_from_everybody(body: str, is_hidden: bool) -> None:
-    seen = tree(body)
-    node = seen.document.tree.css_first("#x")
+def test_elements_hidden_from_everybody(body: str, is_hidden: bool) -> None:
+    accessible = accessible_document(body)
+    node = accessible.document.tree.css_first("#x")
     assert node is not None
-    assert seen.visibility.is_hidden(node) is is_hidden
+    assert accessible.visibility.is_hidden(node) is is_hidden
 
 
 @pytest.mark.parametrize(
     "body", ["<div aria-hidden=true><b id=x></b></div>", "<div inert><b id=x></b></div>", "<b id=x hidden>"]
 )
-def test_what_is_hidden_from_assistive_technology(body: str) -> None:
-    assert list(tree(body).exposed("#x")) == []
+def test_elements_hidden_from_assistive_technology(body: str) -> None:
+    assert list(accessible_document(body).exposed("#x")) == []
 
 
 @pytest.mark.parametrize("body", ["<div aria-hidden=false><b id=x></b></div>", "<b id=x aria-hidden>"])
-def test_aria_hidden_needs_the_word_true(body: str) -> None:
-    assert len(list(tree(body).exposed("#x"))) == 1
+def test_aria_hidden_hides_only_with_the_value_true(body: str) -> None:
+    assert len(list(accessible_document(body).exposed("#x"))) == 1
 
 
-IN_A_MENU = "<div class=w><ul class=y><u></u><i></i><b id=x class='a b' data-off title='a, b > c'></b></ul></div>"
+MENU = "<div class=w><ul class=y><u></u><i></i><b id=x class='a b' data-off title='a, b > c'></b></ul></div>"
 
 
 @pytest.mark.parametrize(
@@ -150,11 +153,11 @@ IN_A_MENU = "<div class=w><ul class=y><u></u><i></i><b id=x class='a b' data-off
         (".a{display:none", False),
     ],
 )
-def test_rules_of_the_page_itself_count(style: str, is_hidden: bool) -> None:
-    seen = tree(IN_A_MENU, style)
-    node = seen.document.tree.css_first("#x")
+def test_css_rules_of_the_page_hide_elements(style: str, is_hidden: bool) -> None:
+    accessible = accessible_document(MENU, style)
+    node = accessible.document.tree.css_first("#x")
     assert node is not None
-    assert seen.visibility.is_hidden(node) is is_hidden
+    assert accessible.visibility.is_hidden(node) is is_hidden
 
 
 @pytest.mark.parametrize(
@@ -165,7 +168,7 @@ def test_rules_of_the_page_itself_count(style: str, is_hidden: bool) -> None:
         ("@supports (display: grid){.a{display:none}}", True),
         ("@container (width > 9px){.a{display:none}}", True),
         (".a{@media (width < 9px){display:none}}", True),
-        (".a:lang(en){display:none}", True),  # lexbor does not know :lang()
+        (".a:lang(en){display:none}", True),  # lexbor does not support :lang()
         (".y:has(:target) .a{display:none}", True),
         (".a{display:var(--shown)}", True),
         ("@media (min-width: 600px){.z{display:none}}", False),
@@ -176,12 +179,12 @@ def test_rules_of_the_page_itself_count(style: str, is_hidden: bool) -> None:
         (".a{display:block}", False),
     ],
 )
-def test_rules_that_hold_sometimes_make_it_uncertain(style: str, may_be_hidden: bool) -> None:
-    seen = tree(IN_A_MENU, style)
-    node = seen.document.tree.css_first("#x")
+def test_conditional_css_rules_make_visibility_uncertain(style: str, may_be_hidden: bool) -> None:
+    accessible = accessible_document(MENU, style)
+    node = accessible.document.tree.css_first("#x")
     assert node is not None
-    assert not seen.visibility.is_hidden(node)
-    assert seen.visibility.may_be_hidden(node) is may_be_hidden
+    assert not accessible.visibility.is_hidden(node)
+    assert accessible.visibility.may_be_hidden(node) is may_be_hidden
 
 
 @pytest.mark.parametrize(
@@ -196,13 +199,13 @@ def test_rules_that_hold_sometimes_make_it_uncertain(style: str, may_be_hidden: 
         (".a{" * 25 + "".join(f".b{n}, .c{n}{{display:none}}" for n in range(5_000)), "<p class=a>"),
     ],
 )
-def test_a_page_cannot_make_its_rules_expensive(style: str, body: str) -> None:
+def test_expensive_css_rules_cannot_slow_down_a_scan(style: str, body: str) -> None:
     start = process_time()
-    seen = tree(body, style)
-    assert list(seen.exposed("#none")) == []
-    for node in seen.document.tree.css("p")[:2_000]:
-        seen.visibility.is_hidden(node)
-    assert process_time() - start < 4  # in practice it takes a quarter of this
+    accessible = accessible_document(body, style)
+    assert list(accessible.exposed("#none")) == []
+    for node in accessible.document.tree.css("p")[:2_000]:
+        accessible.visibility.is_hidden(node)
+    assert process_time() - start < 4  # usually takes a second
 
 
 @pytest.mark.parametrize(
@@ -225,7 +228,7 @@ def test_a_page_cannot_make_its_rules_expensive(style: str, body: str) -> None:
         ("o-modal", True),
         ("o-card--hidden", True),
         ("visually-hidden", False),
-        # Visible, and so are the elements around them.
+        # Class names of visible elements inside visible elements.
         ("dropdown-toggle", False),
         ("nav-item dropdown", False),
         ("modal-trigger", False),
@@ -247,22 +250,22 @@ def test_a_page_cannot_make_its_rules_expensive(style: str, body: str) -> None:
         ("hero", False),
     ],
 )
-def test_class_names_of_hiding_are_uncertain(classes: str, may_be_hidden: bool) -> None:
-    seen = tree(f"<div class='{classes}'><b id=x></b></div>")
-    node = seen.document.tree.css_first("#x")
+def test_class_names_that_suggest_hiding_make_visibility_uncertain(classes: str, may_be_hidden: bool) -> None:
+    accessible = accessible_document(f"<div class='{classes}'><b id=x></b></div>")
+    node = accessible.document.tree.css_first("#x")
     assert node is not None
-    assert seen.visibility.may_be_hidden(node) is may_be_hidden
+    assert accessible.visibility.may_be_hidden(node) is may_be_hidden
 
 
 @pytest.mark.parametrize("classes", ["sidebar-collapse", "desktop", "modal-open", "has-dropdown", "d-none", "hidden"])
 @pytest.mark.parametrize("tag", ["html", "body"])
-def test_a_class_of_the_whole_page_speaks_of_its_state(tag: str, classes: str) -> None:
-    seen = AccessibleDocument(document(page(f"<!doctype html><{tag} class='{classes}'><b id=x>")))
-    node = seen.document.tree.css_first("#x")
+def test_class_of_html_or_body_does_not_suggest_hiding(tag: str, classes: str) -> None:
+    accessible = AccessibleDocument(document(page(f"<!doctype html><{tag} class='{classes}'><b id=x>")))
+    node = accessible.document.tree.css_first("#x")
     assert node is not None
-    assert not seen.visibility.may_be_hidden(node)
+    assert not accessible.visibility.may_be_hidden(node)
 
 
-def test_a_deep_page_is_no_problem() -> None:
-    seen = tree("<div>" * 1500 + "<b id=x>")
-    assert len(list(seen.exposed("#x"))) == 1
+def test_deep_page_is_resolved() -> None:
+    accessible = accessible_document("<div>" * 1500 + "<b id=x>")
+    assert len(list(accessible.exposed("#x"))) == 1

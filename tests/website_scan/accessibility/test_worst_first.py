@@ -1,4 +1,4 @@
-"""The places that a report keeps when there are many, in a real Chromium."""
+"""Selection of places when a rule reports many elements, in a real Chromium."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ PAGE = (
 )
 
 
-def test_of_many_contrasts_the_worst_are_kept_and_come_first() -> None:
+def test_worst_contrasts_are_kept_and_come_first() -> None:
     page = PAGE.format("".join(FAINT.format(number) for number in range(30)))
     rule = axe_reports({"prices": page}, {})["prices"].violations["color-contrast"]
     assert rule.count == 32
     first, second, *others = [node.selector for node in rule.nodes]
     assert (first, second) == ("#faintest", "#fainter")
-    # The others stay in the page's order.
+    # The other nodes are in the page's order.
     numbers = [int(selector.partition("nth-child(")[2].rstrip(")")) for selector in others]
     assert numbers == sorted(numbers)
 
 
-def test_many_contrasts_are_told_by_their_pairs_of_colours() -> None:
-    """44 elements with four pairs of colours take four fixes; each pair is among the places that a report keeps."""
+def test_contrast_finding_has_an_example_of_every_pair_of_colours() -> None:
+    """44 elements with four pairs of colours need four fixes, so that the places include every pair."""
     grey = '<p style="color:#999999">Grey {}</p>'
     markup = "".join(FAINT.format(number) + grey.format(number) for number in range(21))
     report = axe_reports({"prices": PAGE.format(markup)}, {})["prices"]
@@ -39,10 +39,12 @@ def test_many_contrasts_are_told_by_their_pairs_of_colours() -> None:
         ("#999999 on #ffffff", 21),
         ("#949494 on #ffffff", 21),
     )
-    kept = [node.colours for node in rule.nodes]
-    assert len(kept) == 20
-    assert list(dict.fromkeys(kept)) == [colours for colours, _ in rule.pairs], "each pair, one after the other"
-    (check,) = (each for each in checks(ScanType.ACCESSIBILITY) if each.id == "color-contrast")
+    colours_of_nodes = [node.colours for node in rule.nodes]
+    assert len(colours_of_nodes) == 20
+    assert list(dict.fromkeys(colours_of_nodes)) == [colours for colours, _ in rule.pairs], (
+        "each pair, one after the other"
+    )
+    (check,) = (check for check in checks(ScanType.ACCESSIBILITY) if check.id == "color-contrast")
     finding = axe_verdict(check, report)
     assert isinstance(finding, Fail)
     assert message(finding) == (

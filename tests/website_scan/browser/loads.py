@@ -1,4 +1,4 @@
-"""Browser loads built by hand, for tests without a browser."""
+"""Builders of browser loads and figures, for tests without a browser."""
 
 from __future__ import annotations
 
@@ -17,25 +17,31 @@ def request(
     kind: ResourceKind | None = ResourceKind.IMAGE,
     start_s: float = 0.1,
     end_s: float | None = 0.2,
-    **others: Any,
+    **fields: Any,
 ) -> LoadedRequest:
-    """Return a request that the document made. `path` may be an absolute URL."""
-    given: dict[str, Any] = {"method": "GET", "status": 200, "protocol": "h2", "wire_bytes": 1, "initiator": DOCUMENT}
+    """Return a request that the page's document made. `path` may be an absolute URL."""
+    defaults: dict[str, Any] = {
+        "method": "GET",
+        "status": 200,
+        "protocol": "h2",
+        "wire_bytes": 1,
+        "initiator": DOCUMENT,
+    }
     url = path if "://" in path else f"{HERE}/{path}"
-    return LoadedRequest(url=url, kind=kind, start_s=start_s, response_s=end_s, end_s=end_s, **(given | others))
+    return LoadedRequest(url=url, kind=kind, start_s=start_s, response_s=end_s, end_s=end_s, **(defaults | fields))
 
 
-def document_request(**others: Any) -> LoadedRequest:
-    return request(DOCUMENT, **({"kind": None, "start_s": 0.0, "end_s": 0.1, "initiator": ""} | others))
+def document_request(**fields: Any) -> LoadedRequest:
+    return request(DOCUMENT, **({"kind": None, "start_s": 0.0, "end_s": 0.1, "initiator": ""} | fields))
 
 
 def largest(time_s: float = 0.3, url: str = "", *, lazy: bool = False, high: bool = False) -> LargestPaint:
     return LargestPaint(time_s, url, "#hero", "<img>" if url else "<p>", lazy, high)
 
 
-def load(*requests: LoadedRequest, **others: Any) -> Load:
-    """Return a load with a paint after 0.3 s, with the document before the requests."""
-    given: dict[str, Any] = {
+def load(*requests: LoadedRequest, **fields: Any) -> Load:
+    """Return a load with a paint after 0.3 s. The request for the document precedes the given requests."""
+    defaults: dict[str, Any] = {
         "fcp_s": 0.3,
         "lcp": largest(),
         "shifts": (),
@@ -44,20 +50,20 @@ def load(*requests: LoadedRequest, **others: Any) -> Load:
         "script_s": 0.05,
         "requests": (document_request(), *requests),
     }
-    return Load(**(given | others))
+    return Load(**(defaults | fields))
 
 
-def visit(first: Load | None = None, *again: Load, **others: Any) -> BrowserLoad:
-    return BrowserLoad("Chromium 156.0", first or load(), again, **others)
+def visit(first: Load | None = None, *again: Load, **fields: Any) -> BrowserLoad:
+    return BrowserLoad("Chromium 156.0", first or load(), again, **fields)
 
 
 def figure(value: float | None) -> Measured | None:
     return None if value is None else Measured(value, value, value, 3)
 
 
-def figures(**others: Any) -> Vitals:
-    """Return the figures of a quick page. Numbers replace measured figures."""
-    given: dict[str, Any] = {
+def figures(**fields: Any) -> Vitals:
+    """Return the figures of a quick page. Given numbers replace measured figures."""
+    defaults: dict[str, Any] = {
         "fcp": 1.0,
         "lcp": 1.5,
         "cls": 0.0,
@@ -65,9 +71,9 @@ def figures(**others: Any) -> Vitals:
         "speed_index": 1.2,
         "seen_fcp": 0.3,
         "seen_lcp": 0.3,
-    } | others
-    rest: dict[str, Any] = {"script_s": 0.2, "main_thread_s": 0.4, "loads": 3, "is_complete": True}
-    named: dict[str, Any] = {
-        name: figure(given.pop(name)) for name in ("fcp", "lcp", "cls", "tbt", "speed_index", "seen_fcp", "seen_lcp")
+    } | fields
+    flags: dict[str, Any] = {"script_s": 0.2, "main_thread_s": 0.4, "loads": 3, "is_complete": True}
+    measured: dict[str, Any] = {
+        name: figure(defaults.pop(name)) for name in ("fcp", "lcp", "cls", "tbt", "speed_index", "seen_fcp", "seen_lcp")
     }
-    return Vitals(**named, **(rest | given))
+    return Vitals(**measured, **(flags | defaults))

@@ -1,4 +1,4 @@
-"""Credentials in a real browser: only requests to the page's own origin have them, however they are made."""
+"""Credentials in a real browser: only requests to the page's own origin have credentials, however they are sent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from website_scan.run import scan
 TIME_LIMIT_S = 40.0
 OTHER = "127.0.0.2"
 HEADER, COOKIE, PASSWORD = (f"canary{secrets.token_hex(12)}" for _ in range(3))
-GIVEN = Credentials(headers=(("X-Key", HEADER),), basic_auth=("user", PASSWORD), cookies=(("sid", COOKIE),))
+CREDENTIALS = Credentials(headers=(("X-Key", HEADER),), basic_auth=("user", PASSWORD), cookies=(("sid", COOKIE),))
 BASIC = b64encode(f"user:{PASSWORD}".encode()).decode()
 SECRETS = (HEADER, COOKIE, PASSWORD, BASIC)
 
@@ -79,31 +79,33 @@ SANDBOXED = "<!doctype html><title>Sandboxed</title><script>fetch('/open?sandbox
 
 
 @dataclass
-class Seen:
+class ScannedSite:
     site: Site
-    others: tuple[Site, ...]
+    other_sites: tuple[Site, ...]
     result: ScanResult
 
-    def asked(self, path: str) -> list[Request]:
+    def browser_requests(self, path: str) -> list[Request]:
         return [
-            each for each in self.site.requests if each.path == path and "Chrome/" in (each.header("User-Agent") or "")
+            request
+            for request in self.site.requests
+            if request.path == path and "Chrome/" in (request.header("User-Agent") or "")
         ]
 
 
-def guarded(body: str) -> Callable[[Request], Answer]:
-    """Return a route that serves the page only to requests with the header and the cookie."""
+def require_credentials(body: str) -> Callable[[Request], Answer]:
+    """Return a route that serves the page only to requests with the credentials' header and cookie."""
 
     def route(request: Request) -> Answer:
         if request.header("X-Key") != HEADER or f"sid={COOKIE}" not in (request.header("Cookie") or ""):
             return Answer("<!doctype html><title>No</title>Who are you?", status=401)
-        # Chromium asks for this before any script can run on the page.
+        # Chromium requests the linked file before any script can run on the page.
         return Answer(body, headers={"Content-Type": "text/html", "Link": "</linked.css>; rel=preload; as=style"})
 
     return route
 
 
 def echo(request: Request) -> Answer:
-    """Answer any request and repeat its credentials, with CORS for every origin."""
+    """Answer a request with its own credentials, readable by every origin (CORS)."""
     headers = {
         "Access-Control-Allow-Origin": request.header("Origin") or "*",
         "Access-Control-Allow-Credentials": "true",
@@ -111,24 +113,24 @@ def echo(request: Request) -> Answer:
     return Answer(f"key={request.header('X-Key')}&cookie={request.header('Cookie')}", headers=headers)
 
 
-class Meeting:
-    """Two routes, of which one answers only after the other has been requested."""
+class PairedRoutes:
+    """Two routes: `answer_later` answers only after `handle_request` has received a request."""
 
     def __init__(self) -> None:
-        self._asked = threading.Event()
+        self._has_request = threading.Event()
 
-    def ask(self, request: Request) -> Answer:
-        self._asked.set()
+    def handle_request(self, request: Request) -> Answer:
+        self._has_request.set()
         return Answer("asked")
 
-    def wait(self, request: Request) -> Answer:
-        self._asked.wait(TIME_LIMIT_S / 4)
+    def answer_later(self, request: Request) -> Answer:
+        self._has_request.wait(TIME_LIMIT_S / 4)
         return Answer(b"", status=204)
 
 
 @pytest.fixture(scope="module", params=["http", "https"])
-def seen(request: pytest.FixtureRequest) -> Iterator[Seen]:
-    worker = Meeting()
+def scanned_site(request: pytest.FixtureRequest) -> Iterator[ScannedSite]:
+    worker = PairedRoutes()
     certificate = Certificate.VALID if request.param == "https" else None
     names = ("localhost", "127.0.0.1", OTHER)
     with (
@@ -143,65 +145,69 @@ def seen(request: pytest.FixtureRequest) -> Iterator[Seen]:
             "site": site.url,
         }
         site.routes |= {
-            "/": guarded(PAGE.format(**addresses)),
+            "/": require_credentials(PAGE.format(**addresses)),
             "/away": Answer.redirect(f"{other.url}/redirected"),
             "/open": echo,
             "/own-sandboxed": Answer(SANDBOXED),
             "/own-worker.js": Answer("fetch('/own-worker-fetch')", headers={"Content-Type": "text/javascript"}),
-            "/own-worker-fetch": worker.ask,
-            "/until-the-worker-asked": worker.wait,
+            "/own-worker-fetch": worker.handle_request,
+            "/until-the-worker-asked": worker.answer_later,
             "*": Answer("own"),
         }
         other.routes["/frame"] = Answer(FRAME.format(**addresses))
         other.routes["/there-and-back"] = Answer.redirect(f"{site.url}/back")
-        yield Seen(site, (other, port), scanned(site))
+        yield ScannedSite(site, (other, port), scan_site(site))
 
 
-def scanned(site: Site) -> ScanResult:
+def scan_site(site: Site) -> ScanResult:
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
-    given = OriginCredentials(site.url, GIVEN)
+    credentials = OriginCredentials(site.url, CREDENTIALS)
     with (
-        Network(policy, time_limit_s=TIME_LIMIT_S, credentials=given) as network,
+        Network(policy, time_limit_s=TIME_LIMIT_S, credentials=credentials) as network,
         WarmBrowser(program, ca_bundle=site.ca_file) as browser,
     ):
-        goal = parse_target(f"{site.url}/?page=1", policy)
-        (result,) = scan(goal, [ScanType.ACCESSIBILITY], network, Budget(TIME_LIMIT_S), browser=browser)
+        target = parse_target(f"{site.url}/?page=1", policy)
+        (result,) = scan(target, [ScanType.ACCESSIBILITY], network, Budget(TIME_LIMIT_S), browser=browser)
         return result
 
 
-def text_of(asked: Iterable[Request]) -> str:
-    return "\n".join(f"{each.path} {each.headers} {each.body!r}" for each in asked)
+def text_of(requests: Iterable[Request]) -> str:
+    return "\n".join(f"{request.path} {request.headers} {request.body!r}" for request in requests)
 
 
-def test_the_page_behind_the_door_is_what_was_judged(seen: Seen) -> None:
-    assert seen.result.status == "completed", seen.result.skipped_checks
-    assert seen.result.facts["status"] == 200
-    assert seen.result.browser
+def test_page_that_requires_credentials_is_scanned(scanned_site: ScannedSite) -> None:
+    assert scanned_site.result.status == "completed", scanned_site.result.skipped_checks
+    assert scanned_site.result.facts["status"] == 200
+    assert scanned_site.result.browser
 
 
-def test_all_that_the_pages_origin_is_asked_for_by_its_own_frames_carries_them(seen: Seen) -> None:
-    own = ("frame", "sandboxed", "srcdoc.png", "blank.png", "worker.js", "worker-fetch")
+def test_requests_of_own_frames_to_the_origin_have_credentials(scanned_site: ScannedSite) -> None:
+    frame_paths = ("frame", "sandboxed", "srcdoc.png", "blank.png", "worker.js", "worker-fetch")
     page = ("/?page=1", "/linked.css", "/own.css", "/own.js", "/own.png", "/own-fetch", "/away")
-    for path in (*page, *(f"/own-{each}" for each in own)):
-        (asked, *_) = seen.asked(path)
-        assert asked.header("X-Key") == HEADER, path
-        assert asked.header("Authorization") == f"Basic {BASIC}", path
-        assert asked.header("Cookie") == f"sid={COOKIE}", path
+    for path in (*page, *(f"/own-{name}" for name in frame_paths)):
+        (request, *_) = scanned_site.browser_requests(path)
+        assert request.header("X-Key") == HEADER, path
+        assert request.header("Authorization") == f"Basic {BASIC}", path
+        assert request.header("Cookie") == f"sid={COOKIE}", path
 
 
-def test_a_redirect_away_tells_no_more_of_the_page_than_its_origin(seen: Seen) -> None:
-    assert {each.header("Referer") for each in seen.asked("/own.png")} == {f"{seen.site.url}/?page=1"}
-    told = {each.header("Referer") for each in seen.others[0].requests if each.path == "/redirected"}
-    assert told == {f"{seen.site.url}/"}
+def test_redirect_to_another_origin_sends_only_the_origin_as_referer(scanned_site: ScannedSite) -> None:
+    assert {request.header("Referer") for request in scanned_site.browser_requests("/own.png")} == {
+        f"{scanned_site.site.url}/?page=1"
+    }
+    referers = {
+        request.header("Referer") for request in scanned_site.other_sites[0].requests if request.path == "/redirected"
+    }
+    assert referers == {f"{scanned_site.site.url}/"}
 
 
-def test_no_other_origin_is_sent_any_of_them(seen: Seen) -> None:
-    """Redirects, scripts that read the cookies and frames that read the page's origin do not leak them, either."""
-    other, port = seen.others
-    asked = {each.path.partition("?")[0] for each in other.requests}
-    assert asked >= {
+def test_credentials_are_never_sent_to_another_origin(scanned_site: ScannedSite) -> None:
+    """Redirects, scripts that read the cookies and frames that read the page's origin do not leak credentials."""
+    other, port = scanned_site.other_sites
+    paths = {sent.path.partition("?")[0] for sent in other.requests}
+    assert paths >= {
         "/redirected",
         "/image",
         "/script.js",
@@ -213,36 +219,36 @@ def test_no_other_origin_is_sent_any_of_them(seen: Seen) -> None:
         "/taken",
     }
     sent = text_of((*other.requests, *port.requests))
-    assert [each for each in SECRETS if each in sent] == []
+    assert [secret for secret in SECRETS if secret in sent] == []
 
 
-def test_a_frame_of_another_origin_has_nothing_added_to_what_it_asks_for(seen: Seen) -> None:
-    asked = seen.asked("/open")
-    assert len(asked) == 2
-    assert [each for each in SECRETS if each in text_of(asked)] == []
+def test_requests_of_frames_of_another_origin_have_no_credentials(scanned_site: ScannedSite) -> None:
+    requests = scanned_site.browser_requests("/open")
+    assert len(requests) == 2
+    assert [secret for secret in SECRETS if secret in text_of(requests)] == []
 
 
 @pytest.mark.parametrize("name", ["data", "srcdoc", "blank", "image", "sandboxed"])
-def test_a_document_of_no_origin_or_another_s_has_nothing_added_wherever_it_stands(seen: Seen, name: str) -> None:
-    (asked,) = seen.asked(f"/open?{name}")
-    assert [each for each in SECRETS if each in text_of([asked])] == []
+def test_requests_of_documents_without_the_origin_have_no_credentials(scanned_site: ScannedSite, name: str) -> None:
+    (request,) = scanned_site.browser_requests(f"/open?{name}")
+    assert [secret for secret in SECRETS if secret in text_of([request])] == []
 
 
 @pytest.mark.parametrize("name", ["data", "srcdoc", "blank"])
-def test_a_frame_that_another_origin_opens_is_loaded_without_them(seen: Seen, name: str) -> None:
-    (asked,) = seen.asked(f"/opened-by-other?{name}")
-    assert [each for each in SECRETS if each in text_of([asked])] == []
+def test_frame_opened_by_another_origin_is_loaded_without_credentials(scanned_site: ScannedSite, name: str) -> None:
+    (request,) = scanned_site.browser_requests(f"/opened-by-other?{name}")
+    assert [secret for secret in SECRETS if secret in text_of([request])] == []
 
 
-def test_other_ports_of_the_host_are_not_served_because_browsers_would_send_them_the_cookies(seen: Seen) -> None:
-    assert seen.others[1].requests == []
+def test_other_ports_of_the_host_get_no_request_because_cookies_ignore_ports(scanned_site: ScannedSite) -> None:
+    assert scanned_site.other_sites[1].requests == []
 
 
-def test_an_address_that_the_page_redirects_to_is_loaded_without_them() -> None:
+def test_redirect_target_on_another_origin_is_loaded_without_credentials() -> None:
     with Site({"*": Answer(WORDS)}) as end, Site() as site:
         site.routes["/"] = Answer.redirect(f"{end.url}/end")
-        result = scanned(site)
+        result = scan_site(site)
     assert result.facts["final_url"] == f"{end.url}/end"
-    assert any("Chrome/" in (each.header("User-Agent") or "") for each in end.requests)
-    assert [each for each in SECRETS if each in text_of(end.requests)] == []
+    assert any("Chrome/" in (request.header("User-Agent") or "") for request in end.requests)
+    assert [secret for secret in SECRETS if secret in text_of(end.requests)] == []
     assert HEADER in text_of(site.requests)

@@ -1,4 +1,4 @@
-"""A trace whose end comes too late."""
+"""Trace that completes too late, and tasks that end too late."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import Any
 
 import pytest
 
-from website_scan.browser.main_thread import Trace, main_thread
+from website_scan.browser.main_thread import Trace, parse_trace
 
 
 class Session:
-    """A session of DevTools that never says by itself that the trace has ended."""
+    """Fake DevTools session that reports the end of the trace only when the test calls `complete`."""
 
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
+        self.end_requested = asyncio.Event()
 
     def on(self, _: str, handler: Callable[[Any], None]) -> None:
-        self.tell = handler
+        self.complete = handler
 
     async def send(self, _: str) -> None:
-        self.asked.set()
+        self.end_requested.set()
 
 
-def test_the_end_of_a_trace_that_nobody_waits_for_any_more_is_no_error() -> None:
-    async def give_up() -> None:
+def test_trace_completed_after_cancellation_is_not_an_error() -> None:
+    async def cancel_stop() -> None:
         session = Session()
         stopping = asyncio.create_task(Trace(session).stop())  # type: ignore[arg-type]
-        await session.asked.wait()
+        await session.end_requested.wait()
         await asyncio.sleep(0)
         stopping.cancel()
         with pytest.raises(asyncio.CancelledError):
             await stopping
-        session.tell({"stream": "1"})
+        session.complete({"stream": "1"})
 
-    asyncio.run(give_up())
+    asyncio.run(cancel_stop())
 
 
 OWN = {"pid": 1, "tid": 2}
@@ -45,7 +45,7 @@ def task(at_ms: int, lasts_ms: int) -> dict[str, Any]:
     return {"name": "RunTask", "ph": "X", "ts": at_ms * 1000, "dur": lasts_ms * 1000, "tdur": lasts_ms * 1000} | OWN
 
 
-def test_work_that_had_not_ended_when_we_looked_is_not_the_pages() -> None:
-    shows = {"name": "SetLayerTreeId", "ph": "I", "ts": 0, "args": {"data": {"frame": "main"}}} | OWN
-    found = main_thread([shows, task(100, 50), task(190, 50), task(400, 9)], "main", began_s=0.0, end_s=0.2)
-    assert [each.time_s for each in found.tasks] == [0.1]
+def test_tasks_that_end_after_the_load_are_left_out() -> None:
+    frame_event = {"name": "SetLayerTreeId", "ph": "I", "ts": 0, "args": {"data": {"frame": "main"}}} | OWN
+    main_thread = parse_trace([frame_event, task(100, 50), task(190, 50), task(400, 9)], "main", began_s=0.0, end_s=0.2)
+    assert [traced_task.time_s for traced_task in main_thread.tasks] == [0.1]

@@ -1,4 +1,4 @@
-"""Pictures show the elements of findings where they are, or not at all. No page loses its verdicts to its pictures."""
+"""Pictures of pages: boxes of faulty elements, failures without loss of evidence, and the filmstrip."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from website_scan.browser import load as loading
 from website_scan.browser import pictures
 from website_scan.browser.devtools import ProtocolError
 from website_scan.browser.evidence import Box, BrowserLoad
-from website_scan.browser.pictures import FRAMES, PAGE_BYTES, chosen
+from website_scan.browser.pictures import MAX_FRAMES, PAGE_BYTES, choose_frames
 from website_scan.browser.visit import Part, Visit
 from website_scan.browser.warm import WarmBrowser
 from website_scan.net.browser import find_browser, sandbox_problem
@@ -37,7 +37,7 @@ def at(top: int, left: int, inner: str = BAD) -> str:
     return f'<div style="position: absolute; top: {top}px; left: {left}px">{inner}</div>'
 
 
-# The image without alternative text is 100 px from the left. For its distance from the top, see each page.
+# Pages with an image without alternative text, mostly 100 px from the left.
 ROUTES = {
     "/below": page(LINES + at(1500, 100)),
     "/frame": page('<iframe src="/framed" title="Frame" width="300" height="200"></iframe>'),
@@ -69,7 +69,7 @@ ROUTES = {
     "/wider-than-the-screen": page(at(1000, 500), viewport=""),
     "/dot.png": Answer(b"", status=404),
 }  # fmt: skip
-SHOWN = {
+VISIBLE_BOXES = {
     "below": Box(100, 1500, 80, 60),
     "bordered": Box(53 + 10 + 7 + 30, 100 + 10 + 7 + 20, 80, 60),
     "shadow": Box(100, 200, 80, 60),
@@ -78,7 +78,7 @@ SHOWN = {
     "tall": Box(100, 50, 80, 60),
     "wider-than-the-screen": Box(500, 1000, 80, 60),
 }
-NOT_SHOWN = ("turned-frame", "too-low", "hidden", "cut-off", "off-screen", "behind-a-banner", "moving")
+INVISIBLE = ("turned-frame", "too-low", "hidden", "cut-off", "off-screen", "behind-a-banner", "moving")
 
 
 @pytest.fixture(scope="module")
@@ -100,82 +100,78 @@ def visit(browser: WarmBrowser, url: str, *parts: Part) -> BrowserLoad:
         return browser.load(Visit(url, proxy, POLICY.user_agent, PATIENCE_S, parts=frozenset(parts)))
 
 
-def image_box(seen: BrowserLoad) -> Box | None:
-    """Return the box of the image without alternative text in the picture."""
-    assert seen.axe
-    selector = seen.axe.violations["image-alt"].nodes[0].selector
-    return seen.page_picture.boxes.get(selector) if seen.page_picture else None
+def image_box(load: BrowserLoad) -> Box | None:
+    """Return the box of the image without alternative text in the page's picture."""
+    assert load.axe
+    selector = load.axe.violations["image-alt"].nodes[0].selector
+    return load.page_picture.boxes.get(selector) if load.page_picture else None
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_an_element_is_shown_where_it_is(browser: WarmBrowser, site: Site, name: str) -> None:
-    seen = visit(browser, f"{site.url}/{name}", Part.AXE)
-    assert image_box(seen) == SHOWN[name]
-    assert not seen.problems
-    assert seen.page_picture
-    assert len(seen.page_picture.data) <= PAGE_BYTES
-    wide, high = _size(seen.page_picture.data)
-    assert high / wide == pytest.approx(seen.page_picture.height / seen.page_picture.width, rel=0.01)
-    assert wide * high <= 412 * 5000
+@pytest.mark.parametrize("name", VISIBLE_BOXES)
+def test_picture_has_the_box_of_a_faulty_element(browser: WarmBrowser, site: Site, name: str) -> None:
+    load = visit(browser, f"{site.url}/{name}", Part.AXE)
+    assert image_box(load) == VISIBLE_BOXES[name]
+    assert not load.problems
+    assert load.page_picture
+    assert len(load.page_picture.data) <= PAGE_BYTES
+    width, height = webp_size(load.page_picture.data)
+    assert height / width == pytest.approx(load.page_picture.height / load.page_picture.width, rel=0.01)
+    assert width * height <= 412 * 5000
 
 
-@pytest.mark.parametrize("name", NOT_SHOWN)
-def test_what_nobody_sees_or_what_moves_has_no_picture_and_still_its_verdict(
-    browser: WarmBrowser, site: Site, name: str
-) -> None:
-    seen = visit(browser, f"{site.url}/{name}", Part.AXE)
+@pytest.mark.parametrize("name", INVISIBLE)
+def test_invisible_or_moving_element_has_no_box_but_a_verdict(browser: WarmBrowser, site: Site, name: str) -> None:
+    load = visit(browser, f"{site.url}/{name}", Part.AXE)
     rules = (
-        {*seen.axe.violations, *seen.axe.incomplete, *seen.axe.passes, *seen.axe.inapplicable} if seen.axe else set()
+        {*load.axe.violations, *load.axe.incomplete, *load.axe.passes, *load.axe.inapplicable} if load.axe else set()
     )
     assert "image-alt" in rules
-    assert not seen.problems
-    assert seen.axe
-    if "image-alt" in seen.axe.violations:
-        assert image_box(seen) is None
+    assert not load.problems
+    assert load.axe
+    if "image-alt" in load.axe.violations:
+        assert image_box(load) is None
 
 
 @pytest.mark.parametrize("fault", ["refused", "dies"])
-def test_a_picture_that_cannot_be_taken_costs_nothing_else(
+def test_failed_page_picture_loses_no_other_evidence(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     async def refused(*_: Any) -> None:
         raise ProtocolError("Target closed")
 
     async def dies(*_: Any) -> None:
-        for each in browser._running.processes:  # type: ignore[union-attr]
-            each.kill()
+        for process in browser._running.processes:  # type: ignore[union-attr]
+            process.kill()
         raise RuntimeError("The connection is closed.")
 
-    monkeypatch.setattr(loading, "page_picture", {"refused": refused, "dies": dies}[fault])
-    seen = visit(browser, f"{site.url}/below", Part.AXE, Part.LAYOUT)
-    assert "page_picture" in seen.problems
-    assert seen.page_picture is None
-    assert seen.axe
-    assert seen.axe.violations["image-alt"]
-    assert seen.layout
+    monkeypatch.setattr(loading, "take_page_picture", {"refused": refused, "dies": dies}[fault])
+    load = visit(browser, f"{site.url}/below", Part.AXE, Part.LAYOUT)
+    assert "page_picture" in load.problems
+    assert load.page_picture is None
+    assert load.axe
+    assert load.axe.violations["image-alt"]
+    assert load.layout
     monkeypatch.undo()
     assert visit(browser, f"{site.url}/below", Part.AXE).page_picture
 
 
-def test_a_screen_too_large_to_be_kept_is_no_problem_of_the_page(
+def test_too_large_screenshot_is_left_out_without_a_problem(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pictures, "SCREEN_BYTES", 10)
-    seen = visit(browser, f"{site.url}/below", Part.LAYOUT)
-    assert seen.first_screen is None
-    assert not seen.problems
+    load = visit(browser, f"{site.url}/below", Part.LAYOUT)
+    assert load.first_screen is None
+    assert not load.problems
 
 
-def test_the_largest_paint_stands_on_the_first_screen_and_the_film_shows_it_last(
-    browser: WarmBrowser, site: Site
-) -> None:
-    seen = visit(browser, f"{site.url}/below", Part.LAYOUT, Part.FILMSTRIP)
-    assert seen.first.lcp
-    assert seen.first_screen
-    assert seen.first.lcp.selector in seen.first_screen.boxes
-    assert 1 <= len(seen.frames) <= FRAMES
-    assert {mark for each in seen.frames for mark in each.marks} == {"First paint", "Largest paint"}
-    assert all(each.data.startswith(b"\xff\xd8") for each in seen.frames)
+def test_first_screen_has_box_of_largest_paint_and_filmstrip_has_marks(browser: WarmBrowser, site: Site) -> None:
+    load = visit(browser, f"{site.url}/below", Part.LAYOUT, Part.FILMSTRIP)
+    assert load.first.lcp
+    assert load.first_screen
+    assert load.first.lcp.selector in load.first_screen.boxes
+    assert 1 <= len(load.frames) <= MAX_FRAMES
+    assert {mark for frame in load.frames for mark in frame.marks} == {"First paint", "Largest paint"}
+    assert all(frame.data.startswith(b"\xff\xd8") for frame in load.frames)
     assert not visit(browser, f"{site.url}/below", Part.LAYOUT).frames
 
 
@@ -183,35 +179,35 @@ def test_the_largest_paint_stands_on_the_first_screen_and_the_film_shows_it_last
     ("marks", "expected"),
     [
         ({"First paint": 100, "Largest paint": 900}, {0: (), 100: ("First paint",), 905: ("Largest paint",)}),
-        # A frame is drawn up to one refresh before the mark that is set for it.
+        # A frame may be drawn up to one screen refresh before its mark.
         ({"First paint": 110, "Largest paint": 110}, {0: (), 100: ("First paint", "Largest paint")}),
-        # Nothing was drawn later, so the last frame is still visible.
+        # No frame was drawn later, so the last frame is still visible.
         ({"First paint": 100, "Largest paint": 2000}, {0: (), 100: ("First paint",), 905: ("Largest paint",)}),
     ],
 )
-def test_frames_are_chosen_for_what_they_show(
+def test_filmstrip_has_first_frame_and_frames_of_marks(
     marks: Mapping[str, int], expected: Mapping[int, tuple[str, ...]]
 ) -> None:
     frames = [(-20, b"blank"), (100, b"text"), (905, b"image")]
-    assert {each.at_ms: each.marks for each in chosen(frames, marks, 120)} == expected
+    assert {frame.at_ms: frame.marks for frame in choose_frames(frames, marks, 120)} == expected
 
 
-def test_of_many_frames_some_are_chosen_and_none_after_the_load() -> None:
+def test_filmstrip_is_limited_and_ends_with_the_load() -> None:
     frames = [(ms, b"%d" % ms) for ms in range(0, 5000, 20)]
-    found = chosen(frames, {"First paint": 300, "Largest paint": 1500}, 1000)
-    assert len(found) == FRAMES
-    assert found[0].at_ms == 0
-    assert found[-1].at_ms <= 1750
-    assert [each.at_ms for each in found] == sorted({each.at_ms for each in found})
+    chosen = choose_frames(frames, {"First paint": 300, "Largest paint": 1500}, 1000)
+    assert len(chosen) == MAX_FRAMES
+    assert chosen[0].at_ms == 0
+    assert chosen[-1].at_ms <= 1750
+    assert [frame.at_ms for frame in chosen] == sorted({frame.at_ms for frame in chosen})
 
 
-def test_a_page_that_never_paints_has_no_film() -> None:
-    assert chosen([(0, b"blank")], {}, 100) == ()
-    assert chosen([], {"First paint": 100}, 100) == ()
+def test_page_without_paint_has_no_filmstrip() -> None:
+    assert choose_frames([(0, b"blank")], {}, 100) == ()
+    assert choose_frames([], {"First paint": 100}, 100) == ()
 
 
-def _size(webp: bytes) -> tuple[int, int]:
+def webp_size(webp: bytes) -> tuple[int, int]:
     """Return width and height of lossy WebP (RFC 9649, section 2.5)."""
     start = webp.index(b"\x9d\x01\x2a") + 3
-    wide, high = struct.unpack("<HH", webp[start : start + 4])
-    return wide & 0x3FFF, high & 0x3FFF
+    width, height = struct.unpack("<HH", webp[start : start + 4])
+    return width & 0x3FFF, height & 0x3FFF

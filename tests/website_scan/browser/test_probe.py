@@ -1,4 +1,4 @@
-"""The probe of the page in a browser: how a scan's time is shared."""
+"""Time limits of the probe that loads the page in a browser."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SCAN_S = 60.0
 
 
 @dataclass
-class Clocked:
-    """A browser that records the time it was given, and may take some of it to start."""
+class RecordingBrowser:
+    """Fake browser that records its time limits."""
 
     network: Network
     start_limits: list[float] = field(default_factory=list)
@@ -31,19 +31,19 @@ class Clocked:
         return NOTHING
 
 
-def test_a_browser_may_take_half_of_a_scans_time_to_start() -> None:
+def test_browser_start_may_take_half_of_the_scan_time() -> None:
     with Network(POLICY, time_limit_s=SCAN_S) as network:
-        browser = Clocked(network)
+        browser = RecordingBrowser(network)
         load_in_browser(page("<p>Text"), network, browser, ScanTypes((ScanType.ACCESSIBILITY,)))
     assert 25 < browser.start_limits[0] <= SCAN_S / 2
     assert 0 < browser.visit_limits[0] <= 25
 
 
-def test_a_page_that_is_not_html_starts_no_browser() -> None:
+def test_page_without_html_starts_no_browser() -> None:
     with Network(POLICY, time_limit_s=SCAN_S) as network:
-        browser = Clocked(network)
-        found = load_in_browser(
+        browser = RecordingBrowser(network)
+        browser_load = load_in_browser(
             page("{}", ("Content-Type", "application/json")), network, browser, ScanTypes((ScanType.ACCESSIBILITY,))
         )
-    assert found is NOTHING
+    assert browser_load is NOTHING
     assert browser.start_limits == []

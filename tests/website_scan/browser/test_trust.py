@@ -1,4 +1,4 @@
-"""Certificates in a real browser: it trusts the operator's bundle, and checks everything else itself."""
+"""Certificates in a real browser, which trusts the operator's bundle and verifies other certificates itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REFUSED = (Certificate.EXPIRED, Certificate.WRONG_HOST, Certificate.SELF_SIGNED)
 
 @pytest.fixture(scope="module")
 def pinned() -> Iterator[Site]:
-    """A site whose certificate nobody has issued; the bundle contains it."""
+    """Site with a self-signed certificate, which the bundle contains."""
     with Site(PAGE, certificate=Certificate.SELF_SIGNED) as site:
         yield site
 
@@ -38,9 +38,9 @@ def pinned() -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def bundle(pinned: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert pinned.ca_file is not None
-    own = ssl.get_server_certificate((pinned.address, pinned.port))
+    certificate = ssl.get_server_certificate((pinned.address, pinned.port))
     file = tmp_path_factory.mktemp("bundle") / "ca.pem"
-    file.write_text(f"# Two certificates.\n{pinned.ca_file.read_text()}\n{own}")
+    file.write_text(f"# Two certificates.\n{pinned.ca_file.read_text()}\n{certificate}")
     return file
 
 
@@ -52,33 +52,35 @@ def browser(bundle: Path) -> Iterator[WarmBrowser]:
         yield running
 
 
-def loaded(browser: WarmBrowser, site: Site) -> BrowserLoad:
+def load(browser: WarmBrowser, site: Site) -> BrowserLoad:
     policy = Policy(allowed_networks=NETWORKS)
     with Network(policy, time_limit_s=TIME_LIMIT_S) as network, BrowserProxy(network) as proxy:
         url = site.url_as("localhost") + "/"
         return browser.load(Visit(url, proxy, policy.user_agent, TIME_LIMIT_S, parts=frozenset()))
 
 
-def test_it_trusts_what_the_bundle_contains(browser: WarmBrowser, pinned: Site) -> None:
+def test_browser_trusts_certificates_of_the_bundle(browser: WarmBrowser, pinned: Site) -> None:
     with Site(PAGE, certificate=Certificate.VALID) as issued:
         for site in (issued, pinned):
-            assert loaded(browser, site).first.requests[0].status == 200
+            assert load(browser, site).first.requests[0].status == 200
 
 
 @pytest.mark.parametrize("certificate", REFUSED)
-def test_it_refuses_what_is_wrong_in_spite_of_the_bundle(browser: WarmBrowser, certificate: Certificate) -> None:
-    # The bundle's own self-signed certificate is for the same name, but has another key. (Equal names would share one.)
+def test_browser_refuses_invalid_certificates_despite_the_bundle(
+    browser: WarmBrowser, certificate: Certificate
+) -> None:
+    # With these names, the site's certificate has another key than the bundle's certificate for localhost.
     routes, names = {"*": Answer("never sent")}, ("localhost", "127.0.0.1", "another.example")
     with (
         Site(routes, certificate=certificate, names=names) as site,
         pytest.raises(BrowserFailed, match="net::ERR_CERT_"),
     ):
-        loaded(browser, site)
+        load(browser, site)
     assert site.requests == []
 
 
-class Unwilling:
-    """A browser that keeps its last visit, and fails."""
+class FailingBrowser:
+    """Fake browser that records its last visit, and fails."""
 
     def start(self, limit_s: float) -> None: ...
 
@@ -88,21 +90,19 @@ class Unwilling:
 
 
 @pytest.mark.parametrize(("certificate", "is_checked"), [(Certificate.VALID, True), (Certificate.EXPIRED, False)])
-def test_only_a_page_that_our_own_client_does_not_trust_is_loaded_unchecked(
+def test_certificate_errors_are_ignored_only_if_the_scanner_does_not_trust_the_page(
     certificate: Certificate, is_checked: bool
 ) -> None:
-    browser = Unwilling()
+    browser = FailingBrowser()
     with Site(PAGE, certificate=certificate) as site:
         policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
         with Network(policy, time_limit_s=TIME_LIMIT_S) as network:
-            goal = parse_target(site.url_as("localhost") + "/", policy)
-            scan(goal, [ScanType.SECURITY, ScanType.SEO], network, Budget(TIME_LIMIT_S), browser=browser)
-    assert browser.visit.trusts_anybody is not is_checked
+            target = parse_target(site.url_as("localhost") + "/", policy)
+            scan(target, [ScanType.SECURITY, ScanType.SEO], network, Budget(TIME_LIMIT_S), browser=browser)
+    assert browser.visit.ignores_certificate_errors is not is_checked
 
 
-def test_a_bundle_that_cannot_be_read_is_told_of_and_trusted_by_nobody(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_unreadable_bundle_is_logged_and_not_trusted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "ca.pem"
     file.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
     assert "NSS refuses it" in trust(tmp_path / "one", file)
@@ -110,6 +110,6 @@ def test_a_bundle_that_cannot_be_read_is_told_of_and_trusted_by_nobody(
     assert f"does not trust the certificates of {file}: NSS refuses it" in caplog.text
 
 
-def test_without_a_bundle_there_is_no_database(tmp_path: Path) -> None:
+def test_no_certificate_database_without_a_bundle(tmp_path: Path) -> None:
     command_line(Path("/bin/true"), tmp_path, sandbox=False)
     assert not (tmp_path / DATABASE).exists()

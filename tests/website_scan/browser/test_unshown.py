@@ -1,4 +1,4 @@
-"""Judgement of what the browser showed, by what it saw. `tests/website_scan/test_unshown_pages.py` has whole pages."""
+"""Judgement of screens without content. `tests/website_scan/test_unshown_pages.py` tests whole pages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from tests.website_scan.browser.loads import load, request, visit
 from tests.website_scan.cast import message, outcome, rows, severity_of, verdict
 from website_scan.accessibility.checks.display import accessibility_blank_page
-from website_scan.browser.evidence import Screen, ShownContent, ShownThing, Unshown
-from website_scan.browser.unshown import Cause, judge_shown, nothing_shown, shown_content
+from website_scan.browser.evidence import Screen, ShownContent, Unshown, VisibleElement
+from website_scan.browser.unshown import Cause, classify_screen, judge_screen, judge_shown
 from website_scan.findings import CRITICAL
 from website_scan.outcomes import Fail, Verdict
 from website_scan.page.references import ResourceKind
@@ -19,89 +19,91 @@ from website_scan.page.stand_ins import challenge_line, error_line, is_consent_d
 from website_scan.performance.checks.display import blank_page
 from website_scan.seo.checks.display import seo_blank_page
 
-ASKS = "We value your privacy. We store cookies. Accept all"
+CONSENT_TEXT = "We value your privacy. We store cookies. Accept all"
 
 
-def screen(content: str = "", *, frame: str = "", dialog: str = "", **others: Any) -> Screen:
-    given: dict[str, Any] = {"at_s": 1.0, "title": "Acme", "has_scripts": True, "waited_s": 6.0} | others
-    return Screen(texts={"content": content, "frame": frame, "dialog": dialog}, **given)
+def screen(content: str = "", *, frame: str = "", dialog: str = "", **fields: Any) -> Screen:
+    values: dict[str, Any] = {"at_s": 1.0, "title": "Acme", "has_scripts": True, "waited_s": 6.0} | fields
+    return Screen(texts={"content": content, "frame": frame, "dialog": dialog}, **values)
 
 
-def thing(tag: str, share: float = 0.02, region: str = "content", *, is_turning: bool = False) -> ShownThing:
-    return ShownThing(tag, region, share, is_turning)
+def element(tag: str, share: float = 0.02, region: str = "content", *, is_spinning: bool = False) -> VisibleElement:
+    return VisibleElement(tag, region, share, is_spinning)
 
 
-SPINNER = thing("svg", is_turning=True)
+SPINNER = element("svg", is_spinning=True)
 ROOT = ("#root",)
 HEADER = "Acme Shoes Boots"
 
 
 @pytest.mark.parametrize(
-    ("seen", "expected"),
+    ("visible", "expected"),
     [
         (screen("Hello"), None),
         (screen("Hello", is_plain=True), Unshown.BLANK),
         (screen("Loading…"), Unshown.LOADING),
         (screen("Loading 45 %"), Unshown.LOADING),
-        (screen("Loading…", has_scripts=False), None),  # nothing will ever follow, so this is the page
-        (screen("Acme Loading…", signs=(".spinner",)), Unshown.LOADING),
+        (screen("Loading…", has_scripts=False), None),  # without scripts, no content can follow
+        (screen("Acme Loading…", loading_indicators=(".spinner",)), Unshown.LOADING),
         (screen("Acme Loading…"), None),
         (screen("How loading works"), None),
-        (screen("Loading…", things=(SPINNER,)), Unshown.LOADING),
-        (screen("Loading…", things=(thing("canvas", 0.9),)), None),  # a game that draws already
-        (screen(things=(SPINNER,), signs=(".spinner",)), Unshown.LOADING),
-        (screen(things=(SPINNER,), signs=(".spinner",), has_scripts=False), None),
-        (screen(things=(thing("svg", 0.8, is_turning=True),), signs=("svg",)), None),  # a drawing that moves
-        (screen(things=(thing("img"),)), None),
-        (screen(things=(thing("input"),), fields=1), None),
+        (screen("Loading…", elements=(SPINNER,)), Unshown.LOADING),
+        (screen("Loading…", elements=(element("canvas", 0.9),)), None),  # a canvas with a drawing, such as a game
+        (screen(elements=(SPINNER,), loading_indicators=(".spinner",)), Unshown.LOADING),
+        (screen(elements=(SPINNER,), loading_indicators=(".spinner",), has_scripts=False), None),
+        # An animated drawing is content.
+        (screen(elements=(element("svg", 0.8, is_spinning=True),), loading_indicators=("svg",)), None),
+        (screen(elements=(element("img"),)), None),
+        (screen(elements=(element("input"),), fields=1), None),
         (screen(frame=HEADER, empty_roots=ROOT), Unshown.FRAME),
         (screen(frame=HEADER, empty_roots=ROOT, has_scripts=False), None),
-        (screen(frame=HEADER), None),  # all of the page may be in its header
+        (screen(frame=HEADER), None),  # the header may be the whole page
         (screen(frame=HEADER, empty_roots=ROOT, fields=1), None),  # a search box and no results yet
-        (screen(frame=HEADER, signs=(".skeleton",)), Unshown.LOADING),
+        (screen(frame=HEADER, loading_indicators=(".skeleton",)), Unshown.LOADING),
         (screen(dialog="Chat with us", empty_roots=ROOT), Unshown.FRAME),
-        (screen(dialog=ASKS, empty_roots=ROOT), Unshown.CONSENT),
-        (screen("Loading…", dialog=ASKS), Unshown.CONSENT),
-        (screen("Shoes", dialog=ASKS), None),
-        (screen(ASKS, empty_roots=ROOT), Unshown.CONSENT),
-        (screen(ASKS), None),  # a page about cookies
-        (screen(dialog="Log in", things=(thing("input", region="dialog"),), fields=1, empty_roots=ROOT), None),
+        (screen(dialog=CONSENT_TEXT, empty_roots=ROOT), Unshown.CONSENT),
+        (screen("Loading…", dialog=CONSENT_TEXT), Unshown.CONSENT),
+        (screen("Shoes", dialog=CONSENT_TEXT), None),
+        (screen(CONSENT_TEXT, empty_roots=ROOT), Unshown.CONSENT),
+        (screen(CONSENT_TEXT), None),  # a page about cookies
+        (screen(dialog="Log in", elements=(element("input", region="dialog"),), fields=1, empty_roots=ROOT), None),
         (screen("502 Bad Gateway nginx"), Unshown.ERROR),
-        (screen("502 Bad Gateway", things=(thing("img", 0.5),)), None),  # a collection of pictures
+        (screen("502 Bad Gateway", elements=(element("img", 0.5),)), None),  # a collection of pictures
         (screen("Checking your browser before accessing the site."), Unshown.CHALLENGE),
         (screen("Log in. Verify you are human", fields=2), None),
         (screen(), Unshown.UNCERTAIN),
     ],
 )
-def test_what_is_shown_in_place_of_the_content(seen: Screen, expected: Unshown | None) -> None:
-    assert nothing_shown(seen, has_failed=False) is expected
+def test_screen_is_classified_by_its_visible_content(visible: Screen, expected: Unshown | None) -> None:
+    assert classify_screen(visible, has_failed=False) is expected
 
 
-def test_a_failed_script_makes_boxes_a_blank_page_unless_the_browser_painted_content() -> None:
-    assert nothing_shown(screen(), has_failed=True) is Unshown.BLANK
-    assert nothing_shown(screen(has_painted=True), has_failed=True) is None  # in a closed shadow tree
+def test_failed_script_makes_an_empty_screen_blank_unless_content_was_painted() -> None:
+    assert classify_screen(screen(), has_failed=True) is Unshown.BLANK
+    # The painted content may be in a closed shadow tree.
+    assert classify_screen(screen(has_painted=True), has_failed=True) is None
     searching = screen(frame=HEADER, empty_roots=ROOT, fields=1)
-    assert nothing_shown(searching, has_failed=True) is Unshown.FRAME
+    assert classify_screen(searching, has_failed=True) is Unshown.FRAME
 
 
 THROWN = "TypeError: x is undefined at https://site.example.com/app.js:1:7"
 
 
-def test_the_finding_names_the_first_cause_and_its_evidence_all() -> None:
+def test_finding_states_the_first_cause_and_lists_all_causes() -> None:
     failed = request("app.js", ResourceKind.SCRIPT, status=404)
-    asked = request("api", ResourceKind.OTHER, status=500, is_programmed=True)
-    seen = visit(load(failed, asked), exceptions=(THROWN,), console_errors=(THROWN,))
-    found = shown_content(seen, screen(is_plain=True))
-    assert found.message == (
+    api_request = request("api", ResourceKind.OTHER, status=500, is_programmed=True)
+    browser_load = visit(load(failed, api_request), exceptions=(THROWN,), console_errors=(THROWN,))
+    content = judge_screen(browser_load, screen(is_plain=True))
+    assert content.message == (
         "After 6 s in a browser, the page shows nothing. An exception stopped a script: TypeError: x is undefined."
     )
-    assert found.causes == (
+    assert content.causes == (
         Cause(exception=THROWN),
         Cause(url=failed.url, error="status 404"),
-        Cause(url=asked.url, error="status 500"),
+        Cause(url=api_request.url, error="status 500"),
     )
-    finding = judge_shown(found)
-    assert message(finding) == found.message
+    finding = judge_shown(content)
+    assert message(finding) == content.message
     assert rows(finding)[1] == {"url": failed.url, "error": "status 404"}
     assert isinstance(finding, Fail)
     assert not finding.places, "causes are details: they describe the whole page"
@@ -113,7 +115,7 @@ REFUSAL = "Refused to execute script from 'app.js' because its MIME type ('text/
 
 
 @pytest.mark.parametrize(
-    ("seen", "others", "name", "words"),
+    ("visible", "fields", "name", "words"),
     [
         (screen(is_plain=True), {}, "blank", f"{AFTER}the page shows nothing."),
         (
@@ -136,7 +138,7 @@ REFUSAL = "Refused to execute script from 'app.js' because its MIME type ('text/
         ),
         (screen("Loading…"), {}, "loading", f"{AFTER}the page still shows only “Loading…”."),
         (
-            screen(things=(SPINNER,), signs=("#root > .spinner",)),
+            screen(elements=(SPINNER,), loading_indicators=("#root > .spinner",)),
             {},
             "loading",
             f"{AFTER}the page still shows only that it is loading (#root > .spinner).",
@@ -156,11 +158,11 @@ REFUSAL = "Refused to execute script from 'app.js' because its MIME type ('text/
     ],
 )
 @pytest.mark.parametrize("check", [accessibility_blank_page, blank_page, seo_blank_page])
-def test_each_kind_of_page_without_content_is_an_outcome(
-    check: Callable[[ShownContent], Verdict], seen: Screen, others: dict[str, Any], name: str, words: str
+def test_page_without_content_fails_with_an_outcome_and_summary(
+    check: Callable[[ShownContent], Verdict], visible: Screen, fields: dict[str, Any], name: str, words: str
 ) -> None:
-    requests = others.get("requests", ())
-    finding = check(shown_content(visit(load(*requests), console_errors=others.get("console_errors", ())), seen))
+    requests = fields.get("requests", ())
+    finding = check(judge_screen(visit(load(*requests), console_errors=fields.get("console_errors", ())), visible))
     assert outcome(finding) == name
     assert verdict(finding) == "fail"
     assert message(finding) == words
@@ -169,30 +171,32 @@ def test_each_kind_of_page_without_content_is_an_outcome(
     assert (finding.fix is not None) is (name == "error")
 
 
-def test_content_passes_and_a_site_that_need_not_be_at_fault_is_not_judged() -> None:
+def test_visible_content_passes_and_a_bot_protection_is_not_applicable() -> None:
     assert outcome(judge_shown(ShownContent())) == "pass"
-    assert outcome(judge_shown(shown_content(visit(load()), screen("Verify you are human")))) == "n/a"
+    assert outcome(judge_shown(judge_screen(visit(load()), screen("Verify you are human")))) == "n/a"
 
 
 @pytest.mark.parametrize(
-    ("seen", "others", "word"),
+    ("visible", "fields", "word"),
     [
         (screen(is_plain=True), {"exceptions": ("Error: Error creating WebGL context.",)}, "WebGL"),
         (screen(is_plain=True), {"exceptions": ("TypeError: null (reading 'clearColor')",)}, "WebGL"),
-        (screen(is_plain=True, things=(thing("canvas", 0.9),)), {}, "draws or plays"),
-        (screen(is_plain=True, things=(thing("iframe", 0.9),)), {}, "draws or plays"),
+        (screen(is_plain=True, elements=(element("canvas", 0.9),)), {}, "draws or plays"),
+        (screen(is_plain=True, elements=(element("iframe", 0.9),)), {}, "draws or plays"),
         (screen(is_plain=True, had_time=False), {}, "ran out"),
         (screen(is_plain=True), {"load_s": None}, "ran out"),
-        (screen(dialog=ASKS, empty_roots=ROOT), {}, "consent"),
+        (screen(dialog=CONSENT_TEXT, empty_roots=ROOT), {}, "consent"),
         (screen("Verify you are human"), {}, "bot protection"),
         (screen(), {}, "painted"),
     ],
 )
-def test_a_site_that_need_not_be_at_fault_is_not_judged(seen: Screen, others: dict[str, Any], word: str) -> None:
-    exceptions = others.pop("exceptions", ())
-    found = shown_content(visit(load(**others), exceptions=exceptions), seen)
-    assert not found.is_fault
-    assert word in found.reason
+def test_missing_content_is_no_fault_if_the_scanner_may_be_the_reason(
+    visible: Screen, fields: dict[str, Any], word: str
+) -> None:
+    exceptions = fields.pop("exceptions", ())
+    content = judge_screen(visit(load(**fields), exceptions=exceptions), visible)
+    assert not content.is_fault
+    assert word in content.reason
 
 
 @pytest.mark.parametrize(
@@ -218,10 +222,10 @@ def test_a_site_that_need_not_be_at_fault_is_not_judged(seen: Screen, others: di
         ("502 Bad Gateway", "A proxy got no answer. " * 40, ""),
     ],
 )
-def test_error_pages_are_known_by_their_words(title: str, text: str, line: str) -> None:
-    found = error_line(title, text)
-    assert found.startswith(line)
-    assert bool(found) == bool(line)
+def test_error_page_is_recognized_by_its_text(title: str, text: str, line: str) -> None:
+    excerpt = error_line(title, text)
+    assert excerpt.startswith(line)
+    assert bool(excerpt) == bool(line)
 
 
 @pytest.mark.parametrize(
@@ -235,11 +239,11 @@ def test_error_pages_are_known_by_their_words(title: str, text: str, line: str) 
         ("", "Checking your browser is easy. " * 30, False),
     ],
 )
-def test_challenges_are_known_by_their_words(title: str, text: str, is_challenge: bool) -> None:
+def test_bot_protection_is_recognized_by_its_text(title: str, text: str, is_challenge: bool) -> None:
     assert bool(challenge_line(title, text)) is is_challenge
 
 
-def test_placeholders_and_consent_dialogs_are_known_by_their_words() -> None:
+def test_placeholder_and_consent_dialog_are_recognized_by_their_text() -> None:
     assert is_placeholder(" Loading … ")
     assert is_placeholder("Laden...")
     assert not is_placeholder("Loading dock")

@@ -1,4 +1,4 @@
-"""A visit gathers exactly the evidence that its scan's checks read."""
+"""Parts of evidence that a visit gathers, by scan type."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from website_scan.browser.visit import READ_BY, Part, parts_for
 from website_scan.catalogue import checks, probes
 from website_scan.findings import ScanType
 
-MADE_OF = {evidence.Coverage: Part.COVERAGE, evidence.Layout: Part.LAYOUT, evidence.AxeReport: Part.AXE}
+PARTS_BY_EVIDENCE = {evidence.Coverage: Part.COVERAGE, evidence.Layout: Part.LAYOUT, evidence.AxeReport: Part.AXE}
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_a_visit_gathers_what_the_checks_of_its_scan_read(scan_type: ScanType) -> None:
-    makers = probes()
-    pending = [need.evidence for each in checks(scan_type) for need in each.needs]
+def test_visit_gathers_exactly_the_parts_that_checks_of_its_scan_type_read(scan_type: ScanType) -> None:
+    probes_by_evidence = probes()
+    pending = [need.evidence for check in checks(scan_type) for need in check.needs]
     if scan_type is ScanType.ACCESSIBILITY:
-        pending.append(evidence.AxeReport)  # its results decide over the static rules
-    read: set[type] = set()
+        pending.append(evidence.AxeReport)  # the results override static rules
+    visited: set[type] = set()
     while pending:
-        each = pending.pop()
-        if each not in read and each in makers:
-            pending += [need.evidence for need in makers[each].needs]
-        read.add(each)
-    found = {part for kind, part in MADE_OF.items() if kind in read}
-    assert found == READ_BY[scan_type] - {Part.MACHINE_SPEED, Part.FILMSTRIP}
+        evidence_type = pending.pop()
+        if evidence_type not in visited and evidence_type in probes_by_evidence:
+            pending += [need.evidence for need in probes_by_evidence[evidence_type].needs]
+        visited.add(evidence_type)
+    parts = {part for kind, part in PARTS_BY_EVIDENCE.items() if kind in visited}
+    assert parts == READ_BY[scan_type] - {Part.MACHINE_SPEED, Part.FILMSTRIP}
 
 
-def test_a_visit_for_several_scans_gathers_for_all() -> None:
+def test_visit_for_all_scan_types_gathers_all_parts() -> None:
     assert parts_for(ScanType) == frozenset(Part)
     assert parts_for([ScanType.SECURITY]) == frozenset()

@@ -1,4 +1,4 @@
-"""The warm Chromium: it keeps running, survives hostile pages, and leaves nothing behind."""
+"""Warm Chromium: it runs between visits, survives hostile pages, and leaves no processes or folders behind."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ import pytest
 from tests.targets.server import Answer, Certificate, Request, Site
 from website_scan.browser.devtools import Session
 from website_scan.browser.evidence import BrowserLoad
-from website_scan.browser.processes import Meter, Usage
-from website_scan.browser.reasons import BUSY, OUT_OF_TIME, STARVED, overrun
+from website_scan.browser.processes import ProcessMeter, Usage
+from website_scan.browser.reasons import BUSY, OUT_OF_TIME, SERVER_BUSY, explain_timeout
 from website_scan.browser.visit import BrowserFailed, Visit
 from website_scan.browser.warm import FOLDER, MEMORY_MIB, WarmBrowser
 from website_scan.net.browser import BROWSER_UID, find_browser, sandbox_problem
@@ -41,8 +41,8 @@ PAGE = """<!doctype html><html lang="en"><head><title>A page</title>
 <body><main><h1>Hello</h1><p>Some text to look at.</p><img src="/image.png" width="40" height="30"></main>{body}
 </body></html>"""
 
-# Hostile scripts that do not stop a page: they break built-ins, and ask people for things.
-BLINDING = """<script nonce="n">
+# Hostile scripts that break built-in objects or open dialogs, but do not prevent a load.
+BROKEN_BUILT_INS = """<script nonce="n">
 Object.defineProperty(window, 'axe', {get() { throw 1 }, set() { throw 2 }});
 const kinds = [Array, Element, Node, Document, Promise, Object, String, Function, Map, RegExp, PerformanceObserver];
 for (const kind of [...kinds, Performance])
@@ -56,7 +56,7 @@ CLOBBERING = (
     "<form name=querySelectorAll></form><form name=documentElement><input name=attributes><input name=children>"
     "<input name=id><input name=tagName></form><img alt='' name=createTreeWalker><a id=axe></a><a id=performance></a>"
 )
-ASKING = """<script>
+PROMPTING = """<script>
 onbeforeunload = () => 'Stay?';
 for (let count = 0; count < 20; count += 1) { alert(count); confirm(count); prompt(count); window.open('/plain'); }
 for (let count = 0; count < 20; count += 1) {
@@ -66,17 +66,17 @@ for (let count = 0; count < 20; count += 1) {
 setInterval(() => window.open('/plain'), 5);
 navigator.geolocation.getCurrentPosition(() => 0); Notification.requestPermission(); print();
 </script>"""
-STRICT = {
+STRICT_CSP = {
     "Content-Type": "text/html",
     "Content-Security-Policy": "default-src 'none'; img-src 'self'; script-src 'nonce-n';"
     " require-trusted-types-for 'script'; trusted-types 'none'; sandbox allow-scripts",
 }
 
-ENDURED = {
+LOADABLE = {
     "plain": Answer(PAGE.format(head="", body=""), headers={"Content-Type": "text/html"}),
-    "blinding": Answer(PAGE.format(head=BLINDING, body=""), headers=STRICT),
+    "blinding": Answer(PAGE.format(head=BROKEN_BUILT_INS, body=""), headers=STRICT_CSP),
     "clobbering": Answer(PAGE.format(head="", body=CLOBBERING), headers={"Content-Type": "text/html"}),
-    "asking": Answer(PAGE.format(head="", body=ASKING), headers={"Content-Type": "text/html"}),
+    "asking": Answer(PAGE.format(head="", body=PROMPTING), headers={"Content-Type": "text/html"}),
     "busy": Answer(
         PAGE.format(
             head="",
@@ -97,9 +97,9 @@ ENDURED = {
         headers={"Content-Type": "text/html"},
     ),
 }
-# Scripts that no page survives, and the report's reason then.
-TIME_IS_UP = "busy|ran out"  # the page kept the browser busy, or the browser got too little of the machine to answer
-REFUSED = {
+# Scripts that prevent a load, and the expected reason in the report.
+TIME_IS_UP = "busy|ran out"  # the page kept the browser busy, or the machine was too busy for the browser
+UNLOADABLE = {
     "loop-at-once": ("<script>while (true);</script>", TIME_IS_UP),
     "loop-later": ("<script>onload = () => setTimeout(() => { while (true); }, 20)</script>", TIME_IS_UP),
     "many-frames": (
@@ -119,52 +119,52 @@ KILLS = {
 }
 
 
-# The children that this process had before: the browser of another test's pages is none of ours.
-STRANGERS: set[psutil.Process] = set()
+# Children that this process had before these tests, such as the browser of another test module.
+OTHER_CHILDREN: set[psutil.Process] = set()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def strangers() -> Iterator[None]:
-    STRANGERS.update(psutil.Process().children())
+def exclude_other_children() -> Iterator[None]:
+    OTHER_CHILDREN.update(psutil.Process().children())
     yield
-    STRANGERS.clear()
+    OTHER_CHILDREN.clear()
 
 
-def children(sign: str) -> list[psutil.Process]:
-    """Return the descendant processes whose command line contains the sign, those of strangers excluded."""
-    found = []
-    for child in set(psutil.Process().children()) - STRANGERS:
+def find_descendants(argument: str) -> list[psutil.Process]:
+    """Return the descendant processes whose command line contains an argument, without `OTHER_CHILDREN`."""
+    processes = []
+    for child in set(psutil.Process().children()) - OTHER_CHILDREN:
         try:
             family = [child, *child.children(recursive=True)]
         except psutil.Error:
             continue
-        for each in family:
+        for process in family:
             with contextlib.suppress(psutil.Error):
-                if sign in " ".join(each.cmdline()):
-                    found.append(each)
-    return found
+                if argument in " ".join(process.cmdline()):
+                    processes.append(process)
+    return processes
 
 
-def browsers() -> list[psutil.Process]:
-    """Return the browsers that were started. Chromium's own forks show its command line for a moment, too."""
-    return [each for each in children(KILLS["browser"]) if each.ppid() == os.getpid()]
+def find_browsers() -> list[psutil.Process]:
+    """Return the started browsers, without Chromium's own forks, which briefly have the same command line."""
+    return [process for process in find_descendants(KILLS["browser"]) if process.ppid() == os.getpid()]
 
 
-def kill(request: Request) -> Answer:
-    """Kill the processes that the path names, in the middle of the load."""
-    for each in children(KILLS[request.path.rpartition("/")[2]]):
-        with contextlib.suppress(psutil.NoSuchProcess):  # some end with the first
-            each.kill()
+def kill_processes(request: Request) -> Answer:
+    """Kill the processes that the path names, in the middle of a load."""
+    for process in find_descendants(KILLS[request.path.rpartition("/")[2]]):
+        with contextlib.suppress(psutil.NoSuchProcess):  # some processes end with the first
+            process.kill()
     return Answer(b"")
 
 
 ROUTES = {
-    **{f"/{name}": answer for name, answer in ENDURED.items()},
+    **{f"/{name}": answer for name, answer in LOADABLE.items()},
     **{
         f"/{name}": Answer(PAGE.format(head="", body=script), headers={"Content-Type": "text/html"})
-        for name, (script, _) in REFUSED.items()
+        for name, (script, _) in UNLOADABLE.items()
     },
-    **{f"/kill/{name}": kill for name in KILLS},
+    **{f"/kill/{name}": kill_processes for name in KILLS},
     **{
         f"/killing-{name}": Answer(
             PAGE.format(head=f'<script src="/kill/{name}"></script>', body=""), headers={"Content-Type": "text/html"}
@@ -190,14 +190,14 @@ def site() -> Iterator[Site]:
 def browser() -> Iterator[WarmBrowser]:
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
-    # The tests of the sandbox request one themselves.
+    # Tests of the sandbox start their own browser.
     with WarmBrowser(program, sandbox=not sandbox_problem(program)) as running:
         yield running
-    assert not children("chrom")
-    assert not folders()
+    assert not find_descendants("chrom")
+    assert not find_folders()
 
 
-def folders() -> list[Path]:
+def find_folders() -> list[Path]:
     return list(Path(tempfile.gettempdir()).glob(f"{FOLDER}{os.getpid()}-*"))
 
 
@@ -206,37 +206,35 @@ def visit(browser: WarmBrowser, url: str, time_limit_s: float = PATIENCE_S, agai
         return browser.load(Visit(url, proxy, POLICY.user_agent, time_limit_s, again=again))
 
 
-@pytest.mark.parametrize("name", ENDURED)
-def test_a_page_is_judged_whatever_it_does_to_scripts_and_people(browser: WarmBrowser, site: Site, name: str) -> None:
-    seen = visit(browser, f"{site.url}/{name}")
-    assert not seen.problems
-    assert seen.first.fcp_s
-    assert seen.first.lcp
-    assert seen.first.load_s
-    assert seen.layout
-    assert seen.layout.markup
-    assert "Some text to look at." in seen.layout.markup
-    assert seen.first_screen
-    assert seen.first_screen.data.startswith(b"RIFF")
-    assert seen.axe
-    assert seen.axe.violations["image-alt"].nodes[0].snippet.startswith("<img")
-    assert "html-has-lang" in seen.axe.passes
+@pytest.mark.parametrize("name", LOADABLE)
+def test_hostile_page_is_loaded_and_judged(browser: WarmBrowser, site: Site, name: str) -> None:
+    load = visit(browser, f"{site.url}/{name}")
+    assert not load.problems
+    assert load.first.fcp_s
+    assert load.first.lcp
+    assert load.first.load_s
+    assert load.layout
+    assert load.layout.markup
+    assert "Some text to look at." in load.layout.markup
+    assert load.first_screen
+    assert load.first_screen.data.startswith(b"RIFF")
+    assert load.axe
+    assert load.axe.violations["image-alt"].nodes[0].snippet.startswith("<img")
+    assert "html-has-lang" in load.axe.passes
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_page_that_cannot_be_looked_at_is_told_of_and_costs_only_itself(
-    browser: WarmBrowser, site: Site, name: str
-) -> None:
-    reason = REFUSED[name][1]
+@pytest.mark.parametrize("name", UNLOADABLE)
+def test_unloadable_page_fails_and_the_next_visit_succeeds(browser: WarmBrowser, site: Site, name: str) -> None:
+    reason = UNLOADABLE[name][1]
     with pytest.raises(BrowserFailed, match=reason):
         visit(browser, f"{site.url}/{name}", time_limit_s=3.0 if reason == TIME_IS_UP else PATIENCE_S)
     assert visit(browser, f"{site.url}/plain").axe
 
 
 @pytest.mark.parametrize("name", KILLS)
-def test_a_process_that_dies_during_a_load_is_replaced(browser: WarmBrowser, site: Site, name: str) -> None:
+def test_process_killed_during_a_load_is_replaced(browser: WarmBrowser, site: Site, name: str) -> None:
     if name == "gpu":
-        assert visit(browser, f"{site.url}/killing-{name}")  # Chromium starts another one
+        assert visit(browser, f"{site.url}/killing-{name}")  # Chromium starts another GPU process
     else:
         with pytest.raises(BrowserFailed):
             visit(browser, f"{site.url}/killing-{name}")
@@ -244,16 +242,16 @@ def test_a_process_that_dies_during_a_load_is_replaced(browser: WarmBrowser, sit
 
 
 @pytest.mark.parametrize("changes", [1, 2])
-def test_a_change_of_the_network_is_not_the_pages_fault(
+def test_page_is_loaded_again_after_a_network_change(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch, changes: int
 ) -> None:
-    """As when a container starts on this machine. The page is loaded once more; a second change ends the visit."""
-    send, left = Session.send, changes
+    """A container that starts on this machine changes the network. A second change ends the visit."""
+    send, remaining = Session.send, changes
 
     async def navigate(session: Session, method: str, params: dict[str, Any] | None = None) -> Any:
-        nonlocal left
-        if method == "Page.navigate" and left:
-            left -= 1
+        nonlocal remaining
+        if method == "Page.navigate" and remaining:
+            remaining -= 1
             return {"errorText": "net::ERR_NETWORK_CHANGED"}
         return await send(session, method, params)
 
@@ -265,16 +263,16 @@ def test_a_change_of_the_network_is_not_the_pages_fault(
             visit(browser, f"{site.url}/plain")
 
 
-def test_an_element_is_told_by_what_is_around_it_also_in_frames_and_shadow_trees(browser: WarmBrowser) -> None:
+def test_axe_nodes_have_ancestry_in_frames_and_shadow_trees(browser: WarmBrowser) -> None:
     body = (
         "<main><ul><li>One</li><li><img src=/a.png></li></ul></main><iframe title=f srcdoc='<p><img src=/b.png></p>'>"
         "</iframe><div><template shadowrootmode=open><p><img src=/c.png></p></template></div>"
     )
     page = Answer(PAGE.format(head="", body=body), headers={"Content-Type": "text/html"})
     with Site({"/": page}) as site:
-        seen = visit(browser, f"{site.url}/")
-    assert seen.axe
-    assert {each.ancestry for each in seen.axe.violations["image-alt"].nodes} == {
+        load = visit(browser, f"{site.url}/")
+    assert load.axe
+    assert {node.ancestry for node in load.axe.violations["image-alt"].nodes} == {
         "html > body > main > img",
         "html > body > main > ul > li > img",
         "html > body > iframe >>> html > body > p > img",
@@ -282,80 +280,79 @@ def test_an_element_is_told_by_what_is_around_it_also_in_frames_and_shadow_trees
     }
 
 
-def test_where_axe_core_itself_is_led_into_a_loop_the_rest_is_still_judged(
+def test_endless_loop_in_axe_core_loses_only_its_own_evidence(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("website_scan.browser.load.AXE_CPU_S", 2.0)
-    seen = visit(browser, f"{site.url}/leading-axe-astray")
-    assert seen.axe is None
-    assert seen.problems["axe"].endswith("judge the page in the browser within 2 seconds of processor time.")
-    assert seen.first.fcp_s
-    assert seen.layout
-    assert seen.first_screen
+    load = visit(browser, f"{site.url}/leading-axe-astray")
+    assert load.axe is None
+    assert load.problems["axe"].endswith("judge the page in the browser within 2 seconds of processor time.")
+    assert load.first.fcp_s
+    assert load.layout
+    assert load.first_screen
 
 
-def test_a_page_that_never_ends_loading_is_judged_as_far_as_it_came(browser: WarmBrowser, site: Site) -> None:
-    seen = visit(browser, f"{site.url}/never", time_limit_s=6.0)
-    assert seen.first.load_s is None
-    assert seen.first.fcp_s
-    assert seen.axe or STARVED in seen.problems["axe"]
+def test_page_that_never_finishes_loading_is_judged(browser: WarmBrowser, site: Site) -> None:
+    load = visit(browser, f"{site.url}/never", time_limit_s=6.0)
+    assert load.first.load_s is None
+    assert load.first.fcp_s
+    assert load.axe or SERVER_BUSY in load.problems["axe"]
 
 
-def test_a_page_that_does_not_come_is_no_zero(browser: WarmBrowser) -> None:
+def test_unreachable_page_fails_with_the_network_error(browser: WarmBrowser) -> None:
     with Site({}) as closed:
         url = closed.url
     with pytest.raises(BrowserFailed, match="net::ERR"):
         visit(browser, f"{url}/")
 
 
-def test_the_browser_stays_until_it_has_loaded_enough(
-    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_browser_is_replaced_after_max_loads(browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("website_scan.browser.warm.MAX_LOADS", 3)
     browser.close()
-    seen = []
+    browsers_after_loads = []
     for _ in range(4):
         visit(browser, f"{site.url}/plain")
-        seen.append(browsers())
-    assert seen[0] == seen[1]
-    assert seen[2] == []
-    assert len(seen[3]) == 1
-    assert seen[3] != seen[0]
+        browsers_after_loads.append(find_browsers())
+    assert browsers_after_loads[0] == browsers_after_loads[1]
+    assert browsers_after_loads[2] == []
+    assert len(browsers_after_loads[3]) == 1
+    assert browsers_after_loads[3] != browsers_after_loads[0]
 
 
-def test_a_browser_that_nobody_needs_leaves(browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_browser_is_ended(browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("website_scan.browser.warm.IDLE_S", 0.1)
     visit(browser, f"{site.url}/plain")
     deadline = time.monotonic() + PATIENCE_S
-    while children("--remote-debugging-pipe") or folders():
+    while find_descendants("--remote-debugging-pipe") or find_folders():
         assert time.monotonic() < deadline, "the browser is still there"
         threading.Event().wait(0.05)
     monkeypatch.undo()
     assert visit(browser, f"{site.url}/plain").axe
 
 
-def test_loads_share_no_cache_and_give_a_spread(browser: WarmBrowser, site: Site) -> None:
-    seen = visit(browser, f"{site.url}/plain", again=2)
-    assert len(seen.loads) == 3
+def test_further_loads_have_an_empty_cache(browser: WarmBrowser, site: Site) -> None:
+    loads = visit(browser, f"{site.url}/plain", again=2).loads
+    assert len(loads) == 3
     assert all(
-        [each.url for each in load.requests] == [f"{site.url}/plain", f"{site.url}/image.png"] for load in seen.loads
+        [request.url for request in further_load.requests] == [f"{site.url}/plain", f"{site.url}/image.png"]
+        for further_load in loads
     )
-    assert all(load.main_thread.tasks and load.progress for load in seen.loads)
+    assert all(further_load.main_thread.tasks and further_load.progress for further_load in loads)
 
 
-def test_the_browser_gets_none_of_our_environment(
+def test_browser_gets_no_secrets_of_the_environment(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     browser.close()
     monkeypatch.setenv("DATABASE_URL", "postgresql://secret")
     visit(browser, f"{site.url}/plain")
-    running = children("--type=") + children("--remote-debugging-pipe")
-    assert len(running) > 3
-    assert not any("SECRET_KEY" in each.environ() or "DATABASE_URL" in each.environ() for each in running)
+    processes = find_descendants("--type=") + find_descendants("--remote-debugging-pipe")
+    assert len(processes) > 3
+    assert not any("SECRET_KEY" in process.environ() or "DATABASE_URL" in process.environ() for process in processes)
 
 
-def test_a_program_that_is_no_browser_is_told_of() -> None:
-    before = folders()
+def test_program_that_is_no_browser_fails_to_start() -> None:
+    before = find_folders()
     with (
         WarmBrowser(Path("/bin/true")) as browser,
         Network(POLICY, time_limit_s=5) as network,
@@ -363,13 +360,13 @@ def test_a_program_that_is_no_browser_is_told_of() -> None:
         pytest.raises(BrowserFailed, match="could not be started"),
     ):
         browser.load(Visit("http://127.0.0.1/", proxy, POLICY.user_agent, 5.0))
-    assert folders() == before
+    assert find_folders() == before
 
 
-def test_a_root_that_is_alone_is_told_of_like_a_missing_sandbox_and_leaves_nothing(
+def test_root_without_other_users_is_reported_as_a_sandbox_problem(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """In a rootless container no other user exists that could own the browser's folder."""
+    """In a rootless container, no other user exists that could own the browser's folder."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.EINVAL, "Invalid argument")
@@ -379,32 +376,32 @@ def test_a_root_that_is_alone_is_told_of_like_a_missing_sandbox_and_leaves_nothi
     monkeypatch.setattr(
         "website_scan.browser.warm.sandbox_problem", lambda program: "this root cannot become another user"
     )
-    before = folders(), threading.active_count()
+    before = find_folders(), threading.active_count()
     with WarmBrowser(Path("/bin/true")) as browser, pytest.raises(BrowserFailed, match="could not be started"):
         visit(browser, "http://127.0.0.1/")
     assert "Chromium gets no sandbox: this root cannot become another user" in caplog.text
-    assert (folders(), threading.active_count()) == before
+    assert (find_folders(), threading.active_count()) == before
 
 
-def test_a_browser_that_starts_too_late_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_browser_start_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     async def never(*_: object) -> None:
         await asyncio.Event().wait()
 
     monkeypatch.setattr("website_scan.browser.warm.Chromium.start", never)
-    before = folders()
+    before = find_folders()
     with (
         WarmBrowser(Path("/bin/true"), sandbox=False) as browser,
         pytest.raises(BrowserFailed, match="did not start within"),
     ):
         browser.start(0.1)
-    assert folders() == before
+    assert find_folders() == before
 
 
-def test_a_visit_finds_the_browser_started(browser: WarmBrowser, site: Site) -> None:
+def test_visit_uses_the_browser_that_start_has_started(browser: WarmBrowser, site: Site) -> None:
     browser.close()
     starts = browser.history.starts
     browser.start(PATIENCE_S)
-    assert browsers()
+    assert find_browsers()
     assert visit(browser, f"{site.url}/plain").axe
     assert browser.history.starts == starts + 1
 
@@ -416,19 +413,19 @@ def test_chromium_runs_in_its_sandbox_and_never_as_root(site: Site) -> None:
         pytest.skip(problem)
     with WarmBrowser(program) as sandboxed:
         assert visit(sandboxed, f"{site.url}/plain").axe
-        running = children("--type=") + browsers()
-        assert running
-        assert not any("--no-sandbox" in each.cmdline() for each in running)
+        processes = find_descendants("--type=") + find_browsers()
+        assert processes
+        assert not any("--no-sandbox" in process.cmdline() for process in processes)
         owner = BROWSER_UID if os.geteuid() == 0 else os.geteuid()
-        assert {each.uids().effective for each in running} == {owner}
+        assert {process.uids().effective for process in processes} == {owner}
 
 
-def test_without_a_sandbox_chromium_does_not_start_unless_the_operator_wants_it(
+def test_chromium_starts_without_a_sandbox_only_if_the_setting_allows(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     program = find_browser("auto")
     assert program is not None
-    # Imitates Chromium where user namespaces are forbidden: its own message, and it starts with --no-sandbox.
+    # Imitates Chromium on a system without user namespaces: fails with Chromium's message unless --no-sandbox is set.
     picky = tmp_path / "chromium"
     picky.write_text(
         f'#!/bin/sh\ncase " $* " in *" --no-sandbox "*) exec "{program}" "$@";; esac\n'
@@ -443,7 +440,7 @@ def test_without_a_sandbox_chromium_does_not_start_unless_the_operator_wants_it(
         assert visit(opened, f"{site.url}/plain").axe
 
 
-def test_a_program_that_the_browser_s_user_cannot_run_is_named(tmp_path: Path) -> None:
+def test_sandbox_problem_names_a_program_that_its_user_cannot_run(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("others start the browser as themselves")
     program = tmp_path / "chromium"
@@ -452,8 +449,8 @@ def test_a_program_that_the_browser_s_user_cannot_run_is_named(tmp_path: Path) -
     assert f"{program} cannot be run by user {BROWSER_UID}" in sandbox_problem(program)
 
 
-# Scripts that allocate memory of every kind that a page can: pictures, JavaScript heap, and memory outside of it.
-GREEDY = {
+# Scripts that allocate memory of all kinds: pictures, JavaScript heap, and memory outside of the heap.
+MEMORY_HOGS = {
     "canvas": "setInterval(() => { const canvas = document.createElement('canvas');"
     " canvas.width = canvas.height = 4096; const context = canvas.getContext('2d'); context.fillRect(0, 0, 4096, 4096);"
     " context.getImageData(0, 0, 1, 1); kept.push(canvas); }, 10)",
@@ -466,40 +463,40 @@ GREEDY = {
 }
 
 
-@pytest.mark.parametrize("name", GREEDY)
-def test_a_page_that_wants_all_memory_ends_near_the_bound_and_is_told_of(
+@pytest.mark.parametrize("name", MEMORY_HOGS)
+def test_page_that_allocates_too_much_memory_is_ended_near_the_limit(
     browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    seen: list[int] = []
-    look = Meter.look
+    memory_bytes: list[int] = []
+    measure = ProcessMeter.measure
 
-    def noting(meter: Meter) -> Usage:
-        usage = look(meter)
-        seen.append(usage.memory_bytes)
+    def record_usage(meter: ProcessMeter) -> Usage:
+        usage = measure(meter)
+        memory_bytes.append(usage.memory_bytes)
         return usage
 
-    monkeypatch.setattr(Meter, "look", noting)
-    body = f"<script>const kept = []; {GREEDY[name]}</script>"
+    monkeypatch.setattr(ProcessMeter, "measure", record_usage)
+    body = f"<script>const kept = []; {MEMORY_HOGS[name]}</script>"
     page = Answer(PAGE.format(head="", body=body), headers={"Content-Type": "text/html"})
     with Site({"/": page}) as greedy, pytest.raises(BrowserFailed, match="too much memory"):
         visit(browser, f"{greedy.url}/")
-    assert len(seen) > 1  # the first measurement is before the page
-    assert max(seen[:-1]) <= MEMORY_MIB * MIB
-    assert not browsers()
+    assert len(memory_bytes) > 1  # the first measurement is before the load
+    assert max(memory_bytes[:-1]) <= MEMORY_MIB * MIB
+    assert not find_browsers()
 
 
-ASKING_ON = "(async () => { for (let count = 0; count < 5000; count += 1) await fetch('/plain?' + count); })()"
+ENDLESS_REQUESTS = "(async () => { for (let count = 0; count < 5000; count += 1) await fetch('/plain?' + count); })()"
 
 
 @pytest.mark.parametrize("where", ["page", "worker"])
-def test_a_page_that_asks_for_more_than_a_scan_may_is_left_and_told_of(
+def test_page_with_too_many_requests_is_ended(
     browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     monkeypatch.setattr("website_scan.browser.load.Limits", lambda: Limits(requests_per_host=30))
-    script = ASKING_ON if where == "page" else "new Worker('/worker.js')"
+    script = ENDLESS_REQUESTS if where == "page" else "new Worker('/worker.js')"
     routes = {
         "/": Answer(PAGE.format(head="", body=f"<script>{script}</script>"), headers={"Content-Type": "text/html"}),
-        "/worker.js": Answer(ASKING_ON, headers={"Content-Type": "text/javascript"}),
+        "/worker.js": Answer(ENDLESS_REQUESTS, headers={"Content-Type": "text/javascript"}),
         "/plain": Answer("x"),
     }
     with Site(routes) as asking:
@@ -508,8 +505,8 @@ def test_a_page_that_asks_for_more_than_a_scan_may_is_left_and_told_of(
         assert len(asking.paths()) < 1000
 
 
-class FewElsewhere:
-    """Budget shared with other scans that lets 40 requests to one port through."""
+class LimitPerPort:
+    """Fake shared budget that allows 40 requests to one port."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -522,67 +519,70 @@ class FewElsewhere:
                 raise BudgetExceeded("Nobody asked for a scan of that site.")
 
 
-def test_requests_in_a_tunnel_to_another_site_count_in_the_budget_of_all_scans(browser: WarmBrowser) -> None:
+def test_requests_in_a_proxy_tunnel_count_in_the_shared_budget(browser: WarmBrowser) -> None:
     with Site({"*": Answer("x")}, certificate=Certificate.SELF_SIGNED) as other:
         ask = f"for (let count = 0; count < 500; count += 1) fetch('{other.url}/?' + count, {{mode: 'no-cors'}})"
         page = PAGE.format(head="", body=f"<script>{ask}</script>")
-        budget = FewElsewhere(other.port)
+        budget = LimitPerPort(other.port)
         with (
             Site({"/": Answer(page, headers={"Content-Type": "text/html"})}) as asking,
             Network(POLICY, time_limit_s=PATIENCE_S, shared=budget) as network,
             BrowserProxy(network) as proxy,
             pytest.raises(BrowserFailed, match=r"stopped loading the page\. Nobody asked for a scan of that site\."),
         ):
-            browser.load(Visit(f"{asking.url}/", proxy, POLICY.user_agent, PATIENCE_S, trusts_anybody=True))
+            browser.load(Visit(f"{asking.url}/", proxy, POLICY.user_agent, PATIENCE_S, ignores_certificate_errors=True))
     assert budget.counted > 40
     assert len(other.paths()) < 250
 
 
-def test_further_loads_end_where_the_requests_do_and_the_first_still_counts(
+def test_further_loads_stop_at_the_request_limit(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("website_scan.browser.load.Limits", lambda: Limits(requests_per_host=5))
-    seen = visit(browser, f"{site.url}/plain", again=2)
-    assert len(seen.loads) <= 2
-    assert seen.axe or STARVED in seen.problems["axe"]
+    load = visit(browser, f"{site.url}/plain", again=2)
+    assert len(load.loads) <= 2
+    assert load.axe or SERVER_BUSY in load.problems["axe"]
 
 
-def test_a_page_is_blamed_only_for_what_it_did_with_the_processor() -> None:
-    began = Usage(0, cpu_s=5.0, waited_s=1.0)
-    assert overrun(began, Usage(0, cpu_s=24.0, waited_s=9.0), 20.0) == BUSY
-    # With more CPU time it might have ended in time, or not: that can't be known.
-    assert overrun(began, Usage(0, cpu_s=8.0, waited_s=12.0), 20.0) == STARVED
-    # It neither worked nor waited for the CPU; or the whole machine got no CPU.
-    assert overrun(began, Usage(0, cpu_s=6.0, waited_s=1.5), 20.0) == OUT_OF_TIME
+def test_timeout_blames_the_page_only_for_its_processor_time() -> None:
+    before = Usage(0, cpu_s=5.0, waited_s=1.0)
+    assert explain_timeout(before, Usage(0, cpu_s=24.0, waited_s=9.0), 20.0) == BUSY
+    # With more CPU time, the visit might have ended in time.
+    assert explain_timeout(before, Usage(0, cpu_s=8.0, waited_s=12.0), 20.0) == SERVER_BUSY
+    # The browser neither used nor waited for the CPU, or the whole machine got no CPU.
+    assert explain_timeout(before, Usage(0, cpu_s=6.0, waited_s=1.5), 20.0) == OUT_OF_TIME
 
 
-def test_the_meter_counts_what_the_processes_really_hold(browser: WarmBrowser, site: Site) -> None:
+def test_meter_matches_the_memory_of_the_processes(browser: WarmBrowser, site: Site) -> None:
     visit(browser, f"{site.url}/plain")
-    roots = browsers()
+    roots = find_browsers()
 
-    def exact() -> tuple[int, int]:
-        """Return the bytes that they hold alone, and all that they have mapped, each process for itself."""
-        alone = mapped = 0
-        for each in [*roots, *(below for one in roots for below in one.children(recursive=True))]:
+    def measure_exactly() -> tuple[int, int]:
+        """Return the sums of the processes' unshared bytes (USS) and resident bytes (RSS)."""
+        private = mapped = 0
+        for process in [
+            *roots,
+            *(descendant for root in roots for descendant in root.children(recursive=True)),
+        ]:
             with contextlib.suppress(psutil.NoSuchProcess):
-                held = each.memory_full_info()
-                alone, mapped = alone + held.uss, mapped + held.rss
-        return alone, mapped
+                memory = process.memory_full_info()
+                private, mapped = private + memory.uss, mapped + memory.rss
+        return private, mapped
 
-    # The page's own processes end about now: before that, the two may not count the same ones.
+    # The page's own processes are ending: until then, the two measurements may include different processes.
     deadline = time.monotonic() + 30
     while True:
-        before, usage, after = exact(), Meter(roots).look(), exact()
+        before, usage, after = measure_exactly(), ProcessMeter(roots).measure(), measure_exactly()
         if before == pytest.approx(after, rel=0.05) or time.monotonic() > deadline:
             break
-    # Not their proportional share: it depends on the other browsers of this machine.
+    # The proportional set size is not compared, because it depends on other browsers of this machine.
     assert 0.9 * after[0] < usage.memory_bytes < 0.9 * after[1]
     assert usage.cpu_s > 0.1
 
 
-def test_folders_of_processes_that_were_killed_are_removed(browser: WarmBrowser, site: Site) -> None:
-    gone = Path(tempfile.gettempdir()) / f"{FOLDER}4194305-abc"  # beyond the largest process ID
-    gone.mkdir(exist_ok=True)
+def test_folders_of_dead_processes_are_deleted(browser: WarmBrowser, site: Site) -> None:
+    stale = Path(tempfile.gettempdir()) / f"{FOLDER}4194305-abc"  # beyond the largest process ID
+    stale.mkdir(exist_ok=True)
     browser.close()
     visit(browser, f"{site.url}/plain")
-    assert not gone.exists()
+    assert not stale.exists()

@@ -36,26 +36,26 @@ from website_scan.run import scan
 from website_scan.scoring import Cap
 from website_scan.values import Excerpt
 
-NOTHING = Load(None, None, (), None, 0.0, 0.0, ())
-SEEN = BrowserLoad("Chromium 150", NOTHING, first_screen=PagePicture(b"RIFF", 412, 823, {}))
-LAID_OUT = replace(SEEN, layout=Layout("<p>Text", {}, (), (), Viewport(412, 823, 1.75)))
+EMPTY_LOAD = Load(None, None, (), None, 0.0, 0.0, ())
+LOAD = BrowserLoad("Chromium 150", EMPTY_LOAD, first_screen=PagePicture(b"RIFF", 412, 823, {}))
+LOAD_WITH_LAYOUT = replace(LOAD, layout=Layout("<p>Text", {}, (), (), Viewport(412, 823, 1.75)))
 
 
 @dataclass(frozen=True)
-class Look:
+class Product:
     value: str
 
 
 @dataclass
 class FakeBrowser:
-    seen: BrowserLoad | None = SEEN
+    browser_load: BrowserLoad | None = LOAD
 
     def start(self, limit_s: float) -> None: ...
 
     def load(self, visit: Visit) -> BrowserLoad:
-        if self.seen is None:
+        if self.browser_load is None:
             raise BrowserFailed("The browser died while it loaded the page.")
-        return self.seen
+        return self.browser_load
 
 
 class FakeNetwork:
@@ -68,53 +68,55 @@ def loaded(browser: Browser) -> BrowserLoad:
 
 
 @probe()
-def look(load: BrowserLoad) -> Look:
-    return Look(load.product)
+def product(load: BrowserLoad) -> Product:
+    return Product(load.product)
 
 
 @check("static", name="Static", outcomes={"faulty": "No Static"}, severity=HIGH, fix="-")
-def static(clock: Clock) -> Verdict:
+def markup_check(clock: Clock) -> Verdict:
     return Fail("faulty", "Judged by the markup.")
 
 
 @check("looks", name="Looks", outcomes={"faulty": "No Looks"}, severity=LOW, fix="-")
-def looks(look: Look) -> Verdict:
-    return Pass("{product}", product=Excerpt(look.value))
+def product_check(product: Product) -> Verdict:
+    return Pass("{product}", product=Excerpt(product.value))
 
 
 @check("may-look", name="May look", outcomes={"faulty": "No May look"}, severity=LOW, fix="-")
-def may_look(look: Look | None) -> Verdict:
-    return Pass("seen" if look else "not seen")
+def optional_product_check(product: Product | None) -> Verdict:
+    return Pass("seen" if product else "not seen")
 
 
-Plant = Callable[..., None]
+PlantCatalogue = Callable[..., None]
 
 
 @pytest.fixture
-def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
-    """Make these functions the catalogue of SEO scans, in one category of weight 40, or 10 without a browser."""
+def plant_catalogue(monkeypatch: pytest.MonkeyPatch) -> Iterator[PlantCatalogue]:
+    """Return a function that replaces the SEO catalogue by a category of given checks, with weight 40 (static: 10)."""
 
-    def plant(*functions: Any, override: Any = None, probes: tuple[Any, ...] = (), caps: tuple[Cap, ...] = ()) -> None:
+    def plant_catalogue(
+        *functions: Any, override: Any = None, probes: tuple[Any, ...] = (), caps: tuple[Cap, ...] = ()
+    ) -> None:
         category = types.ModuleType("planted.category")
-        room = types.ModuleType("planted.probes")
-        for module, members in ((category, functions), (room, (loaded, look, *probes))):
+        probe_module = types.ModuleType("planted.probes")
+        for module, members in ((category, functions), (probe_module, (loaded, product, *probes))):
             for member in members:
                 member.__module__ = module.__name__
                 setattr(module, member.__name__, member)
         category.CATEGORY = Category("Category", 40, static_weight=10)  # type: ignore[attr-defined]
         monkeypatch.setattr(catalogue, "_modules", {"website_scan.seo.checks": [category]}.__getitem__)
-        monkeypatch.setattr(catalogue, "_probe_modules", lambda: [room])
+        monkeypatch.setattr(catalogue, "_probe_modules", lambda: [probe_module])
         second = catalogue.Override(override, catalogue._needs(override)[1:]) if override else None
         monkeypatch.setattr(catalogue, "_override", lambda _: second)
         monkeypatch.setattr("website_scan.judging.caps", lambda _: caps)
-        forget()
+        clear_caches()
 
-    yield plant
+    yield plant_catalogue
     monkeypatch.undo()
-    forget()
+    clear_caches()
 
 
-def forget() -> None:
+def clear_caches() -> None:
     catalogue.checks.cache_clear()
     catalogue.probes.cache_clear()
     catalogue.catalogue_version.cache_clear()
@@ -126,11 +128,11 @@ def run(browser: FakeBrowser | None = None) -> ScanResult:
 
 
 def messages(result: ScanResult) -> dict[str, str]:
-    return {each.id: each.summary for each in result.checks}
+    return {check_result.id: check_result.summary for check_result in result.checks}
 
 
-def test_without_a_browser_what_needs_one_is_not_planned_and_nothing_is_partial(plant: Plant) -> None:
-    plant(static, looks, may_look)
+def test_checks_that_need_a_browser_are_not_planned_without_one(plant_catalogue: PlantCatalogue) -> None:
+    plant_catalogue(markup_check, product_check, optional_product_check)
     result = run()
     assert result.status == "completed"
     assert messages(result) == {"static": "Judged by the markup.", "may-look": "not seen"}
@@ -139,8 +141,8 @@ def test_without_a_browser_what_needs_one_is_not_planned_and_nothing_is_partial(
     assert result.screenshot is None
 
 
-def test_with_a_browser_everything_is(plant: Plant) -> None:
-    plant(static, looks, may_look)
+def test_all_checks_are_planned_with_a_browser(plant_catalogue: PlantCatalogue) -> None:
+    plant_catalogue(markup_check, product_check, optional_product_check)
     result = run(FakeBrowser())
     assert result.status == "completed"
     assert messages(result) == {"static": "Judged by the markup.", "looks": "Chromium 150", "may-look": "seen"}
@@ -149,36 +151,42 @@ def test_with_a_browser_everything_is(plant: Plant) -> None:
     assert result.screenshot == b"RIFF"
 
 
-def test_a_browser_that_breaks_makes_the_scan_partial(plant: Plant) -> None:
-    plant(static, looks, may_look)
+def test_failed_browser_makes_the_scan_partial(plant_catalogue: PlantCatalogue) -> None:
+    plant_catalogue(markup_check, product_check, optional_product_check)
     result = run(FakeBrowser(None))
     assert result.status == "partial"
     assert messages(result) == {"static": "Judged by the markup.", "may-look": "not seen"}
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [
+    assert [(skipped.id, skipped.reason) for skipped in result.skipped_checks] == [
         ("looks", "The browser died while it loaded the page.")
     ]
 
 
 @pytest.mark.parametrize(("browser", "weight"), [(None, 10), (FakeBrowser(None), 10), (FakeBrowser(), 40)])
-def test_a_category_may_weigh_less_without_a_browser(plant: Plant, browser: FakeBrowser | None, weight: int) -> None:
-    plant(static, looks)
-    assert [each.weight for each in run(browser).categories] == [weight]
+def test_category_has_its_static_weight_without_a_browser(
+    plant_catalogue: PlantCatalogue, browser: FakeBrowser | None, weight: int
+) -> None:
+    plant_catalogue(markup_check, product_check)
+    assert [category.weight for category in run(browser).categories] == [weight]
 
 
 @pytest.mark.parametrize(("browser", "score"), [(None, 96), (FakeBrowser(None), 96), (FakeBrowser(), 100)])
-def test_a_cap_may_hold_only_without_a_browser(plant: Plant, browser: FakeBrowser | None, score: int) -> None:
-    plant(looks, may_look, caps=(Cap(96, "Without a browser.", count=0, is_static=True),))
+def test_static_cap_applies_only_without_a_browser(
+    plant_catalogue: PlantCatalogue, browser: FakeBrowser | None, score: int
+) -> None:
+    plant_catalogue(
+        product_check, optional_product_check, caps=(Cap(96, "Without a browser.", count=0, is_static=True),)
+    )
     assert run(browser).score == score
 
 
 @pytest.mark.parametrize(
     ("browser", "is_seen"),
-    [(None, False), (FakeBrowser(None), False), (FakeBrowser(), False), (FakeBrowser(LAID_OUT), True)],
+    [(None, False), (FakeBrowser(None), False), (FakeBrowser(), False), (FakeBrowser(LOAD_WITH_LAYOUT), True)],
 )
-def test_what_a_page_shows_is_judged_only_where_somebody_saw_it(
-    plant: Plant, browser: FakeBrowser | None, is_seen: bool
+def test_content_built_by_scripts_is_judged_only_with_a_layout(
+    plant_catalogue: PlantCatalogue, browser: FakeBrowser | None, is_seen: bool
 ) -> None:
-    """The page is built by scripts only. A browser that returns no layout has not seen it, either."""
+    """Scripts build the whole page. A browser that returns no layout counts as no browser."""
 
     @probe()
     def served(clock: Clock) -> ServedContent:
@@ -188,17 +196,19 @@ def test_what_a_page_shows_is_judged_only_where_somebody_saw_it(
     def shown(clock: Clock) -> Verdict:
         return Pass("Nothing wrong.")
 
-    plant(may_look, shown, probes=(served,), caps=(Cap(79, "Nobody saw it.", count=0, is_unseen=True),))
+    plant_catalogue(
+        optional_product_check, shown, probes=(served,), caps=(Cap(79, "Nobody saw it.", count=0, is_unseen=True),)
+    )
     result = run(browser)
     assert ("shown" in messages(result)) is is_seen
     unseen = "The page shows no content until its scripts have run, and no browser ran them."
-    assert [each.reason for each in result.skipped_checks] == ([] if is_seen else [unseen])
+    assert [skipped.reason for skipped in result.skipped_checks] == ([] if is_seen else [unseen])
     assert ("notice" in result.facts) is not is_seen
     assert result.score == (100 if is_seen else 79)
 
 
-def test_of_a_page_that_shows_nothing_only_faults_that_are_there_are_found(plant: Plant) -> None:
-    """Nor does the second judge let anything pass that nobody saw. What does not depend on content is judged."""
+def test_blank_page_has_only_failed_checks_of_existing_content(plant_catalogue: PlantCatalogue) -> None:
+    """The override cannot pass a check of missing content. Checks that do not depend on content are judged."""
 
     @probe()
     def shown(load: BrowserLoad) -> ShownContent:
@@ -213,47 +223,50 @@ def test_of_a_page_that_shows_nothing_only_faults_that_are_there_are_found(plant
         return judge_shown(content)
 
     @check("passed", name="Passed", outcomes={"faulty": "Not passed"}, severity=LOW, fix="-", content=True)
-    def passed(look: Look) -> Verdict:
+    def passed(product: Product) -> Verdict:
         return Pass("Nothing wrong.")
 
     @check("faulty", name="Faulty", outcomes={"faulty": "Is faulty"}, severity=LOW, fix="-", content=True)
-    def faulty(look: Look) -> Verdict:
+    def faulty(product: Product) -> Verdict:
         return Fail("faulty", "A fault.")
 
     @check("absent", name="Absent", outcomes={"faulty": "Is absent"}, severity=LOW, fix="-", content=True, absence=True)
-    def absent(look: Look) -> Verdict:
+    def absent(product: Product) -> Verdict:
         return Fail("faulty", "There is no heading.")
 
     @check("quick", name="Quick", outcomes={"faulty": "Is slow"}, severity=LOW, fix="-", content=True, measured=True)
-    def quick(look: Look) -> Verdict:
+    def quick(product: Product) -> Verdict:
         return Fail("faulty", "It takes 9 s.")
 
-    def override(check: Check, look: Look) -> Verdict | None:
+    def override(check: Check, product: Product) -> Verdict | None:
         return Pass("No element fails this check.") if check.id == "passed" else None
 
-    every = (blank, passed, faulty, absent, quick, static)
-    plant(
-        *every, override=override, probes=(shown, served), caps=(Cap(40, "It is blank.", checks=frozenset({"blank"})),)
+    all_checks = (blank, passed, faulty, absent, quick, markup_check)
+    plant_catalogue(
+        *all_checks,
+        override=override,
+        probes=(shown, served),
+        caps=(Cap(40, "It is blank.", checks=frozenset({"blank"})),),
     )
-    result = run(FakeBrowser(LAID_OUT))
-    assert {each.id for each in result.checks} == {"blank", "faulty", "static"}
-    assert {each.reason for each in result.skipped_checks} == {"The page stays blank in the browser."}
+    result = run(FakeBrowser(LOAD_WITH_LAYOUT))
+    assert {check_result.id for check_result in result.checks} == {"blank", "faulty", "static"}
+    assert {skipped.reason for skipped in result.skipped_checks} == {"The page stays blank in the browser."}
     assert (result.status, result.grade) == ("partial", "F")
     assert str(result.facts["notice"]).startswith("The page stays blank in the browser.")
 
 
-def test_the_second_judge_decides_where_there_is_one(plant: Plant) -> None:
-    def override(check: Check, look: Look) -> Verdict | None:
+def test_override_decides_only_with_a_browser(plant_catalogue: PlantCatalogue) -> None:
+    def override(check: Check, product: Product) -> Verdict | None:
         return Pass("Judged by the look.") if check.id == "static" else None
 
-    plant(static, looks, override=override)
+    plant_catalogue(markup_check, product_check, override=override)
     assert messages(run(FakeBrowser())) == {"static": "Judged by the look.", "looks": "Chromium 150"}
     assert messages(run())["static"] == "Judged by the markup."
     assert messages(run(FakeBrowser(None)))["static"] == "Judged by the markup."
 
 
-def test_a_scan_whose_browser_failed_says_first_that_the_markup_alone_was_judged(plant: Plant) -> None:
-    plant(static, looks)
+def test_notice_states_that_only_the_markup_was_judged(plant_catalogue: PlantCatalogue) -> None:
+    plant_catalogue(markup_check, product_check)
     assert run(FakeBrowser(None)).facts["notice"] == (
         "The browser died while it loaded the page. The page was judged by its markup alone."
     )
@@ -261,90 +274,93 @@ def test_a_scan_whose_browser_failed_says_first_that_the_markup_alone_was_judged
     assert "notice" not in run(None).facts
 
 
-def test_what_a_finding_earns_may_lie_on_a_curve(plant: Plant) -> None:
+def test_warning_with_credit_costs_part_of_the_points(plant_catalogue: PlantCatalogue) -> None:
     @check("curve", name="Curve", outcomes={"faulty": "No Curve"}, severity=HIGH, fix="-")
-    def curve(look: Look) -> Verdict:
+    def curve(product: Product) -> Verdict:
         return Warn("faulty", "Between.", credit=0.75)
 
-    plant(curve)
+    plant_catalogue(curve)
     result = run(FakeBrowser())
     assert (result.score, result.checks[0].points) == (75, 25.0)
 
 
-def test_a_pass_that_is_not_the_best_says_what_it_cost(plant: Plant) -> None:
+def test_pass_with_partial_credit_has_lost_points(plant_catalogue: PlantCatalogue) -> None:
     @check("curve", name="Curve", outcomes={"faulty": "No Curve"}, severity=HIGH, fix="-")
-    def curve(look: Look) -> Verdict:
+    def curve(product: Product) -> Verdict:
         return Pass("Good.", credit=0.9)
 
-    plant(curve)
-    assert [each.points for each in run(FakeBrowser()).checks] == [10.0]
+    plant_catalogue(curve)
+    assert [check_result.points for check_result in run(FakeBrowser()).checks] == [10.0]
 
 
-def test_a_warning_that_does_not_weigh_costs_nothing_and_keeps_nobody_from_an_a_plus(plant: Plant) -> None:
+def test_review_costs_no_points_and_allows_an_a_plus(plant_catalogue: PlantCatalogue) -> None:
     @check("unsure", name="Unsure", outcomes={"faulty": "No Unsure"}, severity=CRITICAL, fix="-")
-    def unsure(look: Look) -> Verdict:
+    def unsure(product: Product) -> Verdict:
         return Review("faulty", "Look at it.")
 
-    plant(looks, unsure)
+    plant_catalogue(product_check, unsure)
     result = run(FakeBrowser())
     assert (result.score, result.grade) == (100, "A+")
-    assert [each.points for each in result.checks] == [0.0, 0.0]
+    assert [check_result.points for check_result in result.checks] == [0.0, 0.0]
 
 
-def test_a_type_that_uses_no_browser_can_have_no_check_that_needs_one(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+def test_catalogue_refuses_browser_checks_of_a_type_without_browser(
+    plant_catalogue: PlantCatalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(looks)
+    plant_catalogue(product_check)
     monkeypatch.setattr(ScanType, "uses_browser", property(lambda _: False))
     with pytest.raises(CatalogueError, match="use no browser"):
         run(FakeBrowser())
 
 
 @pytest.mark.parametrize("scan_type", list(ScanType))
-def test_the_types_that_use_a_browser_have_checks_that_need_it(scan_type: ScanType) -> None:
+def test_scan_types_with_browser_have_checks_that_need_a_browser(scan_type: ScanType) -> None:
     assert any(map(needs_browser, checks(scan_type))) is scan_type.uses_browser
 
 
 @pytest.mark.parametrize("scan_type", list(ScanType))
-def test_no_probe_that_needs_a_browser_is_planned_without_one(scan_type: ScanType) -> None:
+def test_static_plan_has_no_browser_probes_and_full_plan_has_all_checks(scan_type: ScanType) -> None:
     static_plan, full_plan = plan(scan_type), plan(scan_type, has_browser=True)
     assert BrowserLoad not in static_plan.probes
     assert (BrowserLoad in full_plan.probes) is scan_type.uses_browser
     assert len(full_plan.checks) == len(checks(scan_type))
 
 
-# The waterfall.
+# Tests of the waterfall.
 
 
-def request(start_s: float, response_s: float | None, end_s: float | None, **more: Any) -> LoadedRequest:
+def request(start_s: float, response_s: float | None, end_s: float | None, **fields: Any) -> LoadedRequest:
     return LoadedRequest(
-        **{"url": "https://a.test/x.js", "kind": ResourceKind.SCRIPT, "method": "GET", "status": 200, **more},
+        **{"url": "https://a.test/x.js", "kind": ResourceKind.SCRIPT, "method": "GET", "status": 200, **fields},
         start_s=start_s,
         response_s=response_s,
         end_s=end_s,
     )
 
 
-def test_a_waterfall_is_bounded_and_in_order() -> None:
+def test_waterfall_is_limited_and_sorted() -> None:
     rows = tuple(request(0.01 * number, 0.01 * number + 0.1, 0.01 * number + 0.2) for number in range(100))
-    drawn = waterfall(replace(NOTHING, requests=rows, load_s=2.0, fcp_s=0.5))
-    assert drawn is not None
-    assert (len(drawn.rows), drawn.left_out) == (MAX_ROWS, 40)
-    assert drawn.marks == (("First paint", 500), ("Loaded", 2000))
-    assert drawn.total_ms == 2000
-    assert [each.start_ms for each in drawn.rows] == sorted(each.start_ms for each in drawn.rows)
+    drawn_waterfall = waterfall(replace(EMPTY_LOAD, requests=rows, load_s=2.0, fcp_s=0.5))
+    assert drawn_waterfall is not None
+    assert (len(drawn_waterfall.rows), drawn_waterfall.left_out) == (MAX_ROWS, 40)
+    assert drawn_waterfall.marks == (("First paint", 500), ("Loaded", 2000))
+    assert drawn_waterfall.total_ms == 2000
+    assert [row.start_ms for row in drawn_waterfall.rows] == sorted(row.start_ms for row in drawn_waterfall.rows)
 
 
-def test_a_request_that_never_ended_lasts_to_the_end_and_times_never_go_back() -> None:
+def test_waterfall_clamps_times_and_extends_unfinished_requests() -> None:
     rows = (request(0.0, 0.3, 0.2), request(0.1, None, None, error="net::ERR_ABORTED"))
-    drawn = waterfall(replace(NOTHING, requests=rows, load_s=1.0))
-    assert drawn is not None
-    assert [(each.start_ms, each.response_ms, each.end_ms) for each in drawn.rows] == [(0, 200, 200), (100, 1000, 1000)]
-    assert [each.is_failed for each in drawn.rows] == [False, True]
+    drawn_waterfall = waterfall(replace(EMPTY_LOAD, requests=rows, load_s=1.0))
+    assert drawn_waterfall is not None
+    assert [(row.start_ms, row.response_ms, row.end_ms) for row in drawn_waterfall.rows] == [
+        (0, 200, 200),
+        (100, 1000, 1000),
+    ]
+    assert [row.is_failed for row in drawn_waterfall.rows] == [False, True]
 
 
-def test_addresses_are_cut_and_an_empty_load_has_no_waterfall() -> None:
-    long = waterfall(replace(NOTHING, requests=(request(0, 0, 0, url="https://a.test/" + "x" * 5000),)))
+def test_waterfall_cuts_long_urls_and_is_missing_for_an_empty_load() -> None:
+    long = waterfall(replace(EMPTY_LOAD, requests=(request(0, 0, 0, url="https://a.test/" + "x" * 5000),)))
     assert long is not None
     assert len(long.rows[0].url) <= 201
-    assert waterfall(NOTHING) is None
+    assert waterfall(EMPTY_LOAD) is None

@@ -1,4 +1,4 @@
-"""Roles that an element may be given, and native values of elements (ARIA in HTML), as in axe-core 4.12.1."""
+"""Roles that HTML allows on an element, and native values of elements (ARIA in HTML), as in axe-core 4.12.1."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-ANY = ROLES
-NONE: frozenset[str] = frozenset()
+ANY_ROLE = ROLES
+NO_ROLE: frozenset[str] = frozenset()
 IN_LISTS = _words("directory group listbox menu menubar none presentation radiogroup tablist toolbar tree")
 IN_HEADINGS = _words("none presentation tab doc-subtitle")
 OF_LINK = _words("""
@@ -47,7 +47,7 @@ OF_ELEMENT = {
             abbr address b bdi bdo blockquote canvas cite code data del dfn div em figure hgroup i ins kbd mark output
             p pre q rp rt ruby s samp small span strong sub sup svg table tbody td tfoot th thead time tr u var
         """),
-        ANY,
+        ANY_ROLE,
     ),
     **dict.fromkeys(
         _words("""
@@ -55,7 +55,7 @@ OF_ELEMENT = {
             meter noscript optgroup option param picture progress script slot source style summary template textarea
             title track
         """),
-        NONE,
+        NO_ROLE,
     ),
     **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), IN_HEADINGS),
     **dict.fromkeys(("menu", "ol", "ul"), IN_LISTS),
@@ -94,16 +94,16 @@ OF_ELEMENT = {
         doc-introduction doc-notice doc-pagelist doc-part doc-preface doc-prologue doc-pullquote doc-qna doc-toc
     """),
 }
-# HTML elements that axe-core knows; others may have any role. For the last four, it depends on their attributes.
+# HTML elements with restricted roles in axe-core. For the last four, the roles depend on attributes.
 HTML = frozenset(OF_ELEMENT) | _words("a area img input select")
-# DPUB-ARIA roles that are allowed only on elements with this implicit role.
-NARROWED = {
+# Implicit role that an element must have to allow a DPUB-ARIA role.
+ALLOWED_ONLY_ON = {
     **dict.fromkeys(("doc-backlink", "doc-biblioref", "doc-glossref", "doc-noteref"), "link"),
     **dict.fromkeys(("doc-biblioentry", "doc-endnote"), "listitem"),
     "doc-cover": "img",
 }
 LANDMARKS = {"header": "banner", "footer": "contentinfo"}
-# Attributes whose value elements have natively.
+# Attributes whose value an element has natively.
 VALUE = frozenset({"aria-valuenow"})
 CHECKED = frozenset({"aria-checked"})
 NATIVE_VALUES = {
@@ -112,55 +112,55 @@ NATIVE_VALUES = {
 }
 
 
-def unallowed_roles(document: AccessibleDocument, node: LexborNode) -> list[str]:
-    """Return the valid roles of the role attribute, in lower case, that the element may not have."""
+def disallowed_roles_of(document: AccessibleDocument, node: LexborNode) -> list[str]:
+    """Return the valid roles of the role attribute, in lower case, that HTML does not allow on the element."""
     if node.tag not in HTML:
         return []
     implicit = implicit_role(document, node) or LANDMARKS.get(node.tag or "")
     return [
-        each
-        for each in (attribute(node, "role") or "").lower().split()
-        if each in ROLES and not _is_allowed(document, node, each, implicit)
+        role
+        for role in (attribute(node, "role") or "").lower().split()
+        if role in ROLES and not _is_allowed(document, node, role, implicit)
     ]
 
 
 def has_native_value(node: LexborNode, name: str) -> bool:
-    """Return True if the element natively has the value that a required attribute would set."""
+    """Return True if the element natively has the value of a required ARIA attribute."""
     if node.tag != "input":
         return name in NATIVE_VALUES.get(node.tag or "", ())
     return name in (CHECKED if input_type(node) in ("checkbox", "radio") else VALUE)
 
 
 def _is_allowed(document: AccessibleDocument, node: LexborNode, role: str, implicit: str | None) -> bool:
-    own = "none" if role == "presentation" else role
-    if own == implicit:
+    explicit = "none" if role == "presentation" else role
+    if explicit == implicit:
         return True
-    if NARROWED.get(role, implicit) != implicit:
+    if ALLOWED_ONLY_ON.get(role, implicit) != implicit:
         return False
-    return role in _allowed(document, node)
+    return role in _allowed_roles(document, node)
 
 
-def _allowed(document: AccessibleDocument, node: LexborNode) -> frozenset[str]:
+def _allowed_roles(document: AccessibleDocument, node: LexborNode) -> frozenset[str]:
     tag = node.tag or ""
     if tag == "a":
-        return OF_LINK if attribute(node, "href") is not None else ANY
+        return OF_LINK if attribute(node, "href") is not None else ANY_ROLE
     if tag == "area":
-        return NONE if attribute(node, "href") is not None else _words("button link")
+        return NO_ROLE if attribute(node, "href") is not None else _words("button link")
     if tag == "img":
         is_named = bool(attribute(node, "alt") or accessible_name(document, node))
         return OF_NAMED_IMAGE if is_named else OF_NAMELESS_IMAGE
     if tag == "select":
         is_popup = attribute(node, "multiple") is None and attribute(node, "size") in (None, "1")
-        return _words("menu") if is_popup else NONE
+        return _words("menu") if is_popup else NO_ROLE
     if tag == "input":
-        return _allowed_for_input(node)
+        return _allowed_roles_of_input(node)
     return OF_ELEMENT[tag]
 
 
-def _allowed_for_input(node: LexborNode) -> frozenset[str]:
+def _allowed_roles_of_input(node: LexborNode) -> frozenset[str]:
     kind = input_type(node)
     if kind == "text" and attribute(node, "list") is not None:
-        return NONE
+        return NO_ROLE
     if kind == "checkbox" and attribute(node, "aria-pressed") is not None:
         return OF_INPUT[kind] | {"button"}
-    return OF_INPUT.get(kind, NONE)
+    return OF_INPUT.get(kind, NO_ROLE)

@@ -8,7 +8,7 @@ from functools import partial
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.aria.allowed_roles import HTML, has_native_value
-from website_scan.accessibility.aria.framework_bindings import has_scripts, is_plain, may_be_named, may_be_written
+from website_scan.accessibility.aria.framework_bindings import has_scripts, is_plain_name, may_be_named, may_be_written
 from website_scan.accessibility.aria.native_roles import has_native_role, input_type, role
 from website_scan.accessibility.aria.ownership import Ownership
 from website_scan.accessibility.aria.values import Validity, is_reference, judge_value
@@ -29,162 +29,165 @@ from website_scan.accessibility.wai_aria import (
 from website_scan.page.markup import MAX_DEPTH, attribute, live
 
 PREFIX = "aria-"
-# aria-* attributes of table rows that only the rows of a treegrid may have.
-OF_TREE_ROWS = ("aria-posinset", "aria-setsize", "aria-expanded", "aria-level")
+# aria-* attributes that only the table rows of a treegrid may have.
+TREE_ROW_ATTRIBUTES = ("aria-posinset", "aria-setsize", "aria-expanded", "aria-level")
 TABLES = frozenset({"table", "grid", "treegrid"})
-# Without a role, no ARIA attribute has an effect on these.
+# Elements on which no ARIA attribute has an effect, unless they have a role.
 BREAKS = frozenset({"br", "wbr"})
 
 
-def unknown_attributes(document: AccessibleDocument) -> Faults:
+def find_unknown_attributes(document: AccessibleDocument) -> Faults:
     """Find elements with an aria-* attribute that does not exist in ARIA."""
     return Faults.find(
-        _with_aria(document), _unknown, lambda node: not any(map(is_plain, _unknown(node))), words=_unknown
+        _elements_with_aria(document),
+        _unknown_attributes,
+        lambda node: not any(map(is_plain_name, _unknown_attributes(node))),
+        fault_names=_unknown_attributes,
     )
 
 
-def invalid_values(document: AccessibleDocument) -> Faults:
-    """Find elements with attributes whose value is not allowed. Uncertain ones are for review."""
+def find_invalid_values(document: AccessibleDocument) -> Faults:
+    """Find elements with ARIA attributes whose value is not allowed. Values of uncertain validity are for review."""
     is_scripted = has_scripts(document)
 
     def names(node: LexborNode) -> list[str]:
         by_verdict: dict[Validity, list[str]] = {}
-        for name in _aria(node):
+        for name in _aria_attributes(node):
             by_verdict.setdefault(judge_value(document, node, name), []).append(name)
         return by_verdict.get(Validity.INVALID, by_verdict.get(Validity.UNCERTAIN, []))
 
     def may_change(node: LexborNode) -> bool:
-        # A script may also add the element that an ID refers to.
+        # A script may add the element that an ID refers to.
         return all(may_be_written(node, name) or (is_scripted and is_reference(name)) for name in names(node))
 
     def needs_review(node: LexborNode) -> bool:
         return judge_value(document, node, names(node)[0]) is Validity.UNCERTAIN
 
-    return Faults.find(_with_aria(document), names, may_change, needs_review=needs_review, words=names)
+    return Faults.find(_elements_with_aria(document), names, may_change, needs_review=needs_review, fault_names=names)
 
 
-def missing_attributes(document: AccessibleDocument) -> Faults:
-    """Find elements without an attribute that their role requires."""
+def find_missing_attributes(document: AccessibleDocument) -> Faults:
+    """Find elements without an ARIA attribute that their role requires."""
     return Faults.find(
         document.exposed("[role]"),
-        _missing,
-        lambda node: may_be_written(node, "role", *_missing(node)),
-        words=_missing,
-        # Browsers assume level 2.
-        is_mild=lambda node: _missing(node) == ["aria-level"],
+        _missing_attributes,
+        lambda node: may_be_written(node, "role", *_missing_attributes(node)),
+        fault_names=_missing_attributes,
+        # Browsers assume level 2 for a heading without aria-level.
+        is_mild=lambda node: _missing_attributes(node) == ["aria-level"],
     )
 
 
-def disallowed_attributes(document: AccessibleDocument) -> Faults:
-    """Find elements with attributes that their role does not support."""
+def find_disallowed_attributes(document: AccessibleDocument) -> Faults:
+    """Find elements with ARIA attributes that their role does not support."""
     return Faults.find(
-        _with_aria(document),
-        partial(_disallowed, document),
+        _elements_with_aria(document),
+        partial(_disallowed_attributes, document),
         lambda node: may_be_written(node, "role", "href", "type"),
         needs_review=partial(_is_foreign, document),
-        words=partial(_disallowed, document),
+        fault_names=partial(_disallowed_attributes, document),
     )
 
 
-def prohibited_names(document: AccessibleDocument) -> Faults:
+def find_prohibited_names(document: AccessibleDocument) -> Faults:
     """Find elements with aria-label or aria-labelledby although their role prohibits a name."""
     return Faults.find(
-        _with_aria(document),
+        _elements_with_aria(document),
         partial(_has_prohibited_name, document, Ownership(document)),
         lambda node: may_be_written(node, "role", "href") or may_be_named(node),
         needs_review=partial(has_content, document),
     )
 
 
-def conditional_attributes(document: AccessibleDocument) -> Faults:
-    """Find elements with attributes that contradict the element's native state, or its table."""
+def find_contradicting_attributes(document: AccessibleDocument) -> Faults:
+    """Find elements whose ARIA attributes contradict the native state, or whose rows are not in a treegrid."""
     return Faults.find(
-        _with_aria(document),
+        _elements_with_aria(document),
         lambda node: _contradicts_state(document, node) or _is_no_tree_row(document, node),
         lambda node: may_be_written(node, "role", "checked", "aria-checked"),
     )
 
 
-def braille_only(document: AccessibleDocument) -> Faults:
-    """Find elements with a text for braille that has no equivalent in speech."""
+def find_braille_only_texts(document: AccessibleDocument) -> Faults:
+    """Find elements with a braille label or role description, but no equivalent for speech."""
     nodes = list(document.exposed("[aria-braillelabel], [aria-brailleroledescription]"))
-    return Faults(nodes, review=[each for each in nodes if _is_for_braille_only(document, each)])
+    return Faults(nodes, review=[node for node in nodes if _is_for_braille_only(document, node)])
 
 
-def duplicate_ids(document: AccessibleDocument) -> Faults:
+def find_duplicate_ids(document: AccessibleDocument) -> Faults:
     """Find elements that share an ID to which a label or an ARIA attribute refers."""
     referenced = _referenced_ids(document)
-    nodes = [each for each in live(document.document, "[id]") if attribute(each, "id") in referenced]
-    counts = Counter(attribute(each, "id") for each in nodes)
-    repeated = [each for each in nodes if counts[attribute(each, "id")] > 1]
-    return Faults(nodes, review=repeated, words=lambda node: [attribute(node, "id") or ""])
+    nodes = [element for element in live(document.document, "[id]") if attribute(element, "id") in referenced]
+    counts = Counter(attribute(element, "id") for element in nodes)
+    repeated = [element for element in nodes if counts[attribute(element, "id")] > 1]
+    return Faults(nodes, review=repeated, fault_names=lambda node: [attribute(node, "id") or ""])
 
 
-def _with_aria(document: AccessibleDocument) -> list[LexborNode]:
+def _elements_with_aria(document: AccessibleDocument) -> list[LexborNode]:
     return [
-        each
-        for each in live(document.document, "*")
-        if any(name.startswith(PREFIX) for name in each.attributes) and not document.visibility.is_hidden_from_at(each)
+        node
+        for node in live(document.document, "*")
+        if any(name.startswith(PREFIX) for name in node.attributes) and not document.visibility.is_hidden_from_at(node)
     ]
 
 
-def _aria(node: LexborNode) -> list[str]:
+def _aria_attributes(node: LexborNode) -> list[str]:
     return [name for name in node.attributes if name.startswith(PREFIX)]
 
 
-def _unknown(node: LexborNode) -> list[str]:
-    return [name for name in _aria(node) if name not in ATTRIBUTES]
+def _unknown_attributes(node: LexborNode) -> list[str]:
+    return [name for name in _aria_attributes(node) if name not in ATTRIBUTES]
 
 
 def _has_text(node: LexborNode, name: str) -> bool:
     return bool((attribute(node, name) or "").strip())
 
 
-def _missing(node: LexborNode) -> list[str]:
-    own = sole_role(node) or ""
-    required = REQUIRED_ATTRIBUTES.get(own, frozenset())
+def _missing_attributes(node: LexborNode) -> list[str]:
+    explicit = sole_role(node) or ""
+    required = REQUIRED_ATTRIBUTES.get(explicit, frozenset())
     is_excepted = (
-        (own == "separator" and not is_focusable(node))
-        or (own == "combobox" and attribute(node, "aria-expanded") == "false")
-        or (own == "slider" and _has_text(node, "aria-valuetext"))
+        (explicit == "separator" and not is_focusable(node))
+        or (explicit == "combobox" and attribute(node, "aria-expanded") == "false")
+        or (explicit == "slider" and _has_text(node, "aria-valuetext"))
     )
     if is_excepted:
         return []
     return [name for name in sorted(required) if not attribute(node, name) and not has_native_value(node, name)]
 
 
-def _disallowed(document: AccessibleDocument, node: LexborNode) -> list[str]:
-    present = _aria(node)
+def _disallowed_attributes(document: AccessibleDocument, node: LexborNode) -> list[str]:
+    present = _aria_attributes(node)
     if node.tag in BREAKS and sole_role(node) is None:
         return [name for name in present if name in ATTRIBUTES and name != "aria-hidden"]
-    own = role(document, node)
+    element_role = role(document, node)
     return [
         name
         for name in present
-        if name in USED_IN_ROLES and own not in USED_IN_ROLES[name] and not _has_no_effect(node, name)
+        if name in USED_IN_ROLES and element_role not in USED_IN_ROLES[name] and not _is_without_effect(node, name)
     ]
 
 
-def _has_no_effect(node: LexborNode, name: str) -> bool:
+def _is_without_effect(node: LexborNode, name: str) -> bool:
     if attribute(node, name) != "false":
         return False
     return name == "aria-required" or (name == "aria-multiline" and attribute(node, "contenteditable") is not None)
 
 
 def _is_foreign(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Return True if the element is not HTML, so that another standard may decide."""
+    """Return True if the element is not HTML, so that another standard may allow its attributes."""
     return node.tag not in HTML and role(document, node) is None and not is_focusable(node)
 
 
 def _has_prohibited_name(document: AccessibleDocument, ownership: Ownership, node: LexborNode) -> bool:
     if not any(_has_text(node, name) for name in NAMING_ATTRIBUTES):
         return False
-    own = role(document, node, takes_first_valid=True)
-    if own in ROLES:
-        return own in NAME_PROHIBITED
+    element_role = role(document, node, takes_first_valid=True)
+    if element_role in ROLES:
+        return element_role in NAME_PROHIBITED
     if has_native_role(document, node) or node.tag == "input":
         return False
-    return ownership.role_around(node) not in WIDGETS
+    return ownership.nearest_ancestor_role(node) not in WIDGETS
 
 
 def _is_for_braille_only(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -197,22 +200,22 @@ def _is_for_braille_only(document: AccessibleDocument, node: LexborNode) -> bool
 
 def _contradicts_state(document: AccessibleDocument, node: LexborNode) -> bool:
     kind = input_type(node) if node.tag == "input" else ""
-    said = (attribute(node, "aria-checked") or "").lower()
-    if kind not in ("checkbox", "radio") or not said or role(document, node) != kind:
+    aria_checked = (attribute(node, "aria-checked") or "").lower()
+    if kind not in ("checkbox", "radio") or not aria_checked or role(document, node) != kind:
         return False
-    taken = said if said == "true" or (said == "mixed" and kind == "checkbox") else "false"
-    return taken != ("false" if attribute(node, "checked") is None else "true")
+    state = aria_checked if aria_checked == "true" or (aria_checked == "mixed" and kind == "checkbox") else "false"
+    return state != ("false" if attribute(node, "checked") is None else "true")
 
 
 def _is_no_tree_row(document: AccessibleDocument, node: LexborNode) -> bool:
-    if not any(attribute(node, name) is not None for name in OF_TREE_ROWS) or role(document, node) != "row":
+    if not any(attribute(node, name) is not None for name in TREE_ROW_ATTRIBUTES) or role(document, node) != "row":
         return False
     current: LexborNode | None = node
     for _ in range(MAX_DEPTH):
         if current is None or not current.is_element_node:
             return False
-        named = attribute(current, "role")
-        if current.tag == "table" if named is None else not TABLES.isdisjoint(named.split()):
+        written_role = attribute(current, "role")
+        if current.tag == "table" if written_role is None else not TABLES.isdisjoint(written_role.split()):
             return role(document, current) not in (None, "treegrid")
         current = current.parent
     return False
@@ -221,10 +224,10 @@ def _is_no_tree_row(document: AccessibleDocument, node: LexborNode) -> bool:
 def _referenced_ids(document: AccessibleDocument) -> frozenset[str]:
     names = [name for name in sorted(GLOBAL_ATTRIBUTES | ATTRIBUTES.keys()) if is_reference(name)]
     by_attributes = (
-        each
+        id
         for node in live(document.document, ", ".join(f"[{name}]" for name in names))
         for name in names
-        for each in (attribute(node, name) or "").split()
+        for id in (attribute(node, name) or "").split()
     )
     by_labels = (attribute(node, "for") or "" for node in live(document.document, "label[for]"))
     return frozenset((*by_attributes, *by_labels)) - {""}

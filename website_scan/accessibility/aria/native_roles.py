@@ -12,7 +12,7 @@ from website_scan.accessibility.names import has_aria_name, has_title
 from website_scan.accessibility.roles import first_role, overrides_none, sole_role
 from website_scan.page.markup import MAX_DEPTH, attribute
 
-# Elements with the same role everywhere.
+# Elements whose role depends on neither attributes nor position.
 FIXED = {
     "article": "article",
     "body": "document",
@@ -53,10 +53,10 @@ FIXED = {
     "tr": "row",
     "ul": "list",
 }
-# Elements to which browsers give a role that has no name in ARIA.
-WITH_ROLE_OF_THE_BROWSER = frozenset({"audio", "canvas", "dl", "embed", "iframe", "label", "object", "svg", "video"})
-# Parents whose role none the child takes over.
-BELONGS_TO = {
+# Elements whose native role has no name in ARIA.
+WITH_UNNAMED_ROLE = frozenset({"audio", "canvas", "dl", "embed", "iframe", "label", "object", "svg", "video"})
+# Parents from which a child inherits role none.
+INHERITS_NONE_FROM = {
     "td": frozenset({"tr"}),
     "th": frozenset({"tr"}),
     "tr": frozenset({"thead", "tbody", "tfoot", "table"}),
@@ -79,7 +79,7 @@ INPUT_ROLES = {
     "search": "searchbox",
     "submit": "button",
 }
-SUGGESTING_TYPES = frozenset({"email", "search", "tel", "text", "url"})
+COMBOBOX_TYPES = frozenset({"email", "search", "tel", "text", "url"})
 INPUT_TYPES = frozenset(
     {"button", "checkbox", "color", "date", "datetime-local", "email", "file", "hidden", "image", "month", "number"}
     | {"password", "radio", "range", "reset", "search", "submit", "tel", "text", "time", "url", "week"}
@@ -87,17 +87,17 @@ INPUT_TYPES = frozenset(
 
 
 def role(document: AccessibleDocument, node: LexborNode, *, takes_first_valid: bool = False) -> str | None:
-    """Return the role that the element has in the end: `none` for role none, None if ARIA has no name for the role.
+    """Return the computed role of the element: `none` for role none, None if ARIA has no name for the role.
 
-    A role attribute with several words counts only with `takes_first_valid`. A DPUB-ARIA role never counts, as in
-    axe-core.
+    A role attribute with several words counts only with `takes_first_valid`. As in axe-core, a DPUB-ARIA role never
+    counts.
     """
-    read = first_role if takes_first_valid else sole_role
-    explicit = read(node)
+    read_role = first_role if takes_first_valid else sole_role
+    explicit = read_role(node)
     if explicit is not None and not (explicit == "none" and overrides_none(node)):
         return explicit
     implicit = implicit_role(document, node)
-    if implicit is not None and _inherits_none(node, read):
+    if implicit is not None and _inherits_none(node, read_role):
         return "none"
     return implicit
 
@@ -105,33 +105,33 @@ def role(document: AccessibleDocument, node: LexborNode, *, takes_first_valid: b
 def implicit_role(document: AccessibleDocument, node: LexborNode) -> str | None:
     """Return the role that the element has without its role attribute.
 
-    A `th` without a scope is a columnheader here; axe-core also looks at the cells beside it.
+    A `th` without a scope is a columnheader here, while axe-core also examines the neighbouring cells.
     """
-    fixed = FIXED.get(node.tag or "")
-    if fixed is not None:
-        return fixed
-    depends = DEPENDING.get(node.tag or "")
-    return document.native_role(node, depends) if depends is not None else None
+    fixed_role = FIXED.get(node.tag or "")
+    if fixed_role is not None:
+        return fixed_role
+    compute = CONDITIONAL_ROLES.get(node.tag or "")
+    return document.native_role(node, compute) if compute is not None else None
 
 
 def has_native_role(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Return True if browsers give the element a role, even one that has no name in ARIA."""
-    return node.tag in WITH_ROLE_OF_THE_BROWSER or implicit_role(document, node) is not None
+    """Return True if the element has a native role, even if ARIA has no name for the role."""
+    return node.tag in WITH_UNNAMED_ROLE or implicit_role(document, node) is not None
 
 
 def input_type(node: LexborNode) -> str:
-    """Return the type of an `input` as browsers read it: `text` for an unknown type."""
+    """Return the type of an `input` as browsers interpret the attribute: `text` for an unknown type."""
     kind = (attribute(node, "type") or "").lower()
     return kind if kind in INPUT_TYPES else "text"
 
 
-def _inherits_none(node: LexborNode, read: Callable[[LexborNode], str | None]) -> bool:
+def _inherits_none(node: LexborNode, read_role: Callable[[LexborNode], str | None]) -> bool:
     current = node
     for _ in range(MAX_DEPTH):
         parent = current.parent
-        if parent is None or parent.tag not in BELONGS_TO.get(current.tag or "", ()):
+        if parent is None or parent.tag not in INHERITS_NONE_FROM.get(current.tag or "", ()):
             return False
-        explicit = read(parent)
+        explicit = read_role(parent)
         if explicit == "none" and not overrides_none(parent):
             return True
         if explicit is not None:
@@ -140,49 +140,49 @@ def _inherits_none(node: LexborNode, read: Callable[[LexborNode], str | None]) -
     return False
 
 
-def _of_link(_: AccessibleDocument, node: LexborNode) -> str | None:
+def _link_role(_: AccessibleDocument, node: LexborNode) -> str | None:
     return "link" if attribute(node, "href") is not None else None
 
 
-def _of_aside(document: AccessibleDocument, node: LexborNode) -> str | None:
+def _aside_role(document: AccessibleDocument, node: LexborNode) -> str | None:
     is_named = has_aria_name(document, node) or has_title(node)
     return "complementary" if is_named or not document.is_in_section(node.parent) else None
 
 
-def _of_footer(document: AccessibleDocument, node: LexborNode) -> str | None:
+def _footer_role(document: AccessibleDocument, node: LexborNode) -> str | None:
     return None if document.is_in_section(node, or_main=True) else "contentinfo"
 
 
-def _of_header(document: AccessibleDocument, node: LexborNode) -> str | None:
+def _header_role(document: AccessibleDocument, node: LexborNode) -> str | None:
     return None if document.is_in_section(node, or_main=True) else "banner"
 
 
-def _of_form(document: AccessibleDocument, node: LexborNode) -> str | None:
+def _form_role(document: AccessibleDocument, node: LexborNode) -> str | None:
     return "form" if has_aria_name(document, node) else None
 
 
-def _of_section(document: AccessibleDocument, node: LexborNode) -> str | None:
+def _section_role(document: AccessibleDocument, node: LexborNode) -> str | None:
     return "region" if has_aria_name(document, node) else None
 
 
-def _of_image(_: AccessibleDocument, node: LexborNode) -> str:
+def _image_role(_: AccessibleDocument, node: LexborNode) -> str:
     return "none" if attribute(node, "alt") == "" and not overrides_none(node) else "img"
 
 
-def _of_input(document: AccessibleDocument, node: LexborNode) -> str:
+def _input_role(document: AccessibleDocument, node: LexborNode) -> str:
     kind = input_type(node)
-    if kind in SUGGESTING_TYPES and (lists := document.referenced(node, "list")) and lists[0].tag == "datalist":
+    if kind in COMBOBOX_TYPES and (lists := document.referenced(node, "list")) and lists[0].tag == "datalist":
         return "combobox"
     return INPUT_ROLES.get(kind, "textbox")
 
 
-def _of_select(_: AccessibleDocument, node: LexborNode) -> str:
+def _select_role(_: AccessibleDocument, node: LexborNode) -> str:
     rows = re.match(r"\s*\+?([0-9]{1,9})", attribute(node, "size") or "")
     is_long = rows is not None and int(rows[1]) > 1
     return "listbox" if is_long or attribute(node, "multiple") is not None else "combobox"
 
 
-def _of_data_cell(_: AccessibleDocument, node: LexborNode) -> str:
+def _data_cell_role(_: AccessibleDocument, node: LexborNode) -> str:
     current = node.parent
     for _level in range(MAX_DEPTH):
         if current is None or current.tag == "table":
@@ -192,22 +192,22 @@ def _of_data_cell(_: AccessibleDocument, node: LexborNode) -> str:
     return "gridcell" if is_in_grid else "cell"
 
 
-def _of_header_cell(_: AccessibleDocument, node: LexborNode) -> str:
+def _header_cell_role(_: AccessibleDocument, node: LexborNode) -> str:
     return "rowheader" if attribute(node, "scope") == "row" else "columnheader"
 
 
 # Elements whose role depends on their attributes and their position.
-DEPENDING: dict[str, Callable[[AccessibleDocument, LexborNode], str | None]] = {
-    "a": _of_link,
-    "area": _of_link,
-    "aside": _of_aside,
-    "footer": _of_footer,
-    "form": _of_form,
-    "header": _of_header,
-    "img": _of_image,
-    "input": _of_input,
-    "section": _of_section,
-    "select": _of_select,
-    "td": _of_data_cell,
-    "th": _of_header_cell,
+CONDITIONAL_ROLES: dict[str, Callable[[AccessibleDocument, LexborNode], str | None]] = {
+    "a": _link_role,
+    "area": _link_role,
+    "aside": _aside_role,
+    "footer": _footer_role,
+    "form": _form_role,
+    "header": _header_role,
+    "img": _image_role,
+    "input": _input_role,
+    "section": _section_role,
+    "select": _select_role,
+    "td": _data_cell_role,
+    "th": _header_cell_role,
 }

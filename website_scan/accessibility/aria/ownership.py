@@ -1,4 +1,4 @@
-"""Required children and parents of roles, seen through elements without a role (WAI-ARIA 1.2, section 5.2.6)."""
+"""Required children and parents of roles, past elements without a role (WAI-ARIA 1.2, section 5.2.6)."""
 
 from __future__ import annotations
 
@@ -15,57 +15,57 @@ from website_scan.accessibility.wai_aria import REQUIRED_CHILDREN, REQUIRED_PARE
 from website_scan.page.markup import MAX_DEPTH, attribute, live
 
 MAX_STEPS = 100_000  # per rule and page
-# Roles that may stand between a role and its required child or parent.
+# Roles that are allowed between a role and its required child or parent.
 GROUPS = frozenset({"group", "rowgroup"})
-# Roles that need their children at once: they are wrong while empty.
-FILLED_AT_ONCE = frozenset({"feed", "row", "suggestion"})
-# Roles that may contain their own kind inside a group.
-NESTING = frozenset({"listitem", "treeitem"})
+# Roles that are faulty while empty, because scripts do not fill them later.
+NEVER_EMPTY = frozenset({"feed", "row", "suggestion"})
+# Roles that may contain the same role inside a group.
+SELF_NESTING = frozenset({"listitem", "treeitem"})
 
 
 class Ownership:
-    """Required children and parents in one document. When the step budget is used up, every answer is True."""
+    """Judge of required children and parents in one document. After `steps` steps, all results are True."""
 
     def __init__(self, document: AccessibleDocument, steps: int = MAX_STEPS) -> None:
         self.document = document
         self.steps_left = steps
-        # For each element: itself or its nearest ancestor that has a role or, being a custom element, may have one.
-        self._nearest: Inherited[LexborNode | None] = Inherited(None, self._nearer)
+        # By element: the nearest element, itself included, that has a role or, as a custom element, may have a role.
+        self._nearest: Inherited[LexborNode | None] = Inherited(None, self._nearest_with_role)
         self._owners: dict[str, LexborNode] = {}
         for node in live(document.document, "[aria-owns]"):
-            for each in (attribute(node, "aria-owns") or "").split():
-                self._owners.setdefault(each, node)
+            for id in (attribute(node, "aria-owns") or "").split():
+                self._owners.setdefault(id, node)
 
     def has_required_children(self, node: LexborNode) -> bool:
-        """Return True if an element contains only children that its role allows, and at least one.
+        """Return True if an element has one or more children, all with a role that the element's role allows.
 
-        Also True if that can't be known: an empty element may be filled later, a custom element may have any role.
+        Also True if scripts decide: they may fill an empty element later, and a custom element may have any role.
         """
-        own = explicit_role(node)
-        required = REQUIRED_CHILDREN.get(own or "")
-        if required is None or not _takes_one_word(node):
+        element_role = explicit_role(node)
+        required = REQUIRED_CHILDREN.get(element_role or "")
+        if required is None or not _has_one_role(node):
             return True
-        is_found = has_content = False
-        for each, its_role in self._owned(node, required):
-            if each.is_text_node:
-                has_content = has_content or bool((each.text_content or "").strip())
+        has_allowed_child = has_content = False
+        for child, child_role in self._owned_children(node, required):
+            if child.is_text_node:
+                has_content = has_content or bool((child.text_content or "").strip())
                 continue
-            if its_role is None and "-" in (each.tag or ""):
+            if child_role is None and "-" in (child.tag or ""):
                 return True
-            if its_role not in required:
+            if child_role not in required:
                 return False
-            is_found = True
-        if is_found or self.steps_left <= 0 or attribute(node, "aria-busy") == "true":
+            has_allowed_child = True
+        if has_allowed_child or self.steps_left <= 0 or attribute(node, "aria-busy") == "true":
             return True
-        return not has_content and own not in FILLED_AT_ONCE
+        return not has_content and element_role not in NEVER_EMPTY
 
     def has_required_parent(self, node: LexborNode) -> bool:
-        """Return True if an element has an ancestor that its role requires."""
-        own = sole_role(node)
-        required = REQUIRED_PARENTS.get(own or "")
-        if own is None or required is None:
+        """Return True if an element has an ancestor with a role that the element's role requires."""
+        element_role = sole_role(node)
+        required = REQUIRED_PARENTS.get(element_role or "")
+        if element_role is None or required is None:
             return True
-        missing = self._missing_context(own, node.parent, required)
+        missing = self._missing_parents(element_role, node.parent, required)
         if not missing:
             return True
         current: LexborNode | None = node
@@ -75,39 +75,39 @@ class Ownership:
             self.steps_left -= 1
             owner = self._owners.get(attribute(current, "id") or "")
             if owner is not None:
-                missing = self._missing_context(own, owner, missing)
+                missing = self._missing_parents(element_role, owner, missing)
                 if not missing:
                     return True
             current = current.parent
         return self.steps_left <= 0
 
-    def role_around(self, node: LexborNode) -> str | None:
-        """Return the role of the nearest ancestor that has one."""
-        around = self._nearest.of(node.parent)
-        return role(self.document, around) if around is not None else None
+    def nearest_ancestor_role(self, node: LexborNode) -> str | None:
+        """Return the role of the nearest ancestor that has a role."""
+        ancestor = self._nearest.value_of(node.parent)
+        return role(self.document, ancestor) if ancestor is not None else None
 
-    def _owned(self, node: LexborNode, required: frozenset[str]) -> Iterator[tuple[LexborNode, str | None]]:
-        """Yield the pieces of text and the elements with a role inside an element, also those in its allowed groups."""
+    def _owned_children(self, node: LexborNode, required: frozenset[str]) -> Iterator[tuple[LexborNode, str | None]]:
+        """Yield the texts, and the elements with a role (None for text), inside an element and its allowed groups."""
         pending = deque(self._children(node))
         while pending and self.steps_left > 0:
             self.steps_left -= 1
-            each = pending.popleft()
-            if each.is_text_node:
-                yield each, None
-            if not each.is_element_node or self.document.visibility.is_hidden_from_at(each):
+            child = pending.popleft()
+            if child.is_text_node:
+                yield child, None
+            if not child.is_element_node or self.document.visibility.is_hidden_from_at(child):
                 continue
-            its_role = role(self.document, each)
-            its_role = None if its_role == "none" else its_role
-            is_custom = its_role is None and "-" in (each.tag or "")
-            if its_role in GROUPS and its_role in required:
-                pending.extend(self._children(each, is_owner=False))
-            elif its_role is not None or is_custom or overrides_none(each):
-                yield each, its_role
+            child_role = role(self.document, child)
+            child_role = None if child_role == "none" else child_role
+            is_custom = child_role is None and "-" in (child.tag or "")
+            if child_role in GROUPS and child_role in required:
+                pending.extend(self._children(child, is_owner=False))
+            elif child_role is not None or is_custom or overrides_none(child):
+                yield child, child_role
             else:
-                pending.extend(self._children(each, is_owner=False))
+                pending.extend(self._children(child, is_owner=False))
 
     def _children(self, node: LexborNode, *, is_owner: bool = True) -> Iterator[LexborNode]:
-        owned = {each.mem_id: each for each in self.document.referenced(node, "aria-owns")} if is_owner else {}
+        owned = {element.mem_id: element for element in self.document.referenced(node, "aria-owns")} if is_owner else {}
         child = node.first_child
         while child is not None:
             if child.mem_id not in owned:
@@ -115,29 +115,29 @@ class Ownership:
             child = child.next
         yield from owned.values()
 
-    def _missing_context(self, own: str, start: LexborNode | None, required: frozenset[str]) -> frozenset[str]:
-        """Return the required parent roles that are missing around an element. Empty if one was found."""
+    def _missing_parents(self, child_role: str, start: LexborNode | None, required: frozenset[str]) -> frozenset[str]:
+        """Return the required parent roles that are missing around an element. Empty if an ancestor has one of them."""
         takes_groups = "group" in required
         current = start
         for _ in range(MAX_DEPTH):
-            current = self._nearest.of(current)
+            current = self._nearest.value_of(current)
             if current is None or self.steps_left <= 0:
                 return required
             self.steps_left -= 1
-            around = role(self.document, current)
-            if "-" in (current.tag or "") and around is None:
+            ancestor_role = role(self.document, current)
+            if "-" in (current.tag or "") and ancestor_role is None:
                 return frozenset()
-            if around == "group" and takes_groups:
-                required = (required | {own} if own in NESTING else required) - {"group"}
+            if ancestor_role == "group" and takes_groups:
+                required = (required | {child_role} if child_role in SELF_NESTING else required) - {"group"}
                 current = current.parent
             else:
-                return frozenset() if around in required else required
+                return frozenset() if ancestor_role in required else required
         return required
 
-    def _nearer(self, node: LexborNode, above: LexborNode | None) -> LexborNode | None:
+    def _nearest_with_role(self, node: LexborNode, parent_value: LexborNode | None) -> LexborNode | None:
         has_role = role(self.document, node) not in (None, "none") or "-" in (node.tag or "")
-        return node if has_role else above
+        return node if has_role else parent_value
 
 
-def _takes_one_word(node: LexborNode) -> bool:
+def _has_one_role(node: LexborNode) -> bool:
     return len((attribute(node, "role") or "").split()) == 1

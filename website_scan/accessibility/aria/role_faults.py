@@ -1,4 +1,4 @@
-"""Faults of roles: unknown, deprecated or disallowed ones, and roles without their required children or parent."""
+"""Faults of roles: unknown, deprecated or disallowed roles, and missing required children or parents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 
 from selectolax.lexbor import LexborNode
 
-from website_scan.accessibility.aria.allowed_roles import unallowed_roles
+from website_scan.accessibility.aria.allowed_roles import disallowed_roles_of
 from website_scan.accessibility.aria.framework_bindings import may_be_written
 from website_scan.accessibility.aria.native_roles import has_native_role
 from website_scan.accessibility.aria.ownership import Ownership
@@ -26,44 +26,44 @@ from website_scan.page.markup import attribute, elements, select
 LISTS = frozenset({"ul", "ol"})
 
 
-def unknown_roles(document: AccessibleDocument) -> Faults:
-    """Find role attributes without a valid role, or with an abstract one."""
+def find_unknown_roles(document: AccessibleDocument) -> Faults:
+    """Find elements whose role attribute has no valid role, or has an abstract role."""
     return Faults.find(
-        _with_role(document),
+        _elements_with_role(document),
         lambda node: _is_unknown(attribute(node, "role") or ""),
         _may_change,
-        words=lambda node: [attribute(node, "role") or ""],
-        # Without a valid role, the element's own one applies.
+        fault_names=lambda node: [attribute(node, "role") or ""],
+        # Without a valid role, the element's native role applies.
         is_mild=partial(has_native_role, document),
     )
 
 
-def deprecated_roles(document: AccessibleDocument) -> Faults:
+def find_deprecated_roles(document: AccessibleDocument) -> Faults:
     """Find elements whose role is deprecated."""
     return Faults.find(
-        _with_role(document),
+        _elements_with_role(document),
         lambda node: explicit_role(node) in DEPRECATED,
         _may_change,
-        words=lambda node: [explicit_role(node) or ""],
+        fault_names=lambda node: [explicit_role(node) or ""],
     )
 
 
-def disallowed_roles(document: AccessibleDocument) -> Faults:
-    """Find elements with a role that they are not allowed to have."""
-    found = partial(unallowed_roles, document)
-    nodes = (each for each in document.exposed("[role]") if explicit_role(each) is not None)
-    return Faults.find(nodes, found, _may_change, words=found)
+def find_disallowed_roles(document: AccessibleDocument) -> Faults:
+    """Find elements with a role that HTML does not allow on them."""
+    disallowed_roles = partial(disallowed_roles_of, document)
+    nodes = (node for node in document.exposed("[role]") if explicit_role(node) is not None)
+    return Faults.find(nodes, disallowed_roles, _may_change, fault_names=disallowed_roles)
 
 
-def conflicting_presentation(document: AccessibleDocument) -> Faults:
+def find_conflicting_presentation(document: AccessibleDocument) -> Faults:
     """Find elements with role none that are focusable or have a global ARIA attribute, so that the role is ignored."""
-    nodes = (each for each in document.exposed("img, [role]") if _is_decoration(document, each))
+    nodes = (node for node in document.exposed("img, [role]") if _is_decoration(document, node))
     return Faults.find(nodes, overrides_none, _may_change)
 
 
-def missing_required_children(document: AccessibleDocument) -> Faults:
-    """Find elements without the children that their role requires, or with children that it does not allow."""
-    nodes = (each for each in document.exposed("[role]") if _own(each) in REQUIRED_CHILDREN)
+def find_missing_children(document: AccessibleDocument) -> Faults:
+    """Find elements without the children that their role requires, or with children that the role does not allow."""
+    nodes = (element for element in document.exposed("[role]") if _own_role(element) in REQUIRED_CHILDREN)
     ownership = Ownership(document)
     return Faults.find(
         nodes,
@@ -73,33 +73,35 @@ def missing_required_children(document: AccessibleDocument) -> Faults:
     )
 
 
-def missing_required_parents(document: AccessibleDocument) -> Faults:
+def find_missing_parents(document: AccessibleDocument) -> Faults:
     """Find elements without the parent that their role requires.
 
-    Those in an li of such a parent are left out: the li is a fault of the parent's children.
+    Elements in an li of the required parent are left out, because the li is a fault of the parent's children.
     """
     nodes = (
-        each for each in document.exposed("[role]") if _own(each) in REQUIRED_PARENTS and not _is_in_plain_item(each)
+        element
+        for element in document.exposed("[role]")
+        if _own_role(element) in REQUIRED_PARENTS and not _is_in_plain_item(element)
     )
     ownership = Ownership(document)
     return Faults.find(
         nodes,
         lambda node: not ownership.has_required_parent(node),
         _may_change,
-        words=lambda node: [_own(node)],
+        fault_names=lambda node: [_own_role(node)],
     )
 
 
 def _wraps_children(node: LexborNode) -> bool:
-    """Return True if only li without a role stand around the children that the role requires, as in Bootstrap's tabs.
+    """Return True if only li without a role wrap the children that the role requires, as in Bootstrap's tabs.
 
-    Browsers look through them, so people miss nothing.
+    Browsers ignore the li, so the fault has little effect on people.
     """
-    required = REQUIRED_CHILDREN[_own(node)]
+    required = REQUIRED_CHILDREN[_own_role(node)]
     return node.tag in LISTS and all(
         item.tag == "li"
         and sole_role(item) is None
-        and any(explicit_role(each) in required for each in select(item, "[role]"))
+        and any(explicit_role(descendant) in required for descendant in select(item, "[role]"))
         for item in elements(node)
     )
 
@@ -111,18 +113,18 @@ def _is_in_plain_item(node: LexborNode) -> bool:
     return item.parent.tag in LISTS and sole_role(item.parent) in WITH_PARTS
 
 
-def _with_role(document: AccessibleDocument) -> list[LexborNode]:
+def _elements_with_role(document: AccessibleDocument) -> list[LexborNode]:
     return [each for each in document.exposed("[role]") if (attribute(each, "role") or "").strip()]
 
 
-def _own(node: LexborNode) -> str:
+def _own_role(node: LexborNode) -> str:
     return sole_role(node) or ""
 
 
 def _is_unknown(value: str) -> bool:
     tokens = value.split()
-    known = ROLES | ABSTRACT
-    return not ABSTRACT.isdisjoint(tokens) or not any(each.lower() in known for each in tokens)
+    known_roles = ROLES | ABSTRACT
+    return not ABSTRACT.isdisjoint(tokens) or not any(token.lower() in known_roles for token in tokens)
 
 
 def _is_decoration(document: AccessibleDocument, node: LexborNode) -> bool:

@@ -1,31 +1,30 @@
 """ARIA checks: roles and attributes are valid, allowed, and complete.
 
-Each check is the axe-core rule of the same ID. It only warns if a script may still change the fault, and if the fault
-is about an element's surroundings or about focusable content. Where axe-core asks a person to look, the warning has
-no weight.
+A check is the axe-core rule with its ID. A fault is only a warning if a script may still change it, or if it depends
+on the element's ancestors, children or focusable content. What axe-core reports as incomplete is for review.
 """
 
 from __future__ import annotations
 
 from website_scan.accessibility.aria.attributes import (
-    braille_only,
-    conditional_attributes,
-    disallowed_attributes,
-    duplicate_ids,
-    invalid_values,
-    missing_attributes,
-    prohibited_names,
-    unknown_attributes,
+    find_braille_only_texts,
+    find_contradicting_attributes,
+    find_disallowed_attributes,
+    find_duplicate_ids,
+    find_invalid_values,
+    find_missing_attributes,
+    find_prohibited_names,
+    find_unknown_attributes,
 )
 from website_scan.accessibility.aria.role_faults import (
-    conflicting_presentation,
-    deprecated_roles,
-    disallowed_roles,
-    missing_required_children,
-    missing_required_parents,
-    unknown_roles,
+    find_conflicting_presentation,
+    find_deprecated_roles,
+    find_disallowed_roles,
+    find_missing_children,
+    find_missing_parents,
+    find_unknown_roles,
 )
-from website_scan.accessibility.controls.focus import controls_in_text, hidden_focusable
+from website_scan.accessibility.controls.focus import find_controls_in_text, find_hidden_focusable
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.verdicts import Faults, judges, place, warns
 from website_scan.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS, NAME_ROLE_VALUE
@@ -50,7 +49,7 @@ CATEGORY = Category("ARIA", weight=15, html=True, content=True)
 )
 @judges("ARIA role|roles", "is|are invalid", "are valid", NAME_ROLE_VALUE)
 def aria_roles(document: AccessibleDocument) -> Faults:
-    return unknown_roles(document)
+    return find_unknown_roles(document)
 
 
 @check(
@@ -64,7 +63,7 @@ def aria_roles(document: AccessibleDocument) -> Faults:
 )
 @judges("ARIA role|roles", "is|are deprecated", "are supported", NAME_ROLE_VALUE)
 def aria_deprecated_role(document: AccessibleDocument) -> Faults:
-    return deprecated_roles(document)
+    return find_deprecated_roles(document)
 
 
 @check(
@@ -86,7 +85,7 @@ def aria_deprecated_role(document: AccessibleDocument) -> Faults:
     NAME_ROLE_VALUE,
 )
 def aria_required_attr(document: AccessibleDocument) -> Faults:
-    return missing_attributes(document)
+    return find_missing_attributes(document)
 
 
 @check(
@@ -105,7 +104,7 @@ def aria_required_attr(document: AccessibleDocument) -> Faults:
     NAME_ROLE_VALUE,
 )
 def aria_valid_attr(document: AccessibleDocument) -> Faults:
-    return unknown_attributes(document)
+    return find_unknown_attributes(document)
 
 
 @check(
@@ -122,7 +121,7 @@ def aria_valid_attr(document: AccessibleDocument) -> Faults:
     "element|elements with ARIA attributes", "has|have one with an invalid value", "have valid values", NAME_ROLE_VALUE
 )
 def aria_valid_attr_value(document: AccessibleDocument) -> Faults:
-    return invalid_values(document)
+    return find_invalid_values(document)
 
 
 @check(
@@ -142,7 +141,7 @@ def aria_valid_attr_value(document: AccessibleDocument) -> Faults:
     NAME_ROLE_VALUE,
 )
 def aria_allowed_attr(document: AccessibleDocument) -> Faults:
-    return disallowed_attributes(document)
+    return find_disallowed_attributes(document)
 
 
 @check(
@@ -162,7 +161,7 @@ def aria_allowed_attr(document: AccessibleDocument) -> Faults:
     NAME_ROLE_VALUE,
 )
 def aria_prohibited_attr(document: AccessibleDocument) -> Faults:
-    return prohibited_names(document)
+    return find_prohibited_names(document)
 
 
 @check(
@@ -181,7 +180,7 @@ def aria_prohibited_attr(document: AccessibleDocument) -> Faults:
     BEST_PRACTICE,
 )
 def presentation_role_conflict(document: AccessibleDocument) -> Faults:
-    return conflicting_presentation(document)
+    return find_conflicting_presentation(document)
 
 
 @check(
@@ -200,7 +199,7 @@ def presentation_role_conflict(document: AccessibleDocument) -> Faults:
     BEST_PRACTICE,
 )
 def aria_text(document: AccessibleDocument) -> Faults:
-    return controls_in_text(document)
+    return find_controls_in_text(document)
 
 
 @check(
@@ -220,7 +219,7 @@ def aria_text(document: AccessibleDocument) -> Faults:
     NAME_ROLE_VALUE,
 )
 def aria_braille_equivalent(document: AccessibleDocument) -> Faults:
-    return braille_only(document)
+    return find_braille_only_texts(document)
 
 
 @check(
@@ -242,7 +241,7 @@ def aria_braille_equivalent(document: AccessibleDocument) -> Faults:
     INFO_AND_RELATIONSHIPS,
 )
 def aria_required_children(document: AccessibleDocument) -> Faults:
-    return missing_required_children(document)
+    return find_missing_children(document)
 
 
 @check(
@@ -262,7 +261,7 @@ def aria_required_children(document: AccessibleDocument) -> Faults:
     INFO_AND_RELATIONSHIPS,
 )
 def aria_required_parent(document: AccessibleDocument) -> Faults:
-    return missing_required_parents(document)
+    return find_missing_parents(document)
 
 
 @check(
@@ -276,7 +275,7 @@ def aria_required_parent(document: AccessibleDocument) -> Faults:
 )
 @warns("ARIA role|roles", "is|are not allowed on its|their element", "are allowed on their element", BEST_PRACTICE)
 def aria_allowed_role(document: AccessibleDocument) -> Faults:
-    return disallowed_roles(document)
+    return find_disallowed_roles(document)
 
 
 @check(
@@ -295,7 +294,7 @@ def aria_allowed_role(document: AccessibleDocument) -> Faults:
     NAME_ROLE_VALUE,
 )
 def aria_hidden_focus(document: AccessibleDocument) -> Faults:
-    return hidden_focusable(document)
+    return find_hidden_focusable(document)
 
 
 @check(
@@ -315,7 +314,7 @@ def aria_hidden_focus(document: AccessibleDocument) -> Faults:
     NAME_ROLE_VALUE,
 )
 def aria_conditional_attr(document: AccessibleDocument) -> Faults:
-    return conditional_attributes(document)
+    return find_contradicting_attributes(document)
 
 
 @check(
@@ -334,7 +333,7 @@ def aria_conditional_attr(document: AccessibleDocument) -> Faults:
     NAME_ROLE_VALUE,
 )
 def duplicate_id_aria(document: AccessibleDocument) -> Faults:
-    return duplicate_ids(document)
+    return find_duplicate_ids(document)
 
 
 @check(

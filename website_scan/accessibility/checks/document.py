@@ -1,4 +1,4 @@
-"""Language and document checks: the declarations of the whole page, and disturbances such as refresh and motion."""
+"""Language and document checks: declarations about the whole page, and disturbances such as refresh and motion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborNode
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.languages import (
     LANGUAGE_ATTRIBUTES,
-    has_text_of_its_language,
+    has_text_in_own_language,
     invalid_languages,
     is_registered,
     primary_subtag,
@@ -42,12 +42,12 @@ from website_scan.values import Address, Code, Count, Excerpt, Value, Values
 CATEGORY = Category("Language and document", weight=5, html=True)
 
 NO_ROOT = NotApplicable("The page has no html element.")
-# Attributes of a player without sound. HTML has no `paused`, but some scripts write it.
+# Attributes of a player without sound. HTML has no `paused`, but some scripts use the attribute.
 SILENT = ("muted", "paused")
 
-# A page that reloads after more than 20 hours is excepted (WCAG 2.2.1).
+# WCAG 2.2.1 excepts time limits of more than 20 hours.
 LONG_REFRESH_S = 72_000
-LEAST_SCALE, GENEROUS_SCALE = 2.0, 5.0  # zoom factors
+MIN_SCALE, MIN_LARGE_SCALE = 2.0, 5.0  # zoom factors
 UNLIMITED = frozenset({"device-width", "device-height"})
 ZOOMABLE = UNLIMITED | {"yes"}
 ZOOM = {Language.HTML: '<meta name="viewport" content="width=device-width, initial-scale=1">'}
@@ -78,10 +78,10 @@ def html_has_lang(document: Document) -> Verdict:
     root = document.tree.root
     if root is None:
         return NO_ROOT
-    if language := _language(root, "lang"):
+    if language := _language_attribute(root, "lang"):
         return Pass('The html element has lang="{language}".', language=Excerpt(language, 40))
     missing = "no" if attribute(root, "lang") is None else "an empty"
-    elsewhere = ", and xml:lang does not count in HTML" if _language(root, "xml:lang") else ""
+    elsewhere = ", and xml:lang does not count in HTML" if _language_attribute(root, "xml:lang") else ""
     return Fail(
         "missing",
         f"The page does not declare its language: the html element has {missing} lang attribute{elsewhere}.",
@@ -109,7 +109,7 @@ def html_lang_valid(document: Document) -> Verdict:
         return Fail(
             "invalid",
             "The page declares an invalid language: the html element has {languages}.",
-            languages=Values([Code(each, 60) for each in invalid], " and "),
+            languages=Values([Code(language, 60) for language in invalid], " and "),
             places=[place(root, LANGUAGE_OF_PAGE)],
         )
     return Pass("The language of the page is registered: {root}.", root=Code(start_tag(root), 80))
@@ -133,11 +133,11 @@ def html_lang_valid(document: Document) -> Verdict:
 )
 def valid_lang(document: AccessibleDocument) -> Faults:
     parts = (
-        each
-        for each in document.exposed(r"[lang], [xml\:lang]")
-        if each.tag != "html" and any(attribute(each, name) is not None for name in LANGUAGE_ATTRIBUTES)
+        part
+        for part in document.exposed(r"[lang], [xml\:lang]")
+        if part.tag != "html" and any(attribute(part, name) is not None for name in LANGUAGE_ATTRIBUTES)
     )
-    return Faults.find(parts, lambda each: invalid_languages(each) and has_text_of_its_language(document, each))
+    return Faults.find(parts, lambda part: invalid_languages(part) and has_text_in_own_language(document, part))
 
 
 @check(
@@ -154,7 +154,7 @@ def html_xml_lang_mismatch(document: Document) -> Verdict:
     root = document.tree.root
     if root is None:
         return NO_ROOT
-    language, xml_language = _language(root, "lang"), _language(root, "xml:lang")
+    language, xml_language = _language_attribute(root, "lang"), _language_attribute(root, "xml:lang")
     if not language or not xml_language:
         return NotApplicable("The html element does not have both lang and xml:lang.")
     if not (is_registered(primary_subtag(language)) and is_registered(primary_subtag(xml_language))):
@@ -206,19 +206,19 @@ def document_title(document: Document) -> Verdict:
 )
 @faulty("the page", "changes by itself within 20 hours")
 def meta_refresh(page: Page, document: Document) -> Verdict:
-    found = refresh(page, document)
-    if found is None and http_equivs(document, "refresh", anywhere=True):
+    redirect = refresh(page, document)
+    if redirect is None and http_equivs(document, "refresh", anywhere=True):
         return Pass("The page's refresh is invalid, so browsers ignore it.")
-    if found is None:
+    if redirect is None:
         return NotApplicable("The page has no refresh.")
-    url: dict[str, Value] = {"url": Address(found.url)} if found.url else {}
-    does = "The page goes to {url}" if found.url else "The page reloads"
-    if found.seconds == 0:
+    url: dict[str, Value] = {"url": Address(redirect.url)} if redirect.url else {}
+    does = "The page goes to {url}" if redirect.url else "The page reloads"
+    if redirect.seconds == 0:
         return with_values(Pass(f"{does} at once, so nobody is interrupted."), url)
-    after = url | {"delay": Count(found.seconds, "second")}
-    if found.seconds > LONG_REFRESH_S:
+    after = url | {"delay": Count(redirect.seconds, "second")}
+    if redirect.seconds > LONG_REFRESH_S:
         return with_values(Pass(f"{does} only after {{delay}}, so nobody is interrupted."), after)
-    row = TimedRefresh(found.seconds, TIMING_ADJUSTABLE.number, TIMING_ADJUSTABLE.level)
+    row = TimedRefresh(redirect.seconds, TIMING_ADJUSTABLE.number, TIMING_ADJUSTABLE.level)
     return with_values(Fail("timed", f"{does} after {{delay}}.", details=[row]), after)
 
 
@@ -233,7 +233,7 @@ def meta_refresh(page: Page, document: Document) -> Verdict:
 )
 @faulty("the viewport", "keeps people from zooming to 200%")
 def meta_viewport(document: Document) -> Verdict:
-    return _judged_viewport("disabled", document, _forbids_zoom, RESIZE_TEXT, "200%")
+    return _judge_viewport("disabled", document, _forbids_zoom, RESIZE_TEXT, "200%")
 
 
 @check(
@@ -247,8 +247,8 @@ def meta_viewport(document: Document) -> Verdict:
 )
 @faulty("the viewport", "keeps people from zooming to 500%")
 def meta_viewport_large(document: Document) -> Verdict:
-    finding = _judged_viewport("limited", document, _limits_zoom, BEST_PRACTICE, "500%")
-    if isinstance(finding, Pass) and any(_forbids_zoom(properties) for _, properties in _viewports(document)):
+    finding = _judge_viewport("limited", document, _limits_zoom, BEST_PRACTICE, "500%")
+    if isinstance(finding, Pass) and any(_forbids_zoom(properties) for _, properties in _viewport_elements(document)):
         return Pass("The viewport already disables zooming to 200%; meta-viewport reports that.")
     return finding
 
@@ -265,7 +265,7 @@ def meta_viewport_large(document: Document) -> Verdict:
 )
 @judges("<blink> element|elements", "shows|show blinking content", "are empty or hidden", PAUSE_STOP_HIDE)
 def blink(document: AccessibleDocument) -> Faults:
-    return _moving(document, "blink", lambda _: True)
+    return _find_moving(document, "blink", lambda _: True)
 
 
 @check(
@@ -280,7 +280,7 @@ def blink(document: AccessibleDocument) -> Faults:
 )
 @judges("<marquee> element|elements", "shows|show moving content", "are empty or hidden", PAUSE_STOP_HIDE)
 def marquee(document: AccessibleDocument) -> Faults:
-    return _moving(document, "marquee", _has_content)
+    return _find_moving(document, "marquee", _has_content)
 
 
 @check(
@@ -298,10 +298,10 @@ def marquee(document: AccessibleDocument) -> Faults:
 )
 @judges("video|videos with sound", "has|have no captions", "have a captions track", CAPTIONS)
 def video_caption(document: AccessibleDocument) -> Faults:
-    videos = [each for each in document.exposed("video") if attribute(each, "muted") is None]
-    bare = [each for each in videos if not any(_is_captions(track) for track in select(each, "track"))]
-    # Captions may also be burnt into the picture or added by a script, and a video may have no sound.
-    return Faults(videos, review=bare)
+    videos = [video for video in document.exposed("video") if attribute(video, "muted") is None]
+    without_captions = [video for video in videos if not any(_is_captions(track) for track in select(video, "track"))]
+    # A video may have no sound, or captions in its picture or from a script, so a person has to judge.
+    return Faults(videos, review=without_captions)
 
 
 @check(
@@ -321,37 +321,37 @@ def video_caption(document: AccessibleDocument) -> Faults:
     AUDIO_CONTROL,
 )
 def no_autoplay_audio(document: AccessibleDocument) -> Faults:
-    # A hidden player is audible all the same.
+    # Hidden players count, because they are audible.
     players = [
-        each
-        for each in live(document.document, "audio[autoplay], video[autoplay]")
-        if all(attribute(each, name) is None for name in SILENT) and _has_source(each)
+        player
+        for player in live(document.document, "audio[autoplay], video[autoplay]")
+        if all(attribute(player, name) is None for name in SILENT) and _has_source(player)
     ]
-    # The length of the sound is known only to a player.
-    return Faults(players, review=[each for each in players if attribute(each, "controls") is None])
+    # Only a media player knows the length of the sound, so a person has to judge.
+    return Faults(players, review=[player for player in players if attribute(player, "controls") is None])
 
 
-def _judged_viewport(
+def _judge_viewport(
     outcome: str,
     document: Document,
     is_faulty: Callable[[dict[str, str]], bool],
     criterion: Criterion,
     size: str,
 ) -> Verdict:
-    metas = _viewports(document)
+    metas = _viewport_elements(document)
     if not metas:
         return NotApplicable("The page has no meta viewport.")
-    if limiting := [(node, properties) for node, properties in metas if is_faulty(properties)]:
+    if faulty_metas := [(node, properties) for node, properties in metas if is_faulty(properties)]:
         faults = [
             Excerpt(f"{name}={value}", 40)
-            for _, properties in limiting
+            for _, properties in faulty_metas
             for name, value in properties.items()
             if is_faulty({name: value})
         ]
         return Fail(
             outcome,
             f"The viewport keeps people from zooming to {size} ({{faults}}).",
-            places=[place(node, criterion) for node, _ in limiting],
+            places=[place(node, criterion) for node, _ in faulty_metas],
             faults=Values(list(dict.fromkeys(faults))),
         )
     return Pass(
@@ -359,32 +359,32 @@ def _judged_viewport(
     )
 
 
-def _viewports(document: Document) -> list[tuple[LexborNode, dict[str, str]]]:
+def _viewport_elements(document: Document) -> list[tuple[LexborNode, dict[str, str]]]:
     """Return the viewport elements with their properties."""
     return [(node, viewport_properties(attribute(node, "content") or "")) for node in metas_named(document, "viewport")]
 
 
 def _forbids_zoom(properties: dict[str, str]) -> bool:
-    """Return True if zooming to 200% is disabled. Browsers read an unknown word as 0 (CSS Device Adaptation, 10.4)."""
+    """Return True if zooming to 200% is disabled. Browsers treat unknown words as 0 (CSS Device Adaptation, 10.4)."""
     scalable, largest = properties.get("user-scalable", "yes"), properties.get("maximum-scale", "5")
     number, limit = scale(scalable), scale(largest)
     if number is None and scalable not in ZOOMABLE:
         return True
     if limit is None and largest not in UNLIMITED:
         return True
-    return (number is not None and -1 < number < 1) or (limit is not None and 0 <= limit < LEAST_SCALE)
+    return (number is not None and -1 < number < 1) or (limit is not None and 0 <= limit < MIN_SCALE)
 
 
 def _limits_zoom(properties: dict[str, str]) -> bool:
-    """Return True if the limit is below 500%, but not so low that `_forbids_zoom` is True."""
+    """Return True if the limit of zooming is from 200% to below 500%. `_forbids_zoom` judges lower limits."""
     number = scale(properties.get("maximum-scale", ""))
-    return number is not None and LEAST_SCALE <= number < GENEROUS_SCALE
+    return number is not None and MIN_SCALE <= number < MIN_LARGE_SCALE
 
 
-def _moving(document: AccessibleDocument, tag: str, takes_room: Callable[[LexborNode], bool]) -> Faults:
-    # Moving text disturbs everyone who sees it, even where it is hidden from assistive technology.
+def _find_moving(document: AccessibleDocument, tag: str, has_size: Callable[[LexborNode], bool]) -> Faults:
+    # Moving text disturbs everyone who sees the text, so elements hidden from assistive technology count.
     return Faults.find(
-        live(document.document, tag), lambda each: takes_room(each) and not document.visibility.is_hidden(each)
+        live(document.document, tag), lambda node: has_size(node) and not document.visibility.is_hidden(node)
     )
 
 
@@ -397,9 +397,9 @@ def _is_captions(track: LexborNode) -> bool:
 
 
 def _has_source(player: LexborNode) -> bool:
-    sources = (each for each in elements(player) if each.tag == "source")
-    return any(attribute(each, "src") for each in (player, *sources))
+    sources = (child for child in elements(player) if child.tag == "source")
+    return any(attribute(player_or_source, "src") for player_or_source in (player, *sources))
 
 
-def _language(root: LexborNode, name: str) -> str:
+def _language_attribute(root: LexborNode, name: str) -> str:
     return (attribute(root, name) or "").strip()

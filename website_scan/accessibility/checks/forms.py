@@ -1,7 +1,7 @@
 """Form checks: labels of fields, and autocomplete attributes.
 
-Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets or at
-the page after scripts have run, or where it asks a person to review.
+A check is the axe-core rule with its ID. A fault is only a warning if axe-core would need rendered styles or the page
+after its scripts have run, or if axe-core reports incomplete results.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.aria.framework_bindings import may_be_named
 from website_scan.accessibility.axe import INAPPLICABLE
-from website_scan.accessibility.controls.widgets import widgets
+from website_scan.accessibility.controls.widgets import aria_widgets
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import (
     accessible_name,
@@ -36,21 +36,21 @@ from website_scan.page.markup import attribute, enclosing
 
 CATEGORY = Category("Forms", weight=15, html=True, content=True)
 
-# Input types that are named in another way, or not shown at all.
+# Input types that HTML names in another way, or that are invisible.
 UNLABELLED_TYPES = frozenset({"hidden", "image", "button", "submit", "reset"})
 WITHOUT_AUTOFILL = frozenset({"hidden", "button", "submit", "reset"})
 FIELDS = "input, select, textarea"
 MAX_FIELDS = 5_000  # more than any form has
 
-# The autocomplete attribute (HTML Standard, section 4.10.18.7.1), with what axe-core tolerates beyond it.
-AUTOFILL_SWITCHES = frozenset({"on", "off"})
-# Values by which authors switch autofill on or off in some browsers; they mislead nobody.
-TOLERATED_PURPOSES = frozenset({"none", "false", "true", "disabled", "enabled", "undefined", "null", "xon", "xoff"})
-UNJUDGED_PURPOSES = frozenset({"text", "pronouns", "gender", "message", "content"})
+# Values of the autocomplete attribute (HTML Standard, section 4.10.18.7.1), and values that axe-core tolerates.
+ON_OFF_VALUES = frozenset({"on", "off"})
+# Values that switch autofill on or off in some browsers, and are harmless in others.
+TOLERATED_VALUES = frozenset({"none", "false", "true", "disabled", "enabled", "undefined", "null", "xon", "xoff"})
+UNCERTAIN_VALUES = frozenset({"text", "pronouns", "gender", "message", "content"})
 SECTION = "section-"
-LOCATIONS = frozenset({"shipping", "billing"})
-# Kind of telephone or message address; allowed only before a field of CONTACT_FIELDS.
-CONTACTS = frozenset({"home", "work", "mobile", "fax", "pager"})
+ADDRESS_KINDS = frozenset({"shipping", "billing"})
+# Kinds of telephone numbers and message addresses, allowed only before a field of CONTACT_FIELDS.
+CONTACT_KINDS = frozenset({"home", "work", "mobile", "fax", "pager"})
 CONTACT_FIELDS = frozenset(
     {"tel", "tel-country-code", "tel-national", "tel-area-code", "tel-local", "tel-local-prefix", "tel-local-suffix"}
     | {"tel-extension", "email", "impp"}
@@ -67,11 +67,11 @@ AUTOFILL_FIELDS = frozenset(
 CREDENTIAL = "webauthn"
 
 
-class _Purpose(Enum):
-    """Verdict on an autocomplete attribute."""
+class _AutocompleteValidity(Enum):
+    """Validity of an autocomplete attribute."""
 
     VALID = auto()
-    UNCERTAIN = auto()  # no token of the standard, but perhaps a name that was meant for people
+    UNCERTAIN = auto()  # not in the standard, but perhaps meant as a name for people
     INVALID = auto()
 
 
@@ -88,8 +88,8 @@ class _Purpose(Enum):
 @judges("form field|fields", "has|have no label", "have a label or another name", NAME_ROLE_VALUE)
 def label(document: AccessibleDocument) -> Faults:
     return Faults.find(
-        _labelled_fields(document, "input, textarea"),
-        lambda each: not _is_named_field(document, each, takes_placeholder=True),
+        _fields_with_labels(document, "input, textarea"),
+        lambda field: not _is_named_field(document, field, counts_placeholder=True),
         may_be_named,
     )
 
@@ -108,7 +108,7 @@ def label(document: AccessibleDocument) -> Faults:
 def select_name(document: AccessibleDocument) -> Faults:
     return Faults.find(
         document.exposed("select"),
-        lambda each: not _is_named_field(document, each, takes_placeholder=False),
+        lambda field: not _is_named_field(document, field, counts_placeholder=False),
         may_be_named,
     )
 
@@ -128,9 +128,9 @@ def select_name(document: AccessibleDocument) -> Faults:
 )
 @judges("ARIA input field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_input_field_name(document: AccessibleDocument) -> Faults:
-    fields = widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
-    nameless = Faults.find(fields, lambda each: not has_author_name(document, each), may_be_named)
-    return _named_by_role(document, nameless)
+    fields = aria_widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
+    nameless = Faults.find(fields, lambda field: not has_author_name(document, field), may_be_named)
+    return _judge_aria_names(document, nameless)
 
 
 @check(
@@ -149,11 +149,11 @@ def aria_input_field_name(document: AccessibleDocument) -> Faults:
 @judges("ARIA toggle field|fields", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
     nameless = Faults.find(
-        widgets(document, "checkbox", "menuitemcheckbox", "menuitemradio", "radio", "switch", "option"),
-        lambda each: not (has_author_name(document, each) or has_content_name(document, each)),
+        aria_widgets(document, "checkbox", "menuitemcheckbox", "menuitemradio", "radio", "switch", "option"),
+        lambda field: not (has_author_name(document, field) or has_content_name(document, field)),
         may_be_named,
     )
-    return _named_by_role(document, nameless)
+    return _judge_aria_names(document, nameless)
 
 
 @check(
@@ -176,13 +176,13 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Faults:
     INPUT_PURPOSE,
 )
 def autocomplete_valid(document: AccessibleDocument) -> Faults:
-    fields = [each for each in document.exposed(FIELDS) if _asks_for_autofill(each)]
-    purposes = [(each, _purpose(attribute(each, "autocomplete") or "")) for each in fields]
-    if invalid := [each for each, found in purposes if found is _Purpose.INVALID]:
+    fields = [field for field in document.exposed(FIELDS) if _allows_autofill(field)]
+    verdicts = [(field, _judge_autocomplete(attribute(field, "autocomplete") or "")) for field in fields]
+    if invalid := [field for field, verdict in verdicts if verdict is _AutocompleteValidity.INVALID]:
         return Faults(fields, invalid)
     return Faults(
         fields,
-        uncertain=[each for each, found in purposes if found is _Purpose.UNCERTAIN],
+        uncertain=[field for field, verdict in verdicts if verdict is _AutocompleteValidity.UNCERTAIN],
         unless="",
         outcome="not-standard",
         predicate="has|have a value that HTML does not define",
@@ -200,8 +200,8 @@ def autocomplete_valid(document: AccessibleDocument) -> Faults:
 )
 @judges("form field|fields", "has|have several labels", "have at most one label", LABELS)
 def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
-    fields = _labelled_fields(document, FIELDS)
-    return Faults(fields, review=[each for each in fields if _has_rival_labels(document, each)])
+    fields = _fields_with_labels(document, FIELDS)
+    return Faults(fields, review=[field for field in fields if _has_rival_labels(document, field)])
 
 
 @check(
@@ -221,8 +221,8 @@ def form_field_multiple_labels(document: AccessibleDocument) -> Faults:
     BEST_PRACTICE,
 )
 def label_title_only(document: AccessibleDocument) -> Faults:
-    fields = _labelled_fields(document, FIELDS)
-    return Faults(fields, uncertain=[each for each in fields if _has_only_a_title(document, each)], unless="")
+    fields = _fields_with_labels(document, FIELDS)
+    return Faults(fields, uncertain=[field for field in fields if _has_only_title(document, field)], unless="")
 
 
 @check(
@@ -239,47 +239,47 @@ def label_content_name_mismatch(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
 
-def _named_by_role(document: AccessibleDocument, nameless: Faults) -> Faults:
-    """Judge that the fields have a name; if all have one, that it contains their label."""
+def _judge_aria_names(document: AccessibleDocument, nameless: Faults) -> Faults:
+    """Return fields without a name; if all fields have a name, fields whose name does not contain their label."""
     if nameless.certain or nameless.uncertain:
         return nameless
     return Faults(
         nameless.judged,
-        uncertain=[each for each in nameless.judged if _differs_from_label(document, each)],
+        uncertain=[field for field in nameless.judged if _differs_from_label(document, field)],
         unless="",
         outcome="unlike-label",
         predicate="has|have a name that does not contain the text of its|their label",
     )
 
 
-def _labelled_fields(document: AccessibleDocument, selector: str) -> list[LexborNode]:
-    return list(islice((each for each in document.exposed(selector) if _takes_a_label(each)), MAX_FIELDS))
+def _fields_with_labels(document: AccessibleDocument, selector: str) -> list[LexborNode]:
+    return list(islice((field for field in document.exposed(selector) if _can_have_label(field)), MAX_FIELDS))
 
 
-def _takes_a_label(node: LexborNode) -> bool:
+def _can_have_label(node: LexborNode) -> bool:
     return node.tag != "input" or (attribute(node, "type") or "").lower() not in UNLABELLED_TYPES
 
 
-def _is_named_field(document: AccessibleDocument, node: LexborNode, *, takes_placeholder: bool) -> bool:
+def _is_named_field(document: AccessibleDocument, node: LexborNode, *, counts_placeholder: bool) -> bool:
     explicit = document.explicit_labels(node)
-    # A hidden label whose `for` is the field's ID does not count, unless something else names the field.
+    # A hidden label whose `for` is the field's ID does not count, unless the field has a name from another source.
     if explicit and document.visibility.is_hidden_from_at(explicit[0]) and not accessible_name(document, node):
         return False
     return (
         has_author_name(document, node)
-        or any(label_text(document, each, node) for each in document.labels(node))
-        or any(document.visibility.is_hidden(each) for each in explicit)
-        or (takes_placeholder and bool((attribute(node, "placeholder") or "").strip()))
+        or any(label_text(document, label, node) for label in document.labels(node))
+        or any(document.visibility.is_hidden(label) for label in explicit)
+        or (counts_placeholder and bool((attribute(node, "placeholder") or "").strip()))
         or is_presentational(node)
     )
 
 
 def _differs_from_label(document: AccessibleDocument, node: LexborNode) -> bool:
-    text = " ".join(label_text(document, each, node) for each in document.labels(node)).strip()
+    text = " ".join(label_text(document, label, node) for label in document.labels(node)).strip()
     return bool(text) and text.lower() not in accessible_name(document, node).lower()
 
 
-def _asks_for_autofill(node: LexborNode) -> bool:
+def _allows_autofill(node: LexborNode) -> bool:
     if not (attribute(node, "autocomplete") or "").strip():
         return False
     if node.tag == "input" and (attribute(node, "type") or "").lower() in WITHOUT_AUTOFILL:
@@ -291,54 +291,54 @@ def _asks_for_autofill(node: LexborNode) -> bool:
     return not (has_negative_tabindex(node) and is_no_widget)
 
 
-def _purpose(value: str) -> _Purpose:
-    """Judge an attribute's value: [section-*] [shipping|billing] ([contact] contact field|field) [webauthn]."""
+def _judge_autocomplete(value: str) -> _AutocompleteValidity:
+    """Judge an autocomplete value: [section-*] [shipping|billing] ([contact kind] contact field|field) [webauthn]."""
     tokens = value.lower().split()
-    if not tokens or (len(tokens) == 1 and tokens[0] in AUTOFILL_SWITCHES | TOLERATED_PURPOSES):
-        return _Purpose.VALID
+    if not tokens or (len(tokens) == 1 and tokens[0] in ON_OFF_VALUES | TOLERATED_VALUES):
+        return _AutocompleteValidity.VALID
     if tokens[-1] == CREDENTIAL:
         tokens.pop()
     if tokens and tokens[0].startswith(SECTION) and tokens[0] != SECTION:
         tokens.pop(0)
-    if tokens and tokens[0] in LOCATIONS:
+    if tokens and tokens[0] in ADDRESS_KINDS:
         tokens.pop(0)
     fields = AUTOFILL_FIELDS | CONTACT_FIELDS
-    if tokens and tokens[0] in CONTACTS:
+    if tokens and tokens[0] in CONTACT_KINDS:
         tokens.pop(0)
         fields = CONTACT_FIELDS
     if len(tokens) != 1:
-        return _Purpose.INVALID
-    if tokens[0] in UNJUDGED_PURPOSES:
-        return _Purpose.UNCERTAIN
-    return _Purpose.VALID if tokens[0] in fields else _Purpose.INVALID
+        return _AutocompleteValidity.INVALID
+    if tokens[0] in UNCERTAIN_VALUES:
+        return _AutocompleteValidity.UNCERTAIN
+    return _AutocompleteValidity.VALID if tokens[0] in fields else _AutocompleteValidity.INVALID
 
 
 def _has_rival_labels(document: AccessibleDocument, node: LexborNode) -> bool:
-    labels = [each for each in document.explicit_labels(node) if not document.visibility.is_hidden(each)]
-    known = {each.mem_id for each in labels}
-    labels += [each for each in _labels_around(node) if each.mem_id not in known]
+    labels = [label for label in document.explicit_labels(node) if not document.visibility.is_hidden(label)]
+    explicit_ids = {label.mem_id for label in labels}
+    labels += [label for label in _enclosing_labels(node) if label.mem_id not in explicit_ids]
     if len(labels) < 2:
         return False
-    announced = [each.mem_id for each in labels if not document.visibility.is_hidden_from_at(each)]
-    referenced = {each.mem_id for each in document.referenced(node, "aria-labelledby")}
+    announced = [label.mem_id for label in labels if not document.visibility.is_hidden_from_at(label)]
+    referenced = {element.mem_id for element in document.referenced(node, "aria-labelledby")}
     return len(announced) != 1 or announced[0] not in referenced
 
 
-def _labels_around(node: LexborNode) -> list[LexborNode]:
-    found = []
+def _enclosing_labels(node: LexborNode) -> list[LexborNode]:
+    labels = []
     current = enclosing(node, "label")
     while current is not None:
-        found.append(current)
+        labels.append(current)
         current = enclosing(current, "label")
-    return found
+    return labels
 
 
-def _has_only_a_title(document: AccessibleDocument, node: LexborNode) -> bool:
+def _has_only_title(document: AccessibleDocument, node: LexborNode) -> bool:
     if not (attribute(node, "title") or attribute(node, "aria-describedby")) or is_presentational(node):
         return False
     if any((attribute(node, name) or "").strip() for name in ("aria-label", "placeholder")):
         return False
-    if any(shown_text(document, each) for each in document.referenced(node, "aria-labelledby")):
+    if any(shown_text(document, element) for element in document.referenced(node, "aria-labelledby")):
         return False
     explicit, labels = document.explicit_labels(node), document.labels(node)
-    return not any(visible_text(document, each) for each in (*explicit[:1], *labels[len(explicit) :]))
+    return not any(visible_text(document, label) for label in (*explicit[:1], *labels[len(explicit) :]))

@@ -1,7 +1,7 @@
 """Keyboard and navigation checks: tab order, access keys, skip links, and nested or unreachable controls.
 
-Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets or at
-the page after scripts have run.
+A check is the axe-core rule with its ID. A fault is only a warning if axe-core would need rendered styles or the page
+after its scripts have run.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ from website_scan.places import Column, Place
 
 CATEGORY = Category("Keyboard and navigation", weight=10, html=True, content=True)
 
-# "Children Presentational: True", WAI-ARIA 1.2, section 5.2.8, and Graphics-ARIA 1.0; as axe-core 4.12.
+# "Children Presentational: True", WAI-ARIA 1.2, section 5.2.8, and Graphics-ARIA 1.0; as in axe-core 4.12.
 OPAQUE = frozenset(
     {"button", "checkbox", "graphics-symbol", "img", "math", "menuitemcheckbox", "menuitemradio", "meter", "option"}
     | {"progressbar", "radio", "scrollbar", "separator", "slider", "switch", "tab"}
 )
-# Elements that may have such a role, and elements that may be widgets.
+# Elements that may have an opaque role, and elements that may be widgets.
 OPAQUE_ELEMENTS = "[role], button, hr, img, input, math, meter, option, progress, summary"
 WIDGET_ELEMENTS = "[role], a[href], button, input, option, select, summary, textarea"
-# A link to a place in the page. The routes of single-page applications (`#/…`, `#!…`) are no such links.
+# Address of an in-page link, unlike routes of single-page applications (`#/…`, `#!…`).
 IN_PAGE = re.compile(r"#[^/!]")
-# Classes of links that are out of sight until they receive keyboard focus.
-OUT_OF_SIGHT = re.compile(
+# Classes of links that are invisible until they have the keyboard focus.
+HIDING_CLASS = re.compile(
     r"skip|jump|visually-?hidden|visuallyhidden|sr-only|screen-?reader|off-?screen|a11y|element-invisible",
     re.IGNORECASE,
 )
-MOVED_AWAY = re.compile(
+MOVED_AWAY_STYLE = re.compile(
     r"(?:left|top|right|bottom|margin|transform|clip)[^;]{0,80}?(?:-\d{2}|\(0|\(1px)", re.IGNORECASE
 )
-LEVELS = 4  # levels of elements from the link upwards, such as div > ul > li > a
+MAX_LEVELS = 4  # levels from the link upwards, such as div > ul > li > a
 SKIPPING = re.compile(r"\b(?:skip|jump)\b", re.IGNORECASE)
-# The fragment `top` leads to the top of the page even without a target.
+# The fragment `top` scrolls to the top of the page even without a target.
 TOP = frozenset({"#top"})
 
 
 @dataclass(frozen=True, slots=True)
 class FailedCriterion(Place):
-    """Success criterion that the whole page may fail."""
+    """Place of a success criterion that the whole page may fail."""
 
     kind: ClassVar[str] = "criterion"
 
@@ -80,7 +80,7 @@ class FailedCriterion(Place):
 )
 @judges("element|elements with a tabindex", "has|have one above 0", "have 0 or less", BEST_PRACTICE)
 def tabindex(document: AccessibleDocument) -> Faults:
-    return Faults.find(document.exposed("[tabindex]"), lambda each: (tab_index(each) or 0) > 0)
+    return Faults.find(document.exposed("[tabindex]"), lambda node: (tab_index(node) or 0) > 0)
 
 
 @check(
@@ -95,22 +95,22 @@ def tabindex(document: AccessibleDocument) -> Faults:
 )
 @judges("element|elements with an access key", "shares|share it with another", "have a key of their own", BEST_PRACTICE)
 def accesskeys(document: AccessibleDocument) -> Faults:
-    owners: dict[str, list[LexborNode]] = {}
+    owners_by_key: dict[str, list[LexborNode]] = {}
     for node in live(document.document, "[accesskey]"):
         key = (attribute(node, "accesskey") or "").upper()
         if key and not document.visibility.is_hidden(node):
-            owners.setdefault(key, []).append(node)
+            owners_by_key.setdefault(key, []).append(node)
     certain: list[LexborNode] = []
     uncertain: list[LexborNode] = []
-    for sharing in owners.values():
-        if _is_same_link(sharing):
+    for owners_of_key in owners_by_key.values():
+        if _is_same_link(owners_of_key):
             continue
-        shown = [each for each in sharing if not document.visibility.may_be_hidden(each)]
-        if len(shown) > 1:
-            certain += shown
-        elif len(sharing) > 1:
-            uncertain += sharing
-    return Faults([each for sharing in owners.values() for each in sharing], certain, uncertain)
+        visible = [node for node in owners_of_key if not document.visibility.may_be_hidden(node)]
+        if len(visible) > 1:
+            certain += visible
+        elif len(owners_of_key) > 1:
+            uncertain += owners_of_key
+    return Faults([node for owners_of_key in owners_by_key.values() for node in owners_of_key], certain, uncertain)
 
 
 @check(
@@ -132,7 +132,7 @@ def bypass(document: AccessibleDocument) -> Verdict:
         return Pass("The page has a main landmark to jump to.")
     if plain_headings(document):
         return Pass("The page has headings to jump to.")
-    if any(IN_PAGE.match(attribute(each, "href") or "") for each in links):
+    if any(IN_PAGE.match(attribute(link, "href") or "") for link in links):
         return Pass("The page has links within it.")
     if not shows_text(document):
         return NO_TEXT
@@ -157,14 +157,14 @@ def bypass(document: AccessibleDocument) -> Verdict:
 @warns("skip link|links", "has|have no visible target", "have a target on the page", BEST_PRACTICE)
 def skip_link(document: AccessibleDocument) -> Faults:
     skip_links = SkipLinks(document)
-    found = (
-        each
-        for each in document.exposed("a[href]")
-        if each.mem_id in skip_links.links
-        and (attribute(each, "href") or "").startswith(("#", "/#"))
-        and (_is_out_of_sight(document, each) or skip_links.is_moved_away(each))
+    links = (
+        link
+        for link in document.exposed("a[href]")
+        if link.mem_id in skip_links.links
+        and (attribute(link, "href") or "").startswith(("#", "/#"))
+        and (_is_shown_on_focus(document, link) or skip_links.is_moved_away(link))
     )
-    return Faults.find(found, lambda each: not _has_target(document, each, skip_links.target(each)))
+    return Faults.find(links, lambda link: not _has_target(document, link, skip_links.target(link)))
 
 
 @check(
@@ -180,8 +180,8 @@ def skip_link(document: AccessibleDocument) -> Faults:
     "control|controls or image|images", "contains|contain another control", "contain no other control", NAME_ROLE_VALUE
 )
 def nested_interactive(document: AccessibleDocument) -> Faults:
-    found = [each for each in document.exposed(OPAQUE_ELEMENTS) if role(document, each) in OPAQUE]
-    return Faults(found, _around_widgets(document, found))
+    opaque = [node for node in document.exposed(OPAQUE_ELEMENTS) if role(document, node) in OPAQUE]
+    return Faults(opaque, _find_opaque_around_widgets(document, opaque))
 
 
 @check(
@@ -219,40 +219,42 @@ def _has_target(document: AccessibleDocument, link: LexborNode, target: LexborNo
     return not document.visibility.is_hidden_from_at(target)
 
 
-def _around_widgets(document: AccessibleDocument, opaque: list[LexborNode]) -> list[LexborNode]:
-    """Return the elements that contain a focusable widget."""
-    by_id = {each.mem_id: each for each in opaque}
-    nearest: Inherited[LexborNode | None] = Inherited(None, lambda node, above: by_id.get(node.mem_id, above))
-    found: dict[int, LexborNode] = {}
+def _find_opaque_around_widgets(document: AccessibleDocument, opaque: list[LexborNode]) -> list[LexborNode]:
+    """Return the opaque elements that contain a focusable widget."""
+    by_id = {opaque_node.mem_id: opaque_node for opaque_node in opaque}
+    nearest: Inherited[LexborNode | None] = Inherited(
+        None, lambda node, parent_value: by_id.get(node.mem_id, parent_value)
+    )
+    faulty: dict[int, LexborNode] = {}
     for node in live(document.document, WIDGET_ELEMENTS):
-        around = nearest.of(node.parent)
-        if around is None or around.mem_id in found:
+        container = nearest.value_of(node.parent)
+        if container is None or container.mem_id in faulty:
             continue
         is_shown = not (document.visibility.is_hidden(node) or document.visibility.may_be_hidden(node))
         if is_shown and role(document, node) in WIDGETS and is_focusable(node):
-            found[around.mem_id] = around
-    return list(found.values())
+            faulty[container.mem_id] = container
+    return list(faulty.values())
 
 
 @lru_cache(maxsize=100)
-def _names_hiding(classes: str) -> bool:
-    return OUT_OF_SIGHT.search(classes) is not None
+def _is_hiding_class(classes: str) -> bool:
+    return HIDING_CLASS.search(classes) is not None
 
 
-def _is_out_of_sight(document: AccessibleDocument, link: LexborNode) -> bool:
-    """Return True if the link looks like one that is shown on focus only. Only a browser knows how it is drawn."""
+def _is_shown_on_focus(document: AccessibleDocument, link: LexborNode) -> bool:
+    """Return True if classes, style or text suggest that the link is visible only on focus."""
     current: LexborNode | None = link
-    for _ in range(LEVELS):
+    for _ in range(MAX_LEVELS):
         if current is None:
             break
-        if _names_hiding((attribute(current, "class") or "")[:1_000]):
+        if _is_hiding_class((attribute(current, "class") or "")[:1_000]):
             return True
         current = current.parent
     style = (attribute(link, "style") or "")[:1_000]
-    return MOVED_AWAY.search(style) is not None or SKIPPING.search(visible_text(document, link)[:200]) is not None
+    return MOVED_AWAY_STYLE.search(style) is not None or SKIPPING.search(visible_text(document, link)[:200]) is not None
 
 
 def _is_same_link(nodes: Sequence[LexborNode]) -> bool:
-    """Return True for links to one address, such as “next” above and below a text."""
-    addresses = {attribute(each, "href") if each.tag == "a" else None for each in nodes}
+    """Return True if all elements are links to the same address, such as “next” above and below a text."""
+    addresses = {attribute(node, "href") if node.tag == "a" else None for node in nodes}
     return len(addresses) == 1 and None not in addresses

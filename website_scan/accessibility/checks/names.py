@@ -1,7 +1,7 @@
 """Name checks: accessible names of links, buttons, frames, headings and ARIA widgets.
 
-Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets or at
-the page after scripts have run.
+A check is the axe-core rule with its ID. A fault is only a warning if axe-core would need rendered styles or the page
+after its scripts have run.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.aria.framework_bindings import may_be_named
 from website_scan.accessibility.axe import INAPPLICABLE
-from website_scan.accessibility.controls.links import ambiguous_links
-from website_scan.accessibility.controls.widgets import widgets
+from website_scan.accessibility.controls.links import find_ambiguous_links
+from website_scan.accessibility.controls.widgets import aria_widgets
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import has_author_name, has_content_name, is_labelled
 from website_scan.accessibility.roles import (
@@ -43,7 +43,7 @@ CATEGORY = Category("Names and labels of controls", weight=20, html=True, conten
 
 INPUT_BUTTONS = frozenset({"button", "submit", "reset"})
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-Named = Callable[[AccessibleDocument, LexborNode], bool]
+IsNamed = Callable[[AccessibleDocument, LexborNode], bool]
 
 
 @check(
@@ -58,8 +58,8 @@ Named = Callable[[AccessibleDocument, LexborNode], bool]
 )
 @judges("link|links", "has|have no name", "have a name", LINK_PURPOSE)
 def link_name(document: AccessibleDocument) -> Faults:
-    found = (each for each in document.exposed("a[href]") if attribute(each, "href") is not None)
-    return _nameless(document, found, _is_named_by_content)
+    links = (link for link in document.exposed("a[href]") if attribute(link, "href") is not None)
+    return _find_nameless(document, links, _is_named_by_content)
 
 
 @check(
@@ -76,7 +76,7 @@ def link_name(document: AccessibleDocument) -> Faults:
     "link name|names", "belongs|belong to links with different purposes", "lead to one place each", LINK_PURPOSE_ALONE
 )
 def identical_links_same_purpose(document: AccessibleDocument) -> Faults:
-    return ambiguous_links(document)
+    return find_ambiguous_links(document)
 
 
 @check(
@@ -90,8 +90,8 @@ def identical_links_same_purpose(document: AccessibleDocument) -> Faults:
 )
 @judges("button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def button_name(document: AccessibleDocument) -> Faults:
-    found = (each for each in document.exposed("button") if _is_judged_as_button(each))
-    return _nameless(document, found, _is_named_button)
+    buttons = (button for button in document.exposed("button") if _is_judged_as_button(button))
+    return _find_nameless(document, buttons, _is_named_button)
 
 
 @check(
@@ -105,9 +105,9 @@ def button_name(document: AccessibleDocument) -> Faults:
 )
 @judges("input button|buttons", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def input_button_name(document: AccessibleDocument) -> Faults:
-    inputs = (each for each in document.exposed("input[type]") if attribute(each, "type") in INPUT_BUTTONS)
-    found = (each for each in inputs if _is_judged_as_button(each))
-    return _nameless(document, found, _is_named_input_button)
+    inputs = (field for field in document.exposed("input[type]") if attribute(field, "type") in INPUT_BUTTONS)
+    buttons = (button for button in inputs if _is_judged_as_button(button))
+    return _find_nameless(document, buttons, _is_named_input_button)
 
 
 @check(
@@ -121,8 +121,8 @@ def input_button_name(document: AccessibleDocument) -> Faults:
 )
 @judges("summary element|elements", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def summary_name(document: AccessibleDocument) -> Faults:
-    found = (each for each in document.exposed("summary") if _is_first_summary(each))
-    return _nameless(document, found, _is_named_by_content)
+    summaries = (summary for summary in document.exposed("summary") if _is_first_summary(summary))
+    return _find_nameless(document, summaries, _is_named_by_content)
 
 
 @check(
@@ -137,8 +137,8 @@ def summary_name(document: AccessibleDocument) -> Faults:
 )
 @judges("frame|frames", "has|have no title", "have a title", NAME_ROLE_VALUE)
 def frame_title(document: AccessibleDocument) -> Faults:
-    found = (each for each in document.exposed("frame, iframe") if not has_negative_tabindex(each))
-    return _nameless(document, found, _is_named_frame)
+    frames = (frame for frame in document.exposed("frame, iframe") if not has_negative_tabindex(frame))
+    return _find_nameless(document, frames, _is_named_frame)
 
 
 @check(
@@ -152,7 +152,7 @@ def frame_title(document: AccessibleDocument) -> Faults:
 )
 @judges("heading|headings", "has|have no text", "have text", BEST_PRACTICE)
 def empty_heading(document: AccessibleDocument) -> Faults:
-    return _nameless(document, _headings(document), _is_named_by_content)
+    return _find_nameless(document, _heading_elements(document), _is_named_by_content)
 
 
 @check(
@@ -166,7 +166,7 @@ def empty_heading(document: AccessibleDocument) -> Faults:
 )
 @judges("table header|headers", "has|have no text", "have text", BEST_PRACTICE)
 def empty_table_header(document: AccessibleDocument) -> Faults:
-    return _nameless(document, _table_headers(document), has_content_name)
+    return _find_nameless(document, _table_headers(document), has_content_name)
 
 
 @check(
@@ -180,7 +180,7 @@ def empty_table_header(document: AccessibleDocument) -> Faults:
 )
 @judges("ARIA link|links, button|buttons or menu item|items", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_command_name(document: AccessibleDocument) -> Faults:
-    return _nameless(document, widgets(document, "link", "button", "menuitem"), _is_named_by_content)
+    return _find_nameless(document, aria_widgets(document, "link", "button", "menuitem"), _is_named_by_content)
 
 
 @check(
@@ -194,7 +194,7 @@ def aria_command_name(document: AccessibleDocument) -> Faults:
 )
 @judges("ARIA dialog|dialogs", "has|have no name", "have a name", BEST_PRACTICE)
 def aria_dialog_name(document: AccessibleDocument) -> Faults:
-    return _nameless(document, widgets(document, "dialog", "alertdialog"), has_author_name)
+    return _find_nameless(document, aria_widgets(document, "dialog", "alertdialog"), has_author_name)
 
 
 @check(
@@ -208,7 +208,7 @@ def aria_dialog_name(document: AccessibleDocument) -> Faults:
 )
 @judges("ARIA meter|meters", "has|have no name", "have a name", NON_TEXT_CONTENT)
 def aria_meter_name(document: AccessibleDocument) -> Faults:
-    return _nameless(document, widgets(document, "meter"), has_author_name)
+    return _find_nameless(document, aria_widgets(document, "meter"), has_author_name)
 
 
 @check(
@@ -222,7 +222,7 @@ def aria_meter_name(document: AccessibleDocument) -> Faults:
 )
 @judges("ARIA progress bar|bars", "has|have no name", "have a name", NON_TEXT_CONTENT)
 def aria_progressbar_name(document: AccessibleDocument) -> Faults:
-    return _nameless(document, widgets(document, "progressbar"), has_author_name)
+    return _find_nameless(document, aria_widgets(document, "progressbar"), has_author_name)
 
 
 @check(
@@ -236,7 +236,7 @@ def aria_progressbar_name(document: AccessibleDocument) -> Faults:
 )
 @judges("ARIA tab|tabs", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_tab_name(document: AccessibleDocument) -> Faults:
-    return _nameless(document, widgets(document, "tab"), _is_named_by_content)
+    return _find_nameless(document, aria_widgets(document, "tab"), _is_named_by_content)
 
 
 @check(
@@ -250,7 +250,7 @@ def aria_tab_name(document: AccessibleDocument) -> Faults:
 )
 @judges("ARIA tooltip|tooltips", "has|have no name", "have a name", NAME_ROLE_VALUE)
 def aria_tooltip_name(document: AccessibleDocument) -> Faults:
-    return _nameless(document, widgets(document, "tooltip"), _is_named_by_content)
+    return _find_nameless(document, aria_widgets(document, "tooltip"), _is_named_by_content)
 
 
 @check(
@@ -264,7 +264,7 @@ def aria_tooltip_name(document: AccessibleDocument) -> Faults:
 )
 @judges("ARIA tree item|items", "has|have no name", "have a name", BEST_PRACTICE)
 def aria_treeitem_name(document: AccessibleDocument) -> Faults:
-    return _nameless(document, widgets(document, "treeitem"), _is_named_by_content)
+    return _find_nameless(document, aria_widgets(document, "treeitem"), _is_named_by_content)
 
 
 @check(
@@ -281,8 +281,8 @@ def frame_title_unique(axe: AxeReport) -> Verdict:
     return INAPPLICABLE
 
 
-def _nameless(document: AccessibleDocument, found: Iterable[LexborNode], is_named: Named) -> Faults:
-    return Faults.find(found, lambda each: not is_named(document, each), may_be_named)
+def _find_nameless(document: AccessibleDocument, elements: Iterable[LexborNode], is_named: IsNamed) -> Faults:
+    return Faults.find(elements, lambda node: not is_named(document, node), may_be_named)
 
 
 def _is_named_by_content(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -314,7 +314,7 @@ def _is_named_frame(document: AccessibleDocument, node: LexborNode) -> bool:
 
 
 def _is_judged_as_button(node: LexborNode) -> bool:
-    """Return False for a disabled button with another role, one that needs no accessible name."""
+    """Return False for a disabled button with another role that requires no accessible name."""
     role = explicit_role(node)
     return role in (None, "none") or role in NAME_REQUIRED or is_focusable(node)
 
@@ -328,7 +328,7 @@ def _is_first_summary(node: LexborNode) -> bool:
     return before is None
 
 
-def _headings(document: AccessibleDocument) -> Iterable[LexborNode]:
+def _heading_elements(document: AccessibleDocument) -> Iterable[LexborNode]:
     for node in document.exposed(", ".join((*HEADINGS, "[role=heading]"))):
         role = explicit_role(node)
         if role == "heading" or (

@@ -1,6 +1,6 @@
 """Structure and table checks: the markup of lists, headings, landmarks and tables.
 
-Each check is the axe-core rule of the same ID. Faults that depend on rendered styles or on scripts only warn."""
+A check is the axe-core rule with its ID. A fault that depends on rendered styles or on scripts is only a warning."""
 
 from __future__ import annotations
 
@@ -9,8 +9,15 @@ from dataclasses import replace
 from website_scan.accessibility.aria.native_roles import role
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.structure import landmarks, lists, tables
-from website_scan.accessibility.structure.headings import skipping, top_headings
-from website_scan.accessibility.verdicts import NO_TEXT, Faults, judges, shows_text, unless_dialog, warns
+from website_scan.accessibility.structure.headings import find_skipped_levels, level_one_headings
+from website_scan.accessibility.verdicts import (
+    NO_TEXT,
+    Faults,
+    judges,
+    shows_text,
+    warn_unless_dialog,
+    warns,
+)
 from website_scan.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS
 from website_scan.accessibility.wording import faulty
 from website_scan.catalogue import Category, check
@@ -34,7 +41,7 @@ CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
     "list|lists", "contains|contain something other than list items", "contain list items only", INFO_AND_RELATIONSHIPS
 )
 def list_(document: AccessibleDocument) -> Faults:
-    return lists.strays(document, "ul, ol", lists.strays_in_list)
+    return lists.find_strays(document, "ul, ol", lists.stray_content_of_list)
 
 
 @check(
@@ -48,7 +55,9 @@ def list_(document: AccessibleDocument) -> Faults:
 )
 @judges("list item|items", "is|are outside a list", "are in a list", INFO_AND_RELATIONSHIPS)
 def listitem(document: AccessibleDocument) -> Faults:
-    return Faults.find(lists.items(document), lambda each: not lists.is_in_list(document, each), lists.is_in_component)
+    return Faults.find(
+        lists.list_items(document), lambda item: not lists.is_in_list(document, item), lists.is_in_component
+    )
 
 
 @check(
@@ -68,7 +77,7 @@ def listitem(document: AccessibleDocument) -> Faults:
 )
 def dlitem(document: AccessibleDocument) -> Faults:
     items = lists.without_role(document, "dd, dt")
-    return Faults.find(items, lambda each: not lists.is_in_descriptions(each), lists.is_in_component)
+    return Faults.find(items, lambda item: not lists.is_in_descriptions(item), lists.is_in_component)
 
 
 @check(
@@ -87,7 +96,7 @@ def dlitem(document: AccessibleDocument) -> Faults:
     INFO_AND_RELATIONSHIPS,
 )
 def definition_list(document: AccessibleDocument) -> Faults:
-    return lists.strays(document, "dl", lists.strays_in_descriptions)
+    return lists.find_strays(document, "dl", lists.stray_content_of_dl)
 
 
 @check(
@@ -109,13 +118,13 @@ def definition_list(document: AccessibleDocument) -> Faults:
     INFO_AND_RELATIONSHIPS,
 )
 def td_headers_attr(document: AccessibleDocument) -> Faults | Verdict:
-    of_page = tables.tables(document)
-    if not of_page:
+    page_tables = tables.exposed_tables(document)
+    if not page_tables:
         return NotApplicable("The page has no tables.")
-    found = tables.references(document, of_page)
-    if not found.judged:
+    faults = tables.find_invalid_references(document, page_tables)
+    if not faults.judged:
         return Pass("No cell has a headers attribute.")
-    return found if found.certain else replace(found, outcome="empty", predicate="lacks|lack a reference")
+    return faults if faults.certain else replace(faults, outcome="empty", predicate="lacks|lack a reference")
 
 
 @check(
@@ -129,7 +138,7 @@ def td_headers_attr(document: AccessibleDocument) -> Faults | Verdict:
 )
 @judges("cell|cells with a scope", "uses|use it incorrectly", "are header cells with a valid one", BEST_PRACTICE)
 def scope_attr_valid(document: AccessibleDocument) -> Faults:
-    return tables.invalid_scopes(document)
+    return tables.find_invalid_scopes(document)
 
 
 @check(
@@ -148,7 +157,7 @@ def scope_attr_valid(document: AccessibleDocument) -> Faults:
     BEST_PRACTICE,
 )
 def table_duplicate_name(document: AccessibleDocument) -> Faults:
-    return Faults.find(document.exposed("table"), lambda each: tables.repeats_caption(document, each))
+    return Faults.find(document.exposed("table"), lambda table: tables.repeats_caption(document, table))
 
 
 @check(
@@ -162,13 +171,13 @@ def table_duplicate_name(document: AccessibleDocument) -> Faults:
 )
 @judges("table header|headers", "has|have no data cells", "have data cells", INFO_AND_RELATIONSHIPS)
 def th_has_data_cells(document: AccessibleDocument) -> Faults | Verdict:
-    found = tables.headers(document)
-    if found is None:
+    faults = tables.find_headers_without_cells(document)
+    if faults is None:
         return NotApplicable("The page has no data tables.")
-    if not found.judged:
+    if not faults.judged:
         return Pass("The data tables have no header cells with text.")
-    # People see from its looks if a cell is a header at all.
-    return replace(found, certain=(), review=found.certain)
+    # A person has to judge from a cell's looks whether the cell is a header at all.
+    return replace(faults, certain=(), review=faults.certain)
 
 
 @check(
@@ -187,7 +196,7 @@ def th_has_data_cells(document: AccessibleDocument) -> Faults | Verdict:
     INFO_AND_RELATIONSHIPS,
 )
 def table_fake_caption(document: AccessibleDocument) -> Faults:
-    return tables.fake_captions(document)
+    return tables.find_fake_captions(document)
 
 
 @check(
@@ -207,7 +216,7 @@ def table_fake_caption(document: AccessibleDocument) -> Faults:
     INFO_AND_RELATIONSHIPS,
 )
 def td_has_header(document: AccessibleDocument) -> Faults:
-    return tables.without_headers(document)
+    return tables.find_cells_without_headers(document)
 
 
 @check(
@@ -221,7 +230,7 @@ def td_has_header(document: AccessibleDocument) -> Faults:
 )
 @warns("heading|headings", "skips|skip a level", "follow one another without skipping a level", BEST_PRACTICE)
 def heading_order(document: AccessibleDocument) -> Faults:
-    return skipping(document)
+    return find_skipped_levels(document)
 
 
 @check(
@@ -236,9 +245,9 @@ def heading_order(document: AccessibleDocument) -> Faults:
 )
 @faulty("the page", "has no level-one heading")
 def page_has_heading_one(document: AccessibleDocument) -> Verdict:
-    if found := top_headings(document):
-        return Pass("The page has {headings}.", headings=Count(len(found), "level-one heading"))
-    return unless_dialog(document, "h1", Warn("missing", "The page has no level-one heading."))
+    if headings := level_one_headings(document):
+        return Pass("The page has {headings}.", headings=Count(len(headings), "level-one heading"))
+    return warn_unless_dialog(document, "h1", Warn("missing", "The page has no level-one heading."))
 
 
 @check(
@@ -252,7 +261,7 @@ def page_has_heading_one(document: AccessibleDocument) -> Verdict:
 )
 @warns("banner landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE)
 def landmark_banner_is_top_level(document: AccessibleDocument) -> Faults:
-    return landmarks.nested(document, "banner")
+    return landmarks.find_nested_landmarks(document, "banner")
 
 
 @check(
@@ -266,7 +275,7 @@ def landmark_banner_is_top_level(document: AccessibleDocument) -> Faults:
 )
 @warns("contentinfo landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE)
 def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Faults:
-    return landmarks.nested(document, "contentinfo")
+    return landmarks.find_nested_landmarks(document, "contentinfo")
 
 
 @check(
@@ -280,7 +289,7 @@ def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Faults:
 )
 @warns("main landmark|landmarks", "is|are inside another landmark", "are in no other landmark", BEST_PRACTICE)
 def landmark_main_is_top_level(document: AccessibleDocument) -> Faults:
-    return landmarks.nested(document, "main")
+    return landmarks.find_nested_landmarks(document, "main")
 
 
 @check(
@@ -294,7 +303,7 @@ def landmark_main_is_top_level(document: AccessibleDocument) -> Faults:
 )
 @faulty("the page", "has more than one banner landmark")
 def landmark_no_duplicate_banner(document: AccessibleDocument) -> Verdict:
-    return landmarks.several(document, "banner")
+    return landmarks.judge_landmark_count(document, "banner")
 
 
 @check(
@@ -308,7 +317,7 @@ def landmark_no_duplicate_banner(document: AccessibleDocument) -> Verdict:
 )
 @faulty("the page", "has more than one contentinfo landmark")
 def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Verdict:
-    return landmarks.several(document, "contentinfo")
+    return landmarks.judge_landmark_count(document, "contentinfo")
 
 
 @check(
@@ -322,7 +331,7 @@ def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Verdict:
 )
 @faulty("the page", "has more than one main landmark")
 def landmark_no_duplicate_main(document: AccessibleDocument) -> Verdict:
-    return landmarks.several(document, "main")
+    return landmarks.judge_landmark_count(document, "main")
 
 
 @check(
@@ -339,7 +348,7 @@ def landmark_no_duplicate_main(document: AccessibleDocument) -> Verdict:
 def landmark_one_main(document: AccessibleDocument) -> Verdict:
     if landmarks.candidates(document, "main"):
         return Pass("The page has a main landmark.")
-    return unless_dialog(document, "main, [role=main]", Warn("missing", "The page has no main landmark."))
+    return warn_unless_dialog(document, "main, [role=main]", Warn("missing", "The page has no main landmark."))
 
 
 @check(
@@ -353,11 +362,11 @@ def landmark_one_main(document: AccessibleDocument) -> Verdict:
 )
 @warns("landmark|landmarks", "has|have the role and name of another", "differ in role or name", BEST_PRACTICE)
 def landmark_unique(document: AccessibleDocument) -> Faults:
-    found = landmarks.duplicate(document)
-    if all(role(document, each) == "main" for each in found.certain):
+    faults = landmarks.find_duplicate_landmarks(document)
+    if all(role(document, landmark) == "main" for landmark in faults.certain):
         fix = "Keep one `<main>`, whatever the names; use `<div>` or `<section>` for the others."
-        return replace(found, fix=fix)
-    return found
+        return replace(faults, fix=fix)
+    return faults
 
 
 @check(
@@ -372,9 +381,9 @@ def landmark_unique(document: AccessibleDocument) -> Faults:
 )
 @warns("part|parts of the page", "is|are outside landmarks", "are in landmarks", BEST_PRACTICE)
 def region(document: AccessibleDocument) -> Faults | Verdict:
-    found = landmarks.outside(document)
-    if not found.judged or not shows_text(document):
+    faults = landmarks.find_content_outside(document)
+    if not faults.judged or not shows_text(document):
         return NO_TEXT
-    if not found.certain:
+    if not faults.certain:
         return Pass("All content of the page is in landmarks.")
-    return found
+    return faults

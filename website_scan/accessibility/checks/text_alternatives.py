@@ -1,6 +1,6 @@
 """Text alternatives: alternative text of images and other media.
 
-Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets.
+A check is the axe-core rule with its ID. A fault is only a warning if axe-core would need rendered styles.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from website_scan.page.markup import MAX_DEPTH, attribute, elements, enclosing, 
 
 CATEGORY = Category("Text alternatives", weight=15, html=True, content=True)
 
-# Elements whose names other rules judge.
+# Elements whose names other axe-core rules judge.
 NATIVE_IMAGES = frozenset({"img", "area", "input", "object"})
 SVG_ROLES = frozenset({"img", "graphics-document", "graphics-symbol"})
-# Types of objects that once needed a plug-in. Browsers show their fallback instead.
+# Types of objects that needed a plug-in. Today browsers show the objects' fallback.
 PLUGIN_TYPES = ("application/x-shockwave-flash", "application/x-java-applet", "application/x-silverlight")
-# Elements whose text an image's alternative would only repeat.
-REPEATING = frozenset({"button", "p", "li", "td", "th"})
+# Elements with text that an image's alternative may repeat.
+TEXT_CONTAINERS = frozenset({"button", "p", "li", "td", "th"})
 
 
 @check(
@@ -60,7 +60,7 @@ def image_alt(document: AccessibleDocument) -> Faults:
 def input_image_alt(document: AccessibleDocument) -> Faults:
     return Faults.find(
         document.exposed("input[type=image i]"),
-        lambda each: not (is_named(document, each, "alt") or is_labelled(document, each)),
+        lambda button: not (is_named(document, button, "alt") or is_labelled(document, button)),
     )
 
 
@@ -75,9 +75,9 @@ def input_image_alt(document: AccessibleDocument) -> Faults:
 )
 @judges("linked image map area|areas", "has|have no alternative text", "have alternative text", LINK_PURPOSE)
 def area_alt(document: AccessibleDocument) -> Faults:
-    # The map need not be used by an image, as in axe-core.
-    areas = (each for each in live(document.document, "area[href]") if enclosing(each, "map") is not None)
-    return Faults.find(areas, lambda each: not is_named(document, each, "alt"))
+    # As in axe-core, areas count even if no image uses the map.
+    areas = (area for area in live(document.document, "area[href]") if enclosing(area, "map") is not None)
+    return Faults.find(areas, lambda area: not is_named(document, area, "alt"))
 
 
 @check(
@@ -92,11 +92,11 @@ def area_alt(document: AccessibleDocument) -> Faults:
 @judges("element|elements with role img", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def role_img_alt(document: AccessibleDocument) -> Faults:
     images = (
-        each
-        for each in document.exposed("[role]")
-        if explicit_role(each) == "img" and each.tag not in NATIVE_IMAGES and not _is_svg(each)
+        node
+        for node in document.exposed("[role]")
+        if explicit_role(node) == "img" and node.tag not in NATIVE_IMAGES and not _is_svg(node)
     )
-    return Faults.find(images, lambda each: not is_named(document, each))
+    return Faults.find(images, lambda image: not is_named(document, image))
 
 
 @check(
@@ -110,8 +110,8 @@ def role_img_alt(document: AccessibleDocument) -> Faults:
 )
 @judges("SVG image|images", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def svg_img_alt(document: AccessibleDocument) -> Faults:
-    drawings = (each for each in document.exposed("[role]") if explicit_role(each) in SVG_ROLES and _is_svg(each))
-    return Faults.find(drawings, lambda each: not is_named(document, each) and not _has_title_element(each))
+    drawings = (node for node in document.exposed("[role]") if explicit_role(node) in SVG_ROLES and _is_svg(node))
+    return Faults.find(drawings, lambda drawing: not is_named(document, drawing) and not _has_title_element(drawing))
 
 
 @check(
@@ -126,14 +126,14 @@ def svg_img_alt(document: AccessibleDocument) -> Faults:
 @judges("embedded object|objects", "has|have no alternative text", "have alternative text", NON_TEXT_CONTENT)
 def object_alt(document: AccessibleDocument) -> Faults:
     objects = (
-        each
-        for each in document.exposed("object[data]")
-        if (attribute(each, "data") or "").strip() and is_judged_as_image(each) and not _needs_plugin(each)
+        node
+        for node in document.exposed("object[data]")
+        if (attribute(node, "data") or "").strip() and is_judged_as_image(node) and not _needs_plugin(node)
     )
     return Faults.find(
         objects,
-        lambda each: not is_named(document, each) and not is_presentational(each),
-        needs_review=lambda each: has_content(document, each),
+        lambda node: not is_named(document, node) and not is_presentational(node),
+        needs_review=lambda object_element: has_content(document, object_element),
     )
 
 
@@ -155,7 +155,7 @@ def object_alt(document: AccessibleDocument) -> Faults:
 )
 def server_side_image_map(document: AccessibleDocument) -> Faults:
     maps = list(document.exposed("img[ismap]"))
-    # A person has to see if links to the same places stand beside them; axe-core asks for a review, too.
+    # A person has to judge whether the page has links to the same addresses; axe-core reports incomplete as well.
     return Faults(maps, review=maps)
 
 
@@ -175,23 +175,24 @@ def server_side_image_map(document: AccessibleDocument) -> Faults:
     BEST_PRACTICE,
 )
 def image_redundant_alt(document: AccessibleDocument) -> Faults:
-    images = (each for each in document.exposed("img") if not is_presentational(each))
-    named = [(each, name) for each in images if (name := accessible_name(document, each))]
+    images = (image for image in document.exposed("img") if not is_presentational(image))
+    named_images = [(image, name) for image in images if (name := accessible_name(document, image))]
     repeating = [
-        each
-        for each, name in named
-        if (around := _text_around(each)) is not None and visible_text(document, around).lower() == name.lower()
+        image
+        for image, name in named_images
+        if (container := _enclosing_text_container(image)) is not None
+        and visible_text(document, container).lower() == name.lower()
     ]
-    return Faults([each for each, _ in named], uncertain=repeating, unless="")
+    return Faults([image for image, _ in named_images], uncertain=repeating, unless="")
 
 
 def _has_title_element(drawing: LexborNode) -> bool:
-    first = next((each for each in elements(drawing) if each.tag == "title"), None)  # browsers look at no other title
+    first = next((child for child in elements(drawing) if child.tag == "title"), None)  # browsers ignore a later title
     return first is not None and bool((first.text() or "").strip())
 
 
 def _is_svg(node: LexborNode) -> bool:
-    """Return True if the element is an `<svg>` or inside one, but not in its embedded HTML."""
+    """Return True if the element is an `<svg>` or inside an `<svg>`, but not in embedded HTML."""
     current: LexborNode | None = node
     for _ in range(MAX_DEPTH):
         if current is None or (current.tag or "").lower() == "foreignobject":
@@ -206,13 +207,13 @@ def _needs_plugin(node: LexborNode) -> bool:
     return (attribute(node, "type") or "").strip().lower().startswith(PLUGIN_TYPES)
 
 
-def _text_around(image: LexborNode) -> LexborNode | None:
+def _enclosing_text_container(image: LexborNode) -> LexborNode | None:
     current = image.parent
     for _ in range(MAX_DEPTH):
         if current is None or not current.is_element_node:
             return None
         is_link = current.tag == "a" and attribute(current, "href") is not None
-        if is_link or current.tag in REPEATING or explicit_role(current) == "button":
+        if is_link or current.tag in TEXT_CONTAINERS or explicit_role(current) == "button":
             return current
         current = current.parent
     return None

@@ -1,4 +1,4 @@
-"""Colour and layout checks, which need the rendered page. All results are axe-core's."""
+"""Colour and layout checks. They need the rendered page, so axe-core decides all of them."""
 
 from __future__ import annotations
 

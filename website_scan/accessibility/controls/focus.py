@@ -17,32 +17,34 @@ from website_scan.page.markup import attribute, elements, live
 MAX_STEPS = 100_000  # per rule and page
 
 
-def hidden_focusable(document: AccessibleDocument) -> Faults:
-    """Find elements with aria-hidden that the Tab key can reach, or that contain such an element.
+def find_hidden_focusable(document: AccessibleDocument) -> Faults:
+    """Find elements with aria-hidden that the Tab key can reach, or whose descendants the Tab key can reach.
 
-    None are faulty if the page shows a modal dialog, which may cover them.
+    No element is faulty if the page shows a modal dialog, which may cover the elements.
     """
     outermost: list[LexborNode] = []
-    wrong: list[LexborNode] = []
-    seen: set[int] = set()
-    for each in live(document.document, "[aria-hidden]"):
-        if each.mem_id in seen or not _is_hidden_by_aria(each):
+    faulty: list[LexborNode] = []
+    visited: set[int] = set()
+    for node in live(document.document, "[aria-hidden]"):
+        if node.mem_id in visited or not _is_hidden_by_aria(node):
             continue
-        outermost.append(each)
-        inside = [each, *_elements_in(each)]
-        seen.update(inner.mem_id for inner in inside if _is_hidden_by_aria(inner))
-        if any(_is_reached(document, inner) for inner in inside):
-            wrong.append(each)
-    return Faults(outermost, () if _shows_modal(document) else wrong)
+        outermost.append(node)
+        descendants = [node, *_elements_in(node)]
+        visited.update(descendant.mem_id for descendant in descendants if _is_hidden_by_aria(descendant))
+        if any(_is_reached(document, descendant) for descendant in descendants):
+            faulty.append(node)
+    return Faults(outermost, () if _shows_modal(document) else faulty)
 
 
-def controls_in_text(document: AccessibleDocument) -> Faults:
+def find_controls_in_text(document: AccessibleDocument) -> Faults:
     """Find elements with the role text that contain a focusable control."""
-    nodes = (each for each in document.exposed("[role]") if attribute(each, "role") == "text")
+    nodes = (element for element in document.exposed("[role]") if attribute(element, "role") == "text")
     steps = iter(range(MAX_STEPS))
     return Faults.find(
         nodes,
-        lambda node: any(_is_control(document, inner) for _, inner in zip(steps, _elements_in(node), strict=False)),
+        lambda node: any(
+            _is_control(document, descendant) for _, descendant in zip(steps, _elements_in(node), strict=False)
+        ),
         lambda node: may_be_written(node, "role"),
     )
 
@@ -60,7 +62,7 @@ def _is_hidden_by_aria(node: LexborNode) -> bool:
 
 
 def _is_reached(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Return True if the Tab key reaches the node, no style sheet may hide it and no script moves the focus away."""
+    """Return True if the Tab key reaches the node, no style sheet may hide the node, and no script moves the focus."""
     if not is_tabbable(node) or attribute(node, "onfocus") is not None:
         return False
     return not (document.visibility.is_hidden(node) or document.visibility.may_be_hidden(node))
@@ -72,7 +74,7 @@ def _is_control(document: AccessibleDocument, node: LexborNode) -> bool:
 
 def _shows_modal(document: AccessibleDocument) -> bool:
     return any(
-        (each.tag == "dialog" or attribute(each, "role") == "dialog" or attribute(each, "aria-modal") == "true")
-        and not (document.visibility.is_hidden(each) or document.visibility.may_be_hidden(each))
-        for each in live(document.document, "dialog, [role], [aria-modal]")
+        (dialog.tag == "dialog" or attribute(dialog, "role") == "dialog" or attribute(dialog, "aria-modal") == "true")
+        and not (document.visibility.is_hidden(dialog) or document.visibility.may_be_hidden(dialog))
+        for dialog in live(document.document, "dialog, [role], [aria-modal]")
     )

@@ -1,4 +1,4 @@
-"""Links with the same accessible name, and where they lead. axe-core 4.12 is the model."""
+"""Links with the same accessible name but different destinations, as in axe-core 4.12."""
 
 from __future__ import annotations
 
@@ -17,48 +17,50 @@ from website_scan.page.markup import attribute, resolve
 from website_scan.urls import Url
 
 LINKS = "a[href], area[href], [role=link]"
-# Fragments by which single-page applications address their pages. Other fragments are places on the same page.
+# Fragments by which single-page applications address their pages. Other fragments address parts of a page.
 ROUTE = re.compile(r"[!/]")
 MAX_LINKS = 2_000  # more than on real pages
 WEB_PORTS = frozenset({80, 443})
 
-Place = tuple[object, ...]
+Destination = tuple[object, ...]
 
 
-def ambiguous_links(document: AccessibleDocument) -> Faults:
-    """Judge the first link of each name: for review are those whose name another link to another place has.
+def find_ambiguous_links(document: AccessibleDocument) -> Faults:
+    """Find the first link of every name; for review if another link with the name has another destination.
 
-    Case, punctuation and symbols do not tell names apart.
+    Names that differ only in case, punctuation and symbols count as the same.
     """
-    first: dict[str, tuple[LexborNode, Place]] = {}
+    first: dict[str, tuple[LexborNode, Destination]] = {}
     ambiguous: dict[str, LexborNode] = {}
     for node in islice(document.exposed(LINKS), MAX_LINKS):
         if role(document, node) not in (None, "link"):
             continue
-        name = _letters(accessible_name(document, node))
+        name = _normalized_name(accessible_name(document, node))
         if not name:
             continue
-        place = _place(document, node)
-        link, known = first.setdefault(name, (node, place))
-        if place != known:
+        destination = _destination(document, node)
+        link, first_destination = first.setdefault(name, (node, destination))
+        if destination != first_destination:
             ambiguous[name] = link
     return Faults([node for node, _ in first.values()], review=list(ambiguous.values()))
 
 
-def _letters(name: str) -> str:
-    """Return the name in lower case, without punctuation and symbols."""
-    return " ".join("".join(each for each in name.lower() if unicodedata.category(each)[0] not in "PS").split())
+def _normalized_name(name: str) -> str:
+    """Return a name in lower case, without punctuation and symbols."""
+    return " ".join(
+        "".join(character for character in name.lower() if unicodedata.category(character)[0] not in "PS").split()
+    )
 
 
-def _place(document: AccessibleDocument, node: LexborNode) -> Place:
-    """Return where a link leads; equal for spellings of the same address. Only its script knows where others lead."""
+def _destination(document: AccessibleDocument, node: LexborNode) -> Destination:
+    """Return the destination of a link, equal for spellings of the same address. Unique if only a script knows it."""
     href = attribute(node, "href")
     url = resolve(document.document, href) if href is not None else None
-    return _normal(url) if url is not None else (node.mem_id,)
+    return _normalized_url(url) if url is not None else (node.mem_id,)
 
 
-def _normal(url: Url) -> Place:
-    """Return the parts of the URL, the same with or without TLS, index file, trailing slash and order of its query."""
+def _normalized_url(url: Url) -> Destination:
+    """Return the parts of a URL without TLS, index file, trailing slash and order of the query."""
     folder, _, file = url.path.rpartition("/")
     if "." not in file:
         folder, file = url.path, ""

@@ -1,4 +1,4 @@
-"""Elements that a role makes a widget, as selected by axe-core's rules about the names of widgets."""
+"""Elements with a widget role, as selected by axe-core's rules about the names of widgets."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.roles import explicit_role
 from website_scan.page.markup import MAX_DEPTH, attribute, live, select
 
-# Elements with naming methods of their own in HTML, so that other rules judge them.
-NAMED_NATIVELY = frozenset(
+# Elements that HTML provides with a name, so that other rules judge them.
+NAMED_BY_HTML = frozenset(
     {"area", "br", "button", "fieldset", "figure", "hr", "img", "input", "output", "select", "summary", "svg", "table"}
     | {"textarea"}
 )
 WITHOUT_A_ROLE = frozenset({"div", "span"})
 
 
-def widgets(document: AccessibleDocument, *roles: str) -> list[LexborNode]:
-    """Return the elements whose role attribute is one of these words and that need a name from ARIA."""
-    found = [
-        each
-        for each in document.exposed("[role]")
-        if attribute(each, "role") in roles and not _is_named_natively(each) and not _wraps_an_input(each)
+def aria_widgets(document: AccessibleDocument, *roles: str) -> list[LexborNode]:
+    """Return the elements whose role attribute is one of the given roles and that need a name from ARIA."""
+    elements = [
+        node
+        for node in document.exposed("[role]")
+        if attribute(node, "role") in roles and not _is_named_by_html(node) and not _has_input(node)
     ]
     if "listbox" not in roles:
-        return found
+        return elements
     popups = _ids_of_popups(document)
     return [
-        each
-        for each in found
-        if explicit_role(each) != "listbox" or not (_is_in_combobox(each) or attribute(each, "id") in popups)
+        node
+        for node in elements
+        if explicit_role(node) != "listbox" or not (_is_in_combobox(node) or attribute(node, "id") in popups)
     ]
 
 
-def _is_named_natively(node: LexborNode) -> bool:
-    return node.tag in NAMED_NATIVELY or (node.tag == "a" and attribute(node, "href") is not None)
+def _is_named_by_html(node: LexborNode) -> bool:
+    return node.tag in NAMED_BY_HTML or (node.tag == "a" and attribute(node, "href") is not None)
 
 
-def _wraps_an_input(node: LexborNode) -> bool:
-    """Return True for a combobox of ARIA 1.1, where the input inside takes the name."""
+def _has_input(node: LexborNode) -> bool:
+    """Return True for a combobox of ARIA 1.1, where the input inside needs the name."""
     return explicit_role(node) == "combobox" and any(
-        (attribute(each, "type") or "").strip().lower() != "hidden" for each in select(node, "input")
+        (attribute(field, "type") or "").strip().lower() != "hidden" for field in select(node, "input")
     )
 
 
@@ -59,9 +59,9 @@ def _is_in_combobox(node: LexborNode) -> bool:
 
 def _ids_of_popups(document: AccessibleDocument) -> frozenset[str]:
     return frozenset(
-        each
+        id
         for node in live(document.document, "[role]")
         if explicit_role(node) == "combobox" and node.tag != "select"
         for name in ("aria-owns", "aria-controls")
-        for each in (attribute(node, name) or "").split()
+        for id in (attribute(node, name) or "").split()
     )

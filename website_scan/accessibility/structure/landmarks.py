@@ -1,6 +1,6 @@
 """Landmarks: the parts of a page that assistive technology can jump to (WAI-ARIA 1.2, section 5.3.4).
 
-axe-core 4.12 is the model for which elements are landmarks and which content must be inside one.
+The definition of landmarks, and of content that must be inside a landmark, is that of axe-core 4.12.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborNode
 from website_scan.accessibility.ancestors import Inherited
 from website_scan.accessibility.aria.native_roles import implicit_role, role
 from website_scan.accessibility.document import AccessibleDocument
-from website_scan.accessibility.languages import VISUAL, VISUAL_ROLES, WITHOUT_TEXT
+from website_scan.accessibility.languages import TAGS_WITHOUT_TEXT, VISUAL_ROLES, VISUAL_TAGS
 from website_scan.accessibility.names import accessible_name, has_aria_name
 from website_scan.accessibility.roles import sole_role
 from website_scan.accessibility.structure.skip_links import SkipLinks
@@ -27,202 +27,209 @@ from website_scan.page.markup import attribute, elements, select, texts
 LANDMARKS = frozenset(
     {"application", "banner", "complementary", "contentinfo", "form", "main", "navigation", "region", "search"}
 )
-# A header or footer inside one of these belongs to that part and not to the page.
-PARTS = frozenset({"article", "aside", "main", "nav", "section"})
-# HTML element of each landmark. It counts only without a role attribute.
+# A header or footer inside one of these elements belongs to the element and not to the page.
+SECTIONING_TAGS = frozenset({"article", "aside", "main", "nav", "section"})
+# HTML element by landmark. The element is a landmark only without a role attribute.
 NATIVE = {"banner": "header", "contentinfo": "footer", "main": "main"}
-# Elements that axe-core compares to find landmarks that are alike.
-NAMED = "form, footer, header, aside, main, nav, section, " + ", ".join(
-    f"[role={each}]" for each in sorted(LANDMARKS - {"application"})
+# Elements that axe-core compares to find duplicate landmarks.
+COMPARED_SELECTOR = "form, footer, header, aside, main, nav, section, " + ", ".join(
+    f"[role={role}]" for role in sorted(LANDMARKS - {"application"})
 )
-# Live regions: screen readers announce changes in these anywhere on the page.
-LIVE = frozenset({"assertive", "polite"})
+# Live regions, in which screen readers announce changes anywhere on the page.
+LIVE_VALUES = frozenset({"assertive", "polite"})
 LIVE_ROLES = frozenset({"alert", "log", "status"})
 DIALOGS = frozenset({"dialog", "alertdialog"})
-# Landmarks that pages have twice, such as above and below a long text.
+# Landmarks that a page may repeat, for example above and below a long text.
 REPEATABLE = frozenset({"navigation", "search"})
 
 
 def candidates(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
-    """Return the elements that the role attribute or the tag marks as this landmark, anywhere in the page."""
+    """Return the elements that the role attribute or the tag marks as a landmark, wherever they are in the page."""
     tag = NATIVE[landmark]
     return [
-        each
-        for each in document.exposed(f"{tag}, [role={landmark}]")
-        if attribute(each, "role") == landmark or (each.tag == tag and attribute(each, "role") is None)
+        node
+        for node in document.exposed(f"{tag}, [role={landmark}]")
+        if attribute(node, "role") == landmark or (node.tag == tag and attribute(node, "role") is None)
     ]
 
 
-def nested(document: AccessibleDocument, landmark: str) -> Faults:
-    """Judge the landmarks of a kind: faulty are those inside another landmark.
+def find_nested_landmarks(document: AccessibleDocument, landmark: str) -> Faults:
+    """Find landmarks of a kind that are inside another landmark.
 
     A header or footer of an article or section is not a landmark.
     """
-    surroundings = Inherited(_Around(), _step(document))
-    found = [
-        each
-        for each in candidates(document, landmark)
-        if landmark == "main" or attribute(each, "role") is not None or not surroundings.of(each.parent).part
+    surroundings = Inherited(_Surroundings(), _compute_surroundings(document))
+    landmarks = [
+        node
+        for node in candidates(document, landmark)
+        if landmark == "main" or attribute(node, "role") is not None or not surroundings.value_of(node.parent).part
     ]
-    return Faults.find(found, lambda each: surroundings.of(each.parent).landmark)
+    return Faults.find(landmarks, lambda node: surroundings.value_of(node.parent).landmark)
 
 
-def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
-    """Return the candidates that are landmarks in their position, without those that a style sheet may hide."""
+def visible_landmarks(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
+    """Return the elements that are landmarks of a kind in their position and that no style sheet may hide."""
     return [
-        each
-        for each in candidates(document, landmark)
-        if (landmark == "main" or role(document, each) == landmark) and not document.visibility.may_be_hidden(each)
+        node
+        for node in candidates(document, landmark)
+        if (landmark == "main" or role(document, node) == landmark) and not document.visibility.may_be_hidden(node)
     ]
 
 
-def several(document: AccessibleDocument, landmark: str) -> Verdict:
-    """Warn about several landmarks of a kind. Not applicable without any."""
+def judge_landmark_count(document: AccessibleDocument, landmark: str) -> Verdict:
+    """Return a warning if the page has several landmarks of a kind. Not applicable if the page has none."""
     if not candidates(document, landmark):
         return NotApplicable(f"The page has no {landmark} landmarks.")
-    found = of_kind(document, landmark)
-    if len(found) <= 1:
+    landmarks = visible_landmarks(document, landmark)
+    if len(landmarks) <= 1:
         return Pass(f"The page has no more than one {landmark} landmark.")
     return Warn(
         "several",
         f"The page has more than one {landmark} landmark.",
-        places=places(found, BEST_PRACTICE),
-        total=len(found),
+        places=places(landmarks, BEST_PRACTICE),
+        total=len(landmarks),
     )
 
 
-def duplicate(document: AccessibleDocument) -> Faults:
-    """Judge all landmarks: faulty are those with the role and the name of an earlier one.
+def find_duplicate_landmarks(document: AccessibleDocument) -> Faults:
+    """Find landmarks with the role and the name of an earlier landmark.
 
-    Landmarks that a style sheet may hide are left out, and navigation or search with the links and forms of an earlier
-    one, which should have the same name (ARIA Authoring Practices Guide, "Landmark Regions", Navigation).
+    Landmarks that a style sheet may hide are left out. So are navigation and search landmarks with the links and forms
+    of an earlier one, because they should share a name (ARIA Authoring Practices Guide, "Landmark Regions",
+    Navigation).
     """
-    found: list[LexborNode] = []
+    landmarks: list[LexborNode] = []
     repeated: list[LexborNode] = []
-    seen: set[tuple[str, str]] = set()
+    roles_and_names: set[tuple[str, str]] = set()
     contents: set[tuple[str, frozenset[str]]] = set()
-    for node in document.exposed(NAMED):
-        own = role(document, node)
-        needs_name = node.tag in ("section", "form")
-        if own is None or not (own in LANDMARKS or needs_name) or document.visibility.may_be_hidden(node):
+    for node in document.exposed(COMPARED_SELECTOR):
+        element_role = role(document, node)
+        is_landmark_only_with_name = node.tag in ("section", "form")
+        if (
+            element_role is None
+            or not (element_role in LANDMARKS or is_landmark_only_with_name)
+            or document.visibility.may_be_hidden(node)
+        ):
             continue
-        if own in REPEATABLE and (targets := _targets(node)):
-            if (own, targets) in contents:
+        if element_role in REPEATABLE and (targets := _link_targets(node)):
+            if (element_role, targets) in contents:
                 continue
-            contents.add((own, targets))
+            contents.add((element_role, targets))
         name = accessible_name(document, node).lower()
-        if name or not needs_name:
-            found.append(node)
-            if (own, name) in seen:
+        if name or not is_landmark_only_with_name:
+            landmarks.append(node)
+            if (element_role, name) in roles_and_names:
                 repeated.append(node)
-            seen.add((own, name))
-    return Faults(found, repeated)
+            roles_and_names.add((element_role, name))
+    return Faults(landmarks, repeated)
 
 
-def _targets(node: LexborNode) -> frozenset[str]:
-    """Return the addresses of the links and forms of an element, each with its text."""
+def _link_targets(node: LexborNode) -> frozenset[str]:
+    """Return the addresses of an element's links and forms, followed by their texts."""
     links = [*select(node, "a[href], form[action]"), *([node] if attribute(node, "action") else [])]
     return frozenset(
-        " ".join((attribute(each, "href") or attribute(each, "action") or "", *(each.text() or "").split()))
-        for each in links
+        " ".join((attribute(link, "href") or attribute(link, "action") or "", *(link.text() or "").split()))
+        for link in links
     )
 
 
-def outside(document: AccessibleDocument) -> Faults:
-    """Judge the elements outside of landmarks: faulty are those with content to read or see.
+def find_content_outside(document: AccessibleDocument) -> Faults:
+    """Find elements outside of landmarks that have content to read or see.
 
-    The judged elements include the landmarks themselves. Of the faulty ones, only the outermost without a landmark
-    inside are named. Elements that a style sheet may hide, skip links and single buttons are left out; nothing is
-    judged if nothing else has content.
+    The judged elements include the landmarks. Of nested faulty elements, only the outermost without a landmark inside
+    is reported. Elements that a style sheet may hide, skip links and single buttons are left out; no element is judged
+    if nothing else has content.
     """
     body = next(document.exposed("body"), None)
     if body is None:
         return Faults(())
     skip_links = SkipLinks(document)
-    holding: set[int] = {body.mem_id}  # elements that contain a landmark or an element that is left out
-    found: list[LexborNode] = []
-    lonely: list[LexborNode] = []
+    excluded_containers: set[int] = {body.mem_id}  # elements that contain a landmark or a left-out element
+    judged: list[LexborNode] = []
+    outside: list[LexborNode] = []
     has_region = False
     pending = [body]
     while pending:
         node = pending.pop()
         if document.visibility.is_hidden_from_at(node):
-            _mark(node, holding)
+            _mark_ancestors(node, excluded_containers)
             continue
-        own = role(document, node)
+        element_role = role(document, node)
         if node.mem_id != body.mem_id:
-            found.append(node)
+            judged.append(node)
         is_skip_link = node.mem_id in skip_links.links and skip_links.target(node) is not None
         if document.visibility.may_be_hidden(node) or is_skip_link:
-            _mark(node, holding)
-        elif _is_region(node, own):
+            _mark_ancestors(node, excluded_containers)
+        elif _is_region(node, element_role):
             has_region = True
-            _mark(node, holding)
-        elif node.mem_id != body.mem_id and _has_content(document, node, own):
-            lonely.append(node)
+            _mark_ancestors(node, excluded_containers)
+        elif node.mem_id != body.mem_id and _has_content(document, node, element_role):
+            outside.append(node)
         else:
             pending.extend(reversed([*elements(node)]))
-    return Faults(found if has_region or lonely else (), _outermost(lonely, holding))
+    return Faults(judged if has_region or outside else (), _replace_by_outermost(outside, excluded_containers))
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
-    """Kinds of elements that a node is or is inside of."""
+class _Surroundings:
+    """Whether a node is, or is inside, a sectioning element or a landmark."""
 
     part: bool = False
     landmark: bool = False
 
 
-def _step(document: AccessibleDocument) -> Callable[[LexborNode, _Around], _Around]:
-    def step(node: LexborNode, above: _Around) -> _Around:
-        own = sole_role(node)
-        if own is None and node.tag != "form":  # a form is a landmark by its role attribute only
-            own = implicit_role(document, node)
-        return _Around(part=above.part or node.tag in PARTS, landmark=above.landmark or own in LANDMARKS)
+def _compute_surroundings(document: AccessibleDocument) -> Callable[[LexborNode, _Surroundings], _Surroundings]:
+    def step(node: LexborNode, parent: _Surroundings) -> _Surroundings:
+        element_role = sole_role(node)
+        if element_role is None and node.tag != "form":  # a form is a landmark only by its role attribute
+            element_role = implicit_role(document, node)
+        return _Surroundings(
+            part=parent.part or node.tag in SECTIONING_TAGS, landmark=parent.landmark or element_role in LANDMARKS
+        )
 
     return step
 
 
-def _is_region(node: LexborNode, own: str | None) -> bool:
+def _is_region(node: LexborNode, element_role: str | None) -> bool:
     return (
-        own in LANDMARKS
-        or own in LIVE_ROLES
-        or own == "button"
+        element_role in LANDMARKS
+        or element_role in LIVE_ROLES
+        or element_role == "button"
         or node.tag in ("dialog", "svg", "iframe", "frame")
         or attribute(node, "role") in DIALOGS
-        or (attribute(node, "aria-live") or "").lower().strip() in LIVE
+        or (attribute(node, "aria-live") or "").lower().strip() in LIVE_VALUES
     )
 
 
-def _has_content(document: AccessibleDocument, node: LexborNode, own: str | None) -> bool:
-    has_text = node.tag not in WITHOUT_TEXT and any(texts(node))
-    if has_text or own == "none":
+def _has_content(document: AccessibleDocument, node: LexborNode, element_role: str | None) -> bool:
+    has_text = node.tag not in TAGS_WITHOUT_TEXT and any(texts(node))
+    if has_text or element_role == "none":
         return has_text
-    written = sole_role(node)
-    return (written in VISUAL_ROLES if written else node.tag in VISUAL) or has_aria_name(document, node)
+    explicit = sole_role(node)
+    return (explicit in VISUAL_ROLES if explicit else node.tag in VISUAL_TAGS) or has_aria_name(document, node)
 
 
-def _mark(node: LexborNode, holding: set[int]) -> None:
+def _mark_ancestors(node: LexborNode, excluded_containers: set[int]) -> None:
     current: LexborNode | None = node
-    while current is not None and current.mem_id not in holding:
-        holding.add(current.mem_id)
+    while current is not None and current.mem_id not in excluded_containers:
+        excluded_containers.add(current.mem_id)
         current = current.parent
 
 
-def _outermost(nodes: Iterable[LexborNode], holding: set[int]) -> list[LexborNode]:
-    """Replace each node by the outermost element around it that is not in `holding`. Duplicates are removed."""
-    above: dict[int, LexborNode] = {}
-    found: dict[int, LexborNode] = {}
+def _replace_by_outermost(nodes: Iterable[LexborNode], excluded_containers: set[int]) -> list[LexborNode]:
+    """Replace every node by its outermost ancestor that is not in `excluded_containers`, without duplicates."""
+    outermost_by_element: dict[int, LexborNode] = {}
+    result: dict[int, LexborNode] = {}
     for node in nodes:
         path = []
         current = node
-        while current.mem_id not in above:
+        while current.mem_id not in outermost_by_element:
             path.append(current)
-            if current.parent is None or current.parent.mem_id in holding:
+            if current.parent is None or current.parent.mem_id in excluded_containers:
                 break
             current = current.parent
-        outermost = above.get(current.mem_id, current)
-        for each in path:
-            above[each.mem_id] = outermost
-        found[outermost.mem_id] = outermost
-    return list(found.values())
+        outermost = outermost_by_element.get(current.mem_id, current)
+        for element in path:
+            outermost_by_element[element.mem_id] = outermost
+        result[outermost.mem_id] = outermost
+    return list(result.values())

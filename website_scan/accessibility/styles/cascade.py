@@ -5,46 +5,46 @@ from __future__ import annotations
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from website_scan.accessibility.styles.rules import DisplayRule, inline_style
-from website_scan.accessibility.styles.selectors import Finder
+from website_scan.accessibility.styles.selectors import SelectorMatcher
 from website_scan.page.markup import attribute
 
-# Every element that has the key is matched against each of these rules.
+# Limit of rules with the same key, because every element with the key is matched against all of them.
 MAX_RULES_OF_A_KEY = 50
-# Elements matched by selectors that need the tree, all rules together.
+# Limit of elements matched by selectors that need the tree, for all rules together.
 MAX_MATCHES = 200_000
-HIDING = {"display": frozenset({"none"}), "visibility": frozenset({"hidden", "collapse"})}
+HIDING_KEYWORDS = {"display": frozenset({"none"}), "visibility": frozenset({"hidden", "collapse"})}
 
 
 class Cascade:
     """Cascade of the display rules for the elements of one tree."""
 
     def __init__(self, tree: LexborHTMLParser, rules: tuple[DisplayRule, ...]) -> None:
-        self._by_key: dict[str, list[DisplayRule]] = {}  # most rules have a key that an element lacks
-        self._matched: dict[int, list[DisplayRule]] = {}  # rules with selectors that need the tree
-        self._doubtful: set[DisplayRule] = set()
-        finder: Finder | None = None
+        self._by_key: dict[str, list[DisplayRule]] = {}  # an index, because an element matches few keys
+        self._matched: dict[int, list[DisplayRule]] = {}  # by element: rules with selectors that need the tree
+        self._uncertain: set[DisplayRule] = set()
+        finder: SelectorMatcher | None = None
         matches = 0
         for rule in rules:
-            of_key = self._by_key.setdefault(rule.key, [])
+            key_rules = self._by_key.setdefault(rule.key, [])
             if rule.is_simple:
-                of_key.append(rule)
+                key_rules.append(rule)
                 continue
-            finder = finder or Finder(tree)
-            found = finder.find(rule.selector) if matches < MAX_MATCHES else None
-            if found is None:
-                self._doubtful.add(rule)
-                of_key.append(rule)
+            finder = finder or SelectorMatcher(tree)
+            nodes = finder.find(rule.selector) if matches < MAX_MATCHES else None
+            if nodes is None:
+                self._uncertain.add(rule)
+                key_rules.append(rule)
                 continue
-            matches += len(found)
-            for node in found:
+            matches += len(nodes)
+            for node in nodes:
                 self._matched.setdefault(node.mem_id, []).append(rule)
-        for key, of_key in self._by_key.items():
-            self._by_key[key] = of_key[-MAX_RULES_OF_A_KEY:]
+        for key, key_rules in self._by_key.items():
+            self._by_key[key] = key_rules[-MAX_RULES_OF_A_KEY:]
 
-    def of(self, node: LexborNode) -> tuple[dict[str, str], bool]:
-        """Return the display and visibility keywords that a rule or the style attribute sets for the element.
+    def keywords_of(self, node: LexborNode) -> tuple[dict[str, str], bool]:
+        """Return the display and visibility keywords that rules and the style attribute set for the element.
 
-        The second value is True if a rule that may or may not apply would hide the element.
+        The second value is True if a rule that may not apply would hide the element.
         """
         classes = frozenset((attribute(node, "class") or "").split())
         names = (node.tag or "", attribute(node, "id") or "", classes)
@@ -60,8 +60,8 @@ class Cascade:
         for rule in matching:
             if rule.name in inline and not rule.is_important:
                 continue
-            hides = rule.keyword in HIDING[rule.name]
-            if rule.is_certain and rule not in self._doubtful:
+            hides = rule.keyword in HIDING_KEYWORDS[rule.name]
+            if rule.is_certain and rule not in self._uncertain:
                 keywords[rule.name] = rule.keyword
                 may_hide[rule.name] = False
             elif hides or rule.keyword == "var":

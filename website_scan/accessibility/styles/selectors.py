@@ -1,7 +1,7 @@
-"""CSS selectors of the page's own rules: split into compounds, weighed, and matched in the tree within bounded time.
+"""CSS selectors of the page's own rules: splitting into compounds, specificity, and matching within bounded time.
 
-lexbor finds the elements of one compound. Combinators are followed here, because lexbor's own matching of them takes
-forever on pages that are made for that.
+lexbor finds the elements of one compound. This module follows combinators itself, because lexbor's own matching of
+combinators takes forever on malicious pages.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ from website_scan.page.markup import select
 PIECES = re.compile(
     r"""\\.|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[(\[]|[)\]]|,|[\s>+~]++|[^\\"'()\[\],\s>+~]++""", re.DOTALL
 )
-AT_REST = r"hover|focus|focus-visible|focus-within|active|target|target-within|visited"
-# `:not()` of a state that no element has while nobody uses the page. It always holds then.
-NOT_IN_USE = re.compile(rf":not\(\s*+:(?:{AT_REST})(?:\s*+,\s*+:(?:{AT_REST}))*+\s*+\)", re.IGNORECASE)
-IN_USE = re.compile(rf":(?:{AT_REST})(?![\w-])", re.IGNORECASE)
+USE_STATES = r"hover|focus|focus-visible|focus-within|active|target|target-within|visited"
+# `:not()` of a state that no element has while nobody uses the page, so that the condition is always true.
+NOT_IN_USE = re.compile(rf":not\(\s*+:(?:{USE_STATES})(?:\s*+,\s*+:(?:{USE_STATES}))*+\s*+\)", re.IGNORECASE)
+IN_USE = re.compile(rf":(?:{USE_STATES})(?![\w-])", re.IGNORECASE)
 PSEUDO_ELEMENT = re.compile(r"::|:(?:before|after|first-line|first-letter)(?![\w-])", re.IGNORECASE)
 PSEUDO_CLASS = re.compile(r"(?<!\\):([\w-]++)")
-# Pseudo-classes that lexbor matches as browsers do.
-KNOWN = frozenset(
+# Pseudo-classes that lexbor matches like browsers.
+SUPPORTED_PSEUDO_CLASSES = frozenset(
     {"root", "empty", "first-child", "last-child", "only-child", "first-of-type", "last-of-type", "only-of-type"}
     | {"not", "is", "where"}
 )
-# Pseudo-classes for which lexbor counts the siblings of every element, or looks through its whole content.
-COUNTING = frozenset({"nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type", "has"})
+# Pseudo-classes for which lexbor counts the siblings of every element, or searches its whole content.
+COUNTING_PSEUDO_CLASSES = frozenset({"nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type", "has"})
 IDS = re.compile(r"#(?:[\w-]|\\.)++")
 CLASSES = re.compile(r"\.(?:[\w-]|\\.)++|\[[^\[\]]*+\]|(?<!:):(?!not\b|is\b|has\b|where\b)[\w-]++", re.IGNORECASE)
 TAGS = re.compile(r"(?:^|(?<=[\s>+~(,]))[A-Za-z][\w-]*+")
 WEIGHTLESS = re.compile(r":where\([^()]*+\)", re.IGNORECASE)
 
-# For each combinator: the direction to look in, and whether it goes farther than one step.
-WAYS = {" ": ("parent", True), ">": ("parent", False), "~": ("prev", True), "+": ("prev", False)}
-# Elements visited for all selectors of a page; takes some tenths of a second.
+# By combinator: the direction to search in, and whether the search goes farther than one step.
+COMBINATORS = {" ": ("parent", True), ">": ("parent", False), "~": ("prev", True), "+": ("prev", False)}
+# Limit of visited elements for all selectors of a page: some tenths of a second.
 MAX_STEPS = 2_000_000
-# A counting pseudo-class visits every element for each element, but each visit takes about a twentieth of the time.
+# A counting pseudo-class visits all elements for every element, but a visit takes about a twentieth of the time.
 COUNTED_AT_ONCE = 20
 # Maximum length, in characters, of the selectors of a nested rule.
 MAX_NESTED = 20_000
-# Following a combinator from one element costs as much as visiting this many elements.
-WALKING = 10
+# Cost of following a combinator from one element, in visits of elements.
+COMBINATOR_STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A selector as compounds from the outermost to the element's own, each with the combinator before it."""
+    """Selector as pairs of a combinator and a compound, from the outermost compound to the element's own."""
 
     compounds: tuple[tuple[str, str], ...]
 
@@ -58,10 +58,10 @@ class Selector:
         return self.compounds[-1][1]
 
 
-def cut(selectors: str) -> list[Selector]:
-    """Split a selector list. Selectors that match only while somebody uses the page, or no element, are left out."""
-    plain = NOT_IN_USE.sub("", selectors)
-    found: list[Selector] = []
+def split_selectors(selector_list: str) -> list[Selector]:
+    """Split a selector list. Omits selectors that match only while somebody uses the page, or match no element."""
+    plain = NOT_IN_USE.sub("", selector_list)
+    selectors: list[Selector] = []
     compounds: list[tuple[str, str]] = []
     combinator = compound = ""
     depth = 0
@@ -76,18 +76,18 @@ def cut(selectors: str) -> list[Selector]:
         if piece != ",":
             combinator, compound = (piece.strip() or " ") if compound or compounds else "", ""
             continue
-        if compounds and not any(_is_in_use(each) for _, each in compounds):
-            found.append(Selector(tuple(compounds)))
+        if compounds and not any(_needs_use(part) for _, part in compounds):
+            selectors.append(Selector(tuple(compounds)))
         compounds, combinator, compound = [], "", ""
-        if len(found) == MAX_SELECTORS:
+        if len(selectors) == MAX_SELECTORS:
             break
-    return found
+    return selectors
 
 
-def nested(outer: str, inner: str) -> str:
+def resolve_nested(outer: str, inner: str) -> str:
     """Resolve the selectors of a nested rule against its parent's (CSS Nesting 1). Empty if they would get too long.
 
-    Their length can double with each level: by lists in lists, or by `& &`.
+    The length of selectors can double with every level of nesting: by lists in lists, or by `& &`.
     """
     if not outer or len(inner) + len(outer) * (inner.count(",") + inner.count("&") + 1) > MAX_NESTED:
         return ""
@@ -97,51 +97,55 @@ def nested(outer: str, inner: str) -> str:
 
 
 def specificity(selector: Selector) -> tuple[int, int, int]:
-    """Return the specificity: IDs; classes, attributes and states; tags.
+    """Return the specificity: number of IDs; of classes, attributes and pseudo-classes; of tags.
 
-    A list in parentheses counts as all of its selectors.
+    As an approximation, all selectors of a list in parentheses count, not only the most specific one.
     """
     text = " ".join(WEIGHTLESS.sub("", compound) for _, compound in selector.compounds)
     return len(IDS.findall(text)), len(CLASSES.findall(text)), len(TAGS.findall(text))
 
 
-class Finder:
-    """Matcher of selectors in one tree. It gives up on selectors that take too long or that lexbor does not know."""
+class SelectorMatcher:
+    """Matcher of selectors in one tree. Selectors that take too long or that lexbor does not support have no result."""
 
     def __init__(self, tree: LexborHTMLParser) -> None:
         self._tree = tree
         self._size = len(select(tree, "*"))
         self._steps = MAX_STEPS
-        self._known: dict[str, list[LexborNode] | None] = {}
+        self._compounds: dict[str, list[LexborNode] | None] = {}
 
     def find(self, selector: Selector) -> list[LexborNode] | None:
-        """Return the elements that match, or None if that can't be determined."""
-        found = self._of_compound(selector.own)
-        if not found or len(selector.compounds) == 1:
-            return found
-        before = self._of_compound(selector.compounds[0][1])
+        """Return the elements that match a selector, or None if the matcher cannot determine them."""
+        matches = self._find_compound(selector.own)
+        if not matches or len(selector.compounds) == 1:
+            return matches
+        matches_before = self._find_compound(selector.compounds[0][1])
         for combinator, compound in selector.compounds[1:]:
-            of_compound = self._of_compound(compound)
-            if before is None or of_compound is None or not self._may_take(WALKING * len(of_compound)):
+            candidates = self._find_compound(compound)
+            if matches_before is None or candidates is None or not self._use_steps(COMBINATOR_STEPS * len(candidates)):
                 return None
-            before = _combined({each.mem_id for each in before}, combinator, of_compound) if before else []
-        return before
+            matches_before = (
+                _follow_combinator({node.mem_id for node in matches_before}, combinator, candidates)
+                if matches_before
+                else []
+            )
+        return matches_before
 
-    def _may_take(self, steps: int) -> bool:
+    def _use_steps(self, steps: int) -> bool:
         self._steps -= steps
         return self._steps >= 0
 
-    def _of_compound(self, compound: str) -> list[LexborNode] | None:
-        if compound not in self._known:
-            self._known[compound] = self._searched(compound)
-        return self._known[compound]
+    def _find_compound(self, compound: str) -> list[LexborNode] | None:
+        if compound not in self._compounds:
+            self._compounds[compound] = self._select(compound)
+        return self._compounds[compound]
 
-    def _searched(self, compound: str) -> list[LexborNode] | None:
+    def _select(self, compound: str) -> list[LexborNode] | None:
         names = {name.lower() for name in PSEUDO_CLASS.findall(compound)}
-        if "|" in compound or "&" in compound or not names <= KNOWN | COUNTING:
+        if "|" in compound or "&" in compound or not names <= SUPPORTED_PSEUDO_CLASSES | COUNTING_PSEUDO_CLASSES:
             return None
-        is_counting = names & COUNTING or compound.count("(") > 1
-        if not self._may_take(self._size + (self._size * self._size // COUNTED_AT_ONCE if is_counting else 0)):
+        is_counting = names & COUNTING_PSEUDO_CLASSES or compound.count("(") > 1
+        if not self._use_steps(self._size + (self._size * self._size // COUNTED_AT_ONCE if is_counting else 0)):
             return None
         try:
             return select(self._tree, compound)
@@ -149,38 +153,38 @@ class Finder:
             return None
 
 
-def _is_in_use(compound: str) -> bool:
+def _needs_use(compound: str) -> bool:
     outside = PARENTHESES.sub("", PARENTHESES.sub("", compound))
     return IN_USE.search(outside) is not None or PSEUDO_ELEMENT.search(outside) is not None
 
 
-def _combined(before: set[int], combinator: str, found: list[LexborNode]) -> list[LexborNode]:
-    """Return the found elements for which the combinator leads to one of the elements in `before`."""
-    direction, is_far = WAYS.get(combinator, ("", False))
-    known: dict[int, bool] = {}  # by element passed: is there a match in this direction?
+def _follow_combinator(matches_before: set[int], combinator: str, candidates: list[LexborNode]) -> list[LexborNode]:
+    """Return the candidates for which the combinator leads to one of the elements in `matches_before`."""
+    direction, is_repeated = COMBINATORS.get(combinator, ("", False))
+    results: dict[int, bool] = {}  # by element on a path: whether the direction leads to a match
 
-    def holds(node: LexborNode) -> bool:
-        passed: list[int] = []
+    def is_match(node: LexborNode) -> bool:
+        path: list[int] = []
         current, result = node, False
         while True:
-            if is_far and current.mem_id in known:
-                result = known[current.mem_id]
+            if is_repeated and current.mem_id in results:
+                result = results[current.mem_id]
                 break
-            passed.append(current.mem_id)
-            following = _next(current, direction)
-            if following is None or following.mem_id in before:
+            path.append(current.mem_id)
+            following = _next_element(current, direction)
+            if following is None or following.mem_id in matches_before:
                 result = following is not None
                 break
             current = following
-            if not is_far:
+            if not is_repeated:
                 break
-        known.update(dict.fromkeys(passed, result))
+        results.update(dict.fromkeys(path, result))
         return result
 
-    return [each for each in found if holds(each)] if direction else []
+    return [candidate for candidate in candidates if is_match(candidate)] if direction else []
 
 
-def _next(node: LexborNode, direction: str) -> LexborNode | None:
+def _next_element(node: LexborNode, direction: str) -> LexborNode | None:
     current: LexborNode | None = getattr(node, direction)
     while current is not None and not current.is_element_node:
         current = getattr(current, direction)

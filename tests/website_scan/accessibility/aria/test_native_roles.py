@@ -1,4 +1,4 @@
-"""Native roles. Every row was compared with axe-core 4.12.1 in Chromium."""
+"""Native roles of elements. All rows of the tables were compared with axe-core 4.12.1 in Chromium."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from website_scan.accessibility.wai_aria import (
 )
 
 
-def seen(markup: str) -> tuple[AccessibleDocument, LexborNode]:
-    found = AccessibleDocument(document(page(body(markup))))
-    node = found.document.tree.css_first("[data-x]")
+def parse(markup: str) -> tuple[AccessibleDocument, LexborNode]:
+    accessible_document = AccessibleDocument(document(page(body(markup))))
+    node = accessible_document.document.tree.css_first("[data-x]")
     assert node is not None
-    return found, node
+    return accessible_document, node
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def seen(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<div role=region><aside data-x>a</aside></div>", None),
         ("<article role=none><aside data-x>a</aside></article>", "complementary"),
         ("<main><header data-x>", None),
-        ("<main><div><header>a</header><p><i><header data-x>", None),  # surroundings are known from the first header
+        ("<main><div><header>a</header><p><i><header data-x>", None),  # cached surroundings of the first header
         ("<main>a</main><footer data-x>", "contentinfo"),
         ("<main role=none><header data-x>", "banner"),
         ("<header data-x>", "banner"),
@@ -83,7 +83,7 @@ def seen(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<table role=none tabindex=0><tr><td data-x>a", "cell"),
         ("<table role=none><tr role=row><td data-x>a", "cell"),
         ("<table><tr><th data-x scope=row>a<td>b", "rowheader"),
-        ("<table><tr><th data-x>a<td>b", "columnheader"),  # a rowheader for axe-core; the same is allowed on both
+        ("<table><tr><th data-x>a<td>b", "columnheader"),  # in axe-core a rowheader, with the same attributes
         ("<ul role=none><li data-x>a", "none"),
         ("<ul role=none aria-label=n><li data-x>a", "listitem"),
         ("<ul role='none foo'><li data-x>a", "listitem"),
@@ -107,8 +107,8 @@ def seen(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<button data-x role=none disabled>", "none"),
     ],
 )
-def test_the_role_that_an_element_comes_to(markup: str, expected: str | None) -> None:
-    assert role(*seen(markup)) == expected
+def test_computed_role_of_elements(markup: str, expected: str | None) -> None:
+    assert role(*parse(markup)) == expected
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_the_role_that_an_element_comes_to(markup: str, expected: str | None) ->
         ("<h1 data-x role='foo'>", "heading"),
     ],
 )
-def test_some_rules_take_the_first_role_that_there_is(markup: str, expected: str) -> None:
-    assert role(*seen(markup), takes_first_valid=True) == expected
+def test_first_valid_role_counts_for_some_rules(markup: str, expected: str) -> None:
+    assert role(*parse(markup), takes_first_valid=True) == expected
 
 
 @pytest.mark.parametrize(
@@ -146,8 +146,8 @@ def test_some_rules_take_the_first_role_that_there_is(markup: str, expected: str
         ("<b data-x @role=r>", False),
     ],
 )
-def test_bindings_of_frameworks_write_attributes(markup: str, expected: bool) -> None:
-    assert may_be_written(seen(markup)[1], "role") is expected
+def test_framework_binding_may_write_the_attribute(markup: str, expected: bool) -> None:
+    assert may_be_written(parse(markup)[1], "role") is expected
 
 
 @pytest.mark.parametrize(
@@ -161,11 +161,11 @@ def test_bindings_of_frameworks_write_attributes(markup: str, expected: bool) ->
         ("", False),
     ],
 )
-def test_scripts_that_run(markup: str, expected: bool) -> None:
-    assert has_scripts(seen(f"<p data-x>{markup}")[0]) is expected
+def test_script_types_that_browsers_run(markup: str, expected: bool) -> None:
+    assert has_scripts(parse(f"<p data-x>{markup}")[0]) is expected
 
 
-def test_the_tables_speak_of_the_same_roles_and_attributes() -> None:
+def test_aria_tables_are_consistent() -> None:
     for table in (REQUIRED_ATTRIBUTES, REQUIRED_CHILDREN, REQUIRED_PARENTS):
         assert table.keys() <= ROLES
     for of_role, attributes in REQUIRED_ATTRIBUTES.items():
@@ -177,5 +177,5 @@ def test_the_tables_speak_of_the_same_roles_and_attributes() -> None:
     assert set(FIXED.values()) <= ROLES
     assert FIXED.keys() <= HTML
     assert all(roles <= ROLES for roles in OF_ELEMENT.values())
-    for told in ATTRIBUTES.values():
-        assert bool(told.tokens) is (told.type in (Type.TOKEN, Type.TOKENS))
+    for definition in ATTRIBUTES.values():
+        assert bool(definition.tokens) is (definition.type in (Type.TOKEN, Type.TOKENS))

@@ -1,8 +1,8 @@
-"""ARIA checks. Every row was compared with axe-core 4.12.1 in Chromium.
+"""ARIA checks. All rows of the tables were compared with axe-core 4.12.1 in Chromium.
 
-Where the verdicts differ, ours is the milder one: warnings of the rules that only warn, custom elements, bindings of
-frameworks, elements that a style sheet may hide, references on pages with scripts, and elements that axe-core asks a
-person to look at although they are mostly right.
+A static rule's verdict may be milder than axe-core's: for rules that only warn, custom elements, framework bindings,
+elements that a style sheet may hide, references on pages with scripts, and elements that axe-core reports as
+incomplete although they are mostly right.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from website_scan.findings import CRITICAL, HIGH, MEDIUM, Severity
 from website_scan.outcomes import Fail, Review, Verdict
 from website_scan.places import Element
 
-# By rule: markup, and the verdict; "review" is a warning without weight.
+# By rule: pairs of markup and verdict. "review" means that a person has to judge.
 CASES: dict[str, list[tuple[str, str]]] = {
     "aria-prohibited-attr": [
-        ("<div role=doc-tip aria-label=x></div>", "fail"),  # as axe-core, which reads no DPUB-ARIA role here
+        ("<div role=doc-tip aria-label=x></div>", "fail"),  # as in axe-core, which reads no DPUB-ARIA role here
         ("<div aria-label=x></div>", "fail"),
-        ("<div aria-label=x>text</div>", "review"),  # some screen readers announce it
+        ("<div aria-label=x>text</div>", "review"),  # some screen readers announce the label
         ("<div aria-label=x><img alt=foo src=a></div>", "review"),
         ("<div aria-label=x><img alt='' src=a></div>", "fail"),
         ("<div aria-label=' '></div>", "pass"),
@@ -113,7 +113,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<p aria-hidden=true style='visibility:hidden'><a href=/>x</a>", "pass"),
         ("<p aria-hidden=true><map name=a><area href=/></map>", "warn"),
         ("<div aria-hidden=true><div contenteditable>a</div></div>", "pass"),
-        ("<p aria-hidden=true><b onfocus='x()' tabindex=0>", "pass"),  # may move the focus away
+        ("<p aria-hidden=true><b onfocus='x()' tabindex=0>", "pass"),  # the script may move the focus away
         ("<p aria-hidden=true style='display:none'><a href=/>x</a>", "pass"),
         ("<div aria-hidden=true><details>a</details></div>", "warn"),
         ("<div role=dialog>q</div><p aria-hidden=true><a href=/>x</a>", "pass"),
@@ -151,7 +151,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "duplicate-id-aria": [
         ("<p id=a><p id=a><b aria-labelledby=a>", "review"),
         ("<label for=a>x</label><input id=a><p id=a>", "review"),
-        ("<p id=a><p id=a>", "n/a"),  # nothing refers to them
+        ("<p id=a><p id=a>", "n/a"),  # no attribute refers to the ID
         ("<p id=a><b aria-labelledby=a>", "pass"),
         ("<p id=a hidden><p id=a><b aria-labelledby='b a'>", "review"),
         ("<p id=' a'><p id=a><b aria-labelledby='a'>", "pass"),
@@ -223,7 +223,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<my-a role=foo>", "warn"),  # a custom element may set its role itself
         ("<p :role=r role=foo>", "warn"),
         ("<p class=modal role=foo>", "warn"),
-        ("<p role=generic>", "fail"),  # not a role for authors, as axe-core
+        ("<p role=generic>", "fail"),  # as in axe-core, authors may not use generic
         ("<svg><g role=foo></g></svg>", "fail"),
     ],
     "aria-required-attr": [
@@ -235,7 +235,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<hr role=separator tabindex=0>", "fail"),
         ("<hr role=separator>", "pass"),
         ("<div role=combobox>", "fail"),
-        ("<div role=combobox aria-expanded=false>", "pass"),  # nothing to control while it is closed
+        ("<div role=combobox aria-expanded=false>", "pass"),  # a closed combobox controls nothing
         ("<div role=combobox aria-expanded=true>", "fail"),
         ("<div role=combobox aria-expanded=true aria-controls=x>", "pass"),
         ("<div role=slider aria-valuetext=x>", "pass"),
@@ -282,7 +282,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<li role=listitem>a", "warn"),
         ("<table><tr role=row><td>a</table>", "pass"),
         ("<div role=tablist><my-a><div role=tab>a</div></my-a></div>", "pass"),
-        ("<my-a><div role=tab>a</div></my-a>", "pass"),  # as above
+        ("<my-a><div role=tab>a</div></my-a>", "pass"),  # a custom element may have any role
         ("<div role=none><div role=none><div role=tab>a</div></div></div>", "warn"),
         ("<select><option role=option>a</select>", "warn"),
         ("<div role=tab class=modal>", "pass"),
@@ -364,7 +364,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<br aria-hidden=false>", "pass"),
         ("<wbr aria-hidden=true>", "n/a"),
         ("<wbr role=none aria-label=x>", "pass"),
-        ("<div role=doc-endnote aria-level=1>", "fail"),  # as above
+        ("<div role=doc-endnote aria-level=1>", "fail"),  # as in axe-core, which ignores DPUB-ARIA roles here
         ("<div role='button foo' aria-pressed=true>", "fail"),
         ("<p>x", "n/a"),
         ("<div aria-foo=1>", "pass"),
@@ -409,7 +409,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<p aria-description=x>", "pass"),
         ("<p aria-role=x hidden>", "n/a"),
         ("<my-a aria-foo=x>", "fail"),
-        ("<p aria-label.bind=x>", "warn"),  # the binding of a framework
+        ("<p aria-label.bind=x>", "warn"),  # a framework binding
         ("<p aria-label$=x>", "warn"),
         ("<p aria-label$=x aria-lable=x>", "fail"),
         ("<p class=d-none aria-lable=x>", "warn"),
@@ -417,7 +417,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "aria-required-children": [
         ("<ul role=menubar><li role=none><a role=menuitem href=/>a</a></ul>", "pass"),
         ("<ul role=menubar><li><a role=menuitem href=/>a</a></ul>", "warn"),
-        ("<div role=list></div>", "pass"),  # may be filled later
+        ("<div role=list></div>", "pass"),  # scripts may fill the list later
         ("<div role=list>a</div>", "warn"),
         ("<div role=list><img alt='x' src=a></div>", "warn"),
         ("<div role=list><span></span></div>", "pass"),
@@ -427,7 +427,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<div role=tree><div role=group><div role=treeitem>a</div></div></div>", "pass"),
         ("<div role=list aria-owns=x></div><div role=listitem id=x>a</div>", "pass"),
         ("<div role=list><b hidden role=button></b><i role=listitem>a</i></div>", "pass"),
-        ("<div role=list><my-item></my-item></div>", "pass"),  # may set its role itself
+        ("<div role=list><my-item></my-item></div>", "pass"),  # a custom element may set its own role
         ("<div role=list aria-busy=true></div>", "pass"),
         ("<div role=list aria-busy=true><a href=/>a</a></div>", "warn"),
         ("<ul role=listbox></ul>", "pass"),
@@ -467,7 +467,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input aria-invalid=true aria-errormessage=e aria-describedby=e><p id=e hidden>no", "fail"),
         ("<button aria-expanded=''>a</button>", "review"),
         ("<button aria-controls=x>a</button>", "fail"),
-        ("<button aria-haspopup=true aria-controls=x>a</button>", "pass"),  # often created when it opens
+        ("<button aria-haspopup=true aria-controls=x>a</button>", "pass"),  # scripts may add the pop-up later
         ("<button aria-haspopup=true aria-controls=x>a</button><p id=x>", "pass"),
         ("<button aria-haspopup aria-controls=x>a</button>", "pass"),
         ("<button aria-expanded=false aria-controls=x>a</button>", "pass"),
@@ -512,9 +512,9 @@ CASES: dict[str, list[tuple[str, str]]] = {
 }
 
 
-def judged(rule: str, markup: str) -> Verdict:
-    seen = page(f"<!doctype html><title>A page</title>{markup}" if markup.startswith("<body") else body(markup))
-    finding: Verdict = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(seen)))
+def judge(rule: str, markup: str) -> Verdict:
+    served_page = page(f"<!doctype html><title>A page</title>{markup}" if markup.startswith("<body") else body(markup))
+    finding: Verdict = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(served_page)))
     return finding
 
 
@@ -522,13 +522,13 @@ def judged(rule: str, markup: str) -> Verdict:
     ("rule", "markup", "expected"),
     [(rule, markup, expected) for rule, cases in CASES.items() for markup, expected in cases],
 )
-def test_aria(rule: str, markup: str, expected: str) -> None:
-    finding = judged(rule, markup)
+def test_aria_check_verdict(rule: str, markup: str, expected: str) -> None:
+    finding = judge(rule, markup)
     assert ("review" if isinstance(finding, Review) else verdict(finding)) == expected
 
 
-def test_the_message_says_what_is_wrong_and_shows_the_first_offenders() -> None:
-    finding = judged("aria-valid-attr", "<p id=p aria-lable=a><b aria-label=b></b>" + "<i aria-rol=x></i>" * 3)
+def test_finding_states_the_fault_and_lists_the_first_elements() -> None:
+    finding = judge("aria-valid-attr", "<p id=p aria-lable=a><b aria-label=b></b>" + "<i aria-rol=x></i>" * 3)
     assert isinstance(finding, Fail)
     assert message(finding) == (
         "4 of 5 elements with ARIA attributes have one that does not exist (aria-lable, aria-rol)."
@@ -540,23 +540,23 @@ def test_the_message_says_what_is_wrong_and_shows_the_first_offenders() -> None:
     )
 
 
-def test_best_practices_have_no_criterion() -> None:
-    finding = judged("presentation-role-conflict", "<ul role=none tabindex=0></ul>")
+def test_best_practice_has_no_criterion() -> None:
+    finding = judge("presentation-role-conflict", "<ul role=none tabindex=0></ul>")
     assert isinstance(finding, Fail)
     assert [item.keys() for item in rows(finding)] == [{"selector", "snippet"}]
 
 
-def test_many_words_are_cut() -> None:
-    finding = judged("aria-roles", "".join(f"<p role=r{each}>" for each in range(9)))
+def test_long_list_of_fault_names_is_cut() -> None:
+    finding = judge("aria-roles", "".join(f"<p role=r{number}>" for number in range(9)))
     assert "(r0, r1, r2, r3, r4 and 4 more)" in message(finding)
 
 
-def test_braces_of_a_page_are_no_place_for_words() -> None:
-    assert "({0}{x})" in message(judged("aria-roles", "<p role='{0}{x}'>"))
+def test_braces_in_a_role_are_not_template_placeholders() -> None:
+    assert "({0}{x})" in message(judge("aria-roles", "<p role='{0}{x}'>"))
 
 
-def test_the_certain_ones_are_shown_before_those_that_scripts_may_change() -> None:
-    finding = judged("aria-required-attr", "<b id=a role=switch :aria-checked=on></b><b id=b role=switch></b>")
+def test_certain_faults_are_listed_before_uncertain_faults() -> None:
+    finding = judge("aria-required-attr", "<b id=a role=switch :aria-checked=on></b><b id=b role=switch></b>")
     assert isinstance(finding, Fail)
     assert [item["selector"] for item in rows(finding)] == ["#b"]
 
@@ -573,11 +573,11 @@ def test_the_certain_ones_are_shown_before_those_that_scripts_may_change() -> No
         ("aria-required-children", "<ul role=tablist><li><a role=tab>A</a></ul>", MEDIUM),
     ],
 )
-def test_a_fault_that_harms_little_is_of_medium_severity(rule: str, markup: str, severity: Severity) -> None:
-    assert severity_of(getattr(checks, rule.replace("-", "_")), judged(rule, markup)) is severity
+def test_mild_fault_has_medium_severity(rule: str, markup: str, severity: Severity) -> None:
+    assert severity_of(getattr(checks, rule.replace("-", "_")), judge(rule, markup)) is severity
 
 
-def test_each_rule_is_tried_with_every_verdict_that_it_can_give() -> None:
+def test_cases_have_every_possible_verdict_of_each_rule() -> None:
     for rule, cases in CASES.items():
         verdicts = {expected for _, expected in cases}
         assert "pass" in verdicts, rule
@@ -596,10 +596,10 @@ def test_each_rule_is_tried_with_every_verdict_that_it_can_give() -> None:
     )
 )
 @settings(deadline=None)
-def test_no_markup_breaks_a_rule(elements: list[tuple[str, str, str]]) -> None:
+def test_random_markup_breaks_no_rule(elements: list[tuple[str, str, str]]) -> None:
     markup = "".join(f"<{tag} {name}='{value.replace(chr(39), '')}'>" for tag, name, value in elements)
     for rule in CASES:
-        assert verdict(judged(rule, markup)) in VERDICTS.values()
+        assert verdict(judge(rule, markup)) in VERDICTS.values()
 
 
 @pytest.mark.parametrize(
@@ -611,6 +611,6 @@ def test_no_markup_breaks_a_rule(elements: list[tuple[str, str, str]]) -> None:
         "<p id=x aria-owns=y role=list><p id=y aria-owns=x role=listitem>" * 500,
     ],
 )
-def test_pages_that_are_made_to_be_slow_or_deep_are_judged_all_the_same(markup: str) -> None:
+def test_expensive_pages_are_judged(markup: str) -> None:
     for rule in CASES:
-        assert verdict(judged(rule, markup)) in VERDICTS.values()
+        assert verdict(judge(rule, markup)) in VERDICTS.values()

@@ -11,17 +11,17 @@ from website_scan.outcomes import Fail, Verdict
 from website_scan.page.evidence import Document
 
 
-def by_document(check: Callable[[Document], Verdict], html: str) -> str:
+def document_check_verdict(check: Callable[[Document], Verdict], html: str) -> str:
     return verdict(check(document(page(html))))
 
 
-def by_tree(check: Callable[[AccessibleDocument], Verdict], markup: str) -> str:
+def element_check_verdict(check: Callable[[AccessibleDocument], Verdict], markup: str) -> str:
     return verdict(check(AccessibleDocument(document(page(body(markup))))))
 
 
-def refreshing(html: str, *headers: tuple[str, str]) -> str:
-    seen = page(html, *headers)
-    return verdict(checks.meta_refresh(seen, document(seen)))
+def refresh_verdict(html: str, *headers: tuple[str, str]) -> str:
+    served_page = page(html, *headers)
+    return verdict(checks.meta_refresh(served_page, document(served_page)))
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def refreshing(html: str, *headers: tuple[str, str]) -> str:
         ("<html lang=us xml:lang=us>", "pass", "n/a"),
     ],
 )
-def test_the_language_of_the_page(root: str, has_lang: str, mismatch: str) -> None:
+def test_language_of_html_element(root: str, has_lang: str, mismatch: str) -> None:
     html = f"<!doctype html>{root}<p>Text"
-    assert by_document(checks.html_has_lang, html) == has_lang
-    assert by_document(checks.html_xml_lang_mismatch, html) == mismatch
+    assert document_check_verdict(checks.html_has_lang, html) == has_lang
+    assert document_check_verdict(checks.html_xml_lang_mismatch, html) == mismatch
 
 
 ROOTS = [
@@ -64,7 +64,7 @@ ROOTS = [
     ("lang=tgl", "fail"),
     ("lang=fil", "pass"),
     ("lang=gsw", "pass"),
-    ("lang=iw", "pass"),  # deprecated, and registered
+    ("lang=iw", "pass"),  # deprecated, but registered
     ("lang=tok", "pass"),  # registered in 2022
     ("lang=drh", "pass"),
     ("lang=english", "fail"),
@@ -86,7 +86,7 @@ PARTS = [
     ("<p lang=fr>Oui", "pass"),
     ("<p lang=fr-CA>Oui", "pass"),
     ("<p lang=us>Oui", "fail"),
-    ("<p lang=''>Oui", "pass"),  # declares that the language is unknown
+    ("<p lang=''>Oui", "pass"),  # an empty lang means an unknown language
     ("<p lang=' '>Oui", "fail"),
     ("<p xml:lang=us>Oui", "fail"),
     ("<p lang=us>", "pass"),  # screen readers read nothing
@@ -107,30 +107,32 @@ PARTS = [
     ("<svg><text xml:lang=us>Oui</text></svg>", "fail"),
 ]
 CASES = {
-    "html-lang-valid": [(f"<!doctype html><html {root}><title>A page</title><p>Text", to) for root, to in ROOTS],
+    "html-lang-valid": [
+        (f"<!doctype html><html {root}><title>A page</title><p>Text", expected) for root, expected in ROOTS
+    ],
     "valid-lang": PARTS,
 }
 
 
 @pytest.mark.parametrize(("html", "expected"), CASES["html-lang-valid"])
 def test_html_lang_valid(html: str, expected: str) -> None:
-    assert by_document(checks.html_lang_valid, html) == expected
+    assert document_check_verdict(checks.html_lang_valid, html) == expected
 
 
 @pytest.mark.parametrize(("markup", "expected"), PARTS)
 def test_valid_lang(markup: str, expected: str) -> None:
-    assert by_tree(checks.valid_lang, markup) == expected
+    assert element_check_verdict(checks.valid_lang, markup) == expected
 
 
-def test_the_fault_is_quoted() -> None:
-    seen = page("<!doctype html><html lang=en_US><p>Text")
-    finding = checks.html_lang_valid(document(seen))
+def test_invalid_language_is_quoted() -> None:
+    served_page = page("<!doctype html><html lang=en_US><p>Text")
+    finding = checks.html_lang_valid(document(served_page))
     assert message(finding) == 'The page declares an invalid language: the html element has lang="en_US".'
 
 
 @pytest.mark.parametrize("markup", ["<p lang=us>" + "<b>" * 5_000 + "Oui", f"<p lang={'a' * 100_000}>Oui"])
-def test_parts_that_are_made_to_be_slow_are_judged_all_the_same(markup: str) -> None:
-    assert by_tree(checks.valid_lang, markup) in ("pass", "fail")
+def test_expensive_language_parts_are_judged(markup: str) -> None:
+    assert element_check_verdict(checks.valid_lang, markup) in ("pass", "fail")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +142,7 @@ def test_parts_that_are_made_to_be_slow_are_judged_all_the_same(markup: str) -> 
         ("<title> </title>", "empty"),
         ("<p>Text", "missing"),
         ("<p><svg><title>Logo</title></svg>", "missing"),
-        ("<title></title><title>Second</title>", "empty"),  # browsers show the first
+        ("<title></title><title>Second</title>", "empty"),  # browsers show the first title
     ],
 )
 def test_document_title(html: str, expected: str) -> None:
@@ -165,42 +167,42 @@ def test_document_title(html: str, expected: str) -> None:
 )
 def test_meta_refresh(content: str, expected: str) -> None:
     html = head(f"<meta http-equiv=refresh content='{content}'>")
-    assert refreshing(html) == expected
+    assert refresh_verdict(html) == expected
 
 
-def test_a_refresh_with_white_space_around_its_name_is_none() -> None:
-    assert refreshing(head("<meta http-equiv=' refresh' content=30>")) == "n/a"
-    assert refreshing(head("<meta http-equiv='REFRESH' content=30>")) == "fail"
+def test_refresh_with_white_space_in_its_name_is_ignored() -> None:
+    assert refresh_verdict(head("<meta http-equiv=' refresh' content=30>")) == "n/a"
+    assert refresh_verdict(head("<meta http-equiv='REFRESH' content=30>")) == "fail"
 
 
-def test_a_refresh_in_the_body_is_one_too() -> None:
-    assert refreshing(head("", "<meta http-equiv=refresh content=30>")) == "fail"
-    assert refreshing(head("", "<noscript><meta http-equiv=refresh content=30></noscript>")) == "n/a"
+def test_refresh_in_the_body_counts() -> None:
+    assert refresh_verdict(head("", "<meta http-equiv=refresh content=30>")) == "fail"
+    assert refresh_verdict(head("", "<noscript><meta http-equiv=refresh content=30></noscript>")) == "n/a"
 
 
-def test_a_page_without_a_refresh_is_not_judged() -> None:
-    assert refreshing(head("")) == "n/a"
+def test_page_without_refresh_is_not_applicable() -> None:
+    assert refresh_verdict(head("")) == "n/a"
 
 
-def test_a_refresh_header_is_one_too() -> None:
-    seen = page(head(""), ("Refresh", "30"))
-    finding = checks.meta_refresh(seen, document(seen))
+def test_refresh_header_counts() -> None:
+    served_page = page(head(""), ("Refresh", "30"))
+    finding = checks.meta_refresh(served_page, document(served_page))
     assert verdict(finding) == "fail"
     assert message(finding) == "The page reloads after 30 seconds."
     assert rows(finding) == [{"seconds": 30, "wcag": "2.2.1", "level": "A"}]
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "text"),
     [
         ("1; url=/next", "The page goes to https://site.example.com/next after 1 second."),
         ("0; url=/next", "The page goes to https://site.example.com/next at once, so nobody is interrupted."),
         ("72001", "The page reloads only after 72,001 seconds, so nobody is interrupted."),
     ],
 )
-def test_a_refresh_is_described(content: str, words: str) -> None:
-    seen = page(head(f"<meta http-equiv=refresh content='{content}'>"))
-    assert message(checks.meta_refresh(seen, document(seen))) == words
+def test_refresh_summary_has_destination_and_delay(content: str, text: str) -> None:
+    served_page = page(head(f"<meta http-equiv=refresh content='{content}'>"))
+    assert message(checks.meta_refresh(served_page, document(served_page))) == text
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_a_refresh_is_described(content: str, words: str) -> None:
         ("maximum-scale=big", "fail", "pass"),
         ("maximum-scale=no", "fail", "pass"),
         ("maximum-scale=", "pass", "pass"),
-        ("maximum-scale=1, maximum-scale=-1", "pass", "pass"),  # the last one counts
+        ("maximum-scale=1, maximum-scale=-1", "pass", "pass"),  # the last value counts
         ("maximum-scale=1, maximum-scale=5", "pass", "pass"),
         ("user-scalable=invalid", "fail", "pass"),
         ("user-scalable=no, maximum-scale=3", "fail", "fail"),
@@ -242,13 +244,13 @@ def test_a_refresh_is_described(content: str, words: str) -> None:
         ("", "pass", "pass"),
     ],
 )
-def test_the_viewport(content: str, zoom: str, far: str) -> None:
+def test_viewport_limits_of_zooming(content: str, zoom: str, far: str) -> None:
     html = head(f"<meta name=Viewport content='{content}'>")
-    assert by_document(checks.meta_viewport, html) == zoom
-    assert by_document(checks.meta_viewport_large, html) == far
+    assert document_check_verdict(checks.meta_viewport, html) == zoom
+    assert document_check_verdict(checks.meta_viewport_large, html) == far
 
 
-def test_the_viewport_that_limits_zooming_is_the_place() -> None:
+def test_viewport_that_limits_zooming_is_listed() -> None:
     finding = checks.meta_viewport(document(page(head("<meta name=viewport content=user-scalable=no>"))))
     assert isinstance(finding, Fail)
     assert message(finding) == "The viewport keeps people from zooming to 200% (user-scalable=no)."
@@ -256,35 +258,35 @@ def test_the_viewport_that_limits_zooming_is_the_place() -> None:
     assert [item["wcag"] for item in rows(finding)] == ["1.4.4"]
 
 
-def test_without_a_viewport_there_is_nothing_to_judge() -> None:
-    assert by_document(checks.meta_viewport, head("")) == "n/a"
+def test_page_without_viewport_is_not_applicable() -> None:
+    assert document_check_verdict(checks.meta_viewport, head("")) == "n/a"
 
 
 @pytest.mark.parametrize("tag", ["blink", "marquee"])
-def test_blinking_and_moving_text(tag: str) -> None:
+def test_blinking_and_moving_text_fails_unless_hidden(tag: str) -> None:
     check = getattr(checks, tag)
-    assert by_tree(check, f"<{tag}>News</{tag}>") == "fail"
-    assert by_tree(check, f"<{tag} style='display:none'>News</{tag}>") == "pass"
-    assert by_tree(check, f"<div hidden><{tag}>News</{tag}></div>") == "pass"
-    assert by_tree(check, f"<{tag} aria-hidden=true>News</{tag}>") == "fail"  # people still see it
-    assert by_tree(check, f"<{tag} class=modal>News</{tag}>") == "warn"
-    assert by_tree(check, f"<{tag}><img src=a></{tag}>") == "fail"
-    assert by_tree(check, "<p>News") == "n/a"
+    assert element_check_verdict(check, f"<{tag}>News</{tag}>") == "fail"
+    assert element_check_verdict(check, f"<{tag} style='display:none'>News</{tag}>") == "pass"
+    assert element_check_verdict(check, f"<div hidden><{tag}>News</{tag}></div>") == "pass"
+    assert element_check_verdict(check, f"<{tag} aria-hidden=true>News</{tag}>") == "fail"  # people still see the text
+    assert element_check_verdict(check, f"<{tag} class=modal>News</{tag}>") == "warn"
+    assert element_check_verdict(check, f"<{tag}><img src=a></{tag}>") == "fail"
+    assert element_check_verdict(check, "<p>News") == "n/a"
 
 
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
-        ("<marquee hidden>News</marquee>", "fail"),  # browsers show it nevertheless
-        ("<marquee></marquee>", "pass"),  # takes no room
+        ("<marquee hidden>News</marquee>", "fail"),  # browsers show marquee in spite of `hidden`
+        ("<marquee></marquee>", "pass"),  # has no size
         ("<marquee> </marquee>", "pass"),
         ("<blink hidden>News</blink>", "pass"),
-        ("<blink></blink>", "fail"),  # as axe-core
+        ("<blink></blink>", "fail"),  # as in axe-core
     ],
 )
-def test_blinking_and_moving_text_that_nobody_sees(markup: str, expected: str) -> None:
+def test_invisible_blinking_and_moving_text(markup: str, expected: str) -> None:
     check = checks.marquee if "marquee" in markup else checks.blink
-    assert by_tree(check, markup) == expected
+    assert element_check_verdict(check, markup) == expected
 
 
 @pytest.mark.parametrize(
@@ -302,7 +304,7 @@ def test_blinking_and_moving_text_that_nobody_sees(markup: str, expected: str) -
     ],
 )
 def test_video_caption(markup: str, expected: str) -> None:
-    assert by_tree(checks.video_caption, markup) == expected
+    assert element_check_verdict(checks.video_caption, markup) == expected
 
 
 @pytest.mark.parametrize(
@@ -321,4 +323,4 @@ def test_video_caption(markup: str, expected: str) -> None:
     ],
 )
 def test_no_autoplay_audio(markup: str, expected: str) -> None:
-    assert by_tree(checks.no_autoplay_audio, markup) == expected
+    assert element_check_verdict(checks.no_autoplay_audio, markup) == expected

@@ -9,9 +9,9 @@ from website_scan.accessibility.document import AccessibleDocument
 from website_scan.outcomes import Fail, Verdict, Warn
 from website_scan.places import Element
 
-NAME = "<p id=n>Name</p><p id=h hidden>Name</p><p id=e></p>"
-# Attributes that name a field: {} in its start tag.
-BY_AUTHOR = [
+NAME_ELEMENTS = "<p id=n>Name</p><p id=h hidden>Name</p><p id=e></p>"
+# Attributes of a field, and the verdict on its name.
+NAMED_BY_ATTRIBUTES = [
     ("", "fail"),
     ("aria-label=Name", "pass"),
     ("aria-label=' '", "fail"),
@@ -31,8 +31,8 @@ BY_AUTHOR = [
     ("style='visibility:hidden'", "n/a"),
     ("inert", "n/a"),
 ]
-# Labels of a native field: {} is the field.
-BY_LABEL = [
+# Markup around a native field, `{}`, and the verdict on the field's name.
+NAMED_BY_LABEL = [
     ("<label for=f>Name</label>{}", "pass"),
     ("<label for=f></label>{}", "fail"),
     ("<label for=f> &nbsp; </label>{}", "fail"),
@@ -40,7 +40,7 @@ BY_LABEL = [
     ("<label for=F>Name</label>{}", "fail"),  # IDs are case-sensitive
     ("<label>Name {}</label>", "pass"),
     ("<label>{}</label>", "fail"),
-    ("<label for=other>Name {}</label>", "pass"),  # as axe-core
+    ("<label for=other>Name {}</label>", "pass"),  # as in axe-core
     ("<label for=f></label><label for=f>Name</label>{}", "pass"),
     ("<label for=f hidden>Name</label>{}", "fail"),
     ("<label for=f style='display:none'>Name</label>{}", "fail"),
@@ -51,7 +51,7 @@ BY_LABEL = [
     ("<label for=f><img src=a alt=Name></label>{}", "pass"),
     ("<label for=f><img src=a alt=''></label>{}", "fail"),
     ("<label for=f aria-label=Name></label>{}", "pass"),
-    ("<label for=f aria-labelledby=n></label>{}", "fail"),  # a label is read by its own text
+    ("<label for=f aria-labelledby=n></label>{}", "fail"),  # only the label's own text counts
     ("<label for=f title=Name></label>{}", "pass"),
     ("<label><span><b>Name</b></span> <span>{}</span></label>", "pass"),
     ("<label><input aria-label=Other value=5>{}</label>", "pass"),  # the other control is part of the label
@@ -75,7 +75,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input type=button>", "n/a"),
         ("<input type=checkbox>", "fail"),
         ("<input type=checkbox> <label>Gift wrap</label>", "fail"),
-        ("<input type=checkbox placeholder=Name>", "pass"),  # as axe-core
+        ("<input type=checkbox placeholder=Name>", "pass"),  # as in axe-core
         ("<input type=password placeholder=Password>", "pass"),
         ("<input placeholder=' '>", "fail"),
         ("<textarea placeholder=Comment></textarea>", "pass"),
@@ -241,7 +241,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input title=Name>", "warn"),
         ("<input aria-describedby=n><p id=n>Name", "warn"),
         ("<select title=Size></select>", "warn"),
-        ("<input title=Name placeholder=Name>", "pass"),  # people see it
+        ("<input title=Name placeholder=Name>", "pass"),  # people see the placeholder
         ("<input title=Name aria-label=Name>", "pass"),
         ("<input title=Name aria-labelledby=n><p id=n>Name", "pass"),
         ("<input title=Name aria-labelledby=n><p id=n hidden>Name", "warn"),
@@ -254,17 +254,19 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input title=Name hidden>", "n/a"),
     ],
 }
-NATIVE = [("label", "<input id=f {}>"), ("label", "<textarea id=f {}></textarea>")]
-NATIVE += [("select-name", "<select id=f {}><option>5</select>")]
-BY_ROLE = [
+NATIVE_FIELDS = [("label", "<input id=f {}>"), ("label", "<textarea id=f {}></textarea>")]
+NATIVE_FIELDS += [("select-name", "<select id=f {}><option>5</select>")]
+ARIA_FIELDS = [
     ("aria-input-field-name", "<div role=textbox {}>Text</div>"),
     ("aria-input-field-name", "<div role=listbox {}>Text</div>"),
     ("aria-toggle-field-name", "<div role=switch {}></div>"),
 ]
-for _rule, _field in NATIVE:
-    CASES[_rule] += [(NAME + around.format(_field.format("")), expected) for around, expected in BY_LABEL]
+for _rule, _field in NATIVE_FIELDS:
+    CASES[_rule] += [
+        (NAME_ELEMENTS + label_markup.format(_field.format("")), expected) for label_markup, expected in NAMED_BY_LABEL
+    ]
 CASES["label"] += [
-    # A field's own value does not name it, even if aria-labelledby refers to it.
+    # A field's own value does not name the field, even if aria-labelledby refers to the field's container.
     ("<div id=l><input value=Ada aria-labelledby=l></div>", "fail"),
     ("<div id=l><textarea aria-labelledby=l>Ada</textarea></div>", "fail"),
     ("<div id=l>Name <input value=Ada aria-labelledby=l></div>", "pass"),
@@ -275,11 +277,13 @@ CASES["select-name"] += [
     ("<div id=l><select aria-labelledby=l><option>5</select></div>", "fail"),
     ("<div id=l>Size <select aria-labelledby=l><option>5</select></div>", "pass"),
 ]
-for _rule, _field in NATIVE + BY_ROLE:
-    CASES[_rule] += [(NAME + _field.format(named), expected) for named, expected in BY_AUTHOR]
+for _rule, _field in NATIVE_FIELDS + ARIA_FIELDS:
+    CASES[_rule] += [
+        (NAME_ELEMENTS + _field.format(attributes), expected) for attributes, expected in NAMED_BY_ATTRIBUTES
+    ]
 
 
-def judged(rule: str, markup: str) -> Verdict:
+def judge(rule: str, markup: str) -> Verdict:
     finding: Verdict = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(page(body(markup)))))
     return finding
 
@@ -288,17 +292,17 @@ def judged(rule: str, markup: str) -> Verdict:
     ("rule", "markup", "expected"),
     [(rule, markup, expected) for rule, cases in CASES.items() for markup, expected in cases],
 )
-def test_forms(rule: str, markup: str, expected: str) -> None:
-    assert verdict(judged(rule, markup)) == expected
+def test_form_check_verdict(rule: str, markup: str, expected: str) -> None:
+    assert verdict(judge(rule, markup)) == expected
 
 
 @pytest.mark.parametrize("value", ["xon", "xoff"])
-def test_autocomplete_tolerates_what_axe_core_does_since_4_11(value: str) -> None:
-    assert verdict(judged("autocomplete-valid", f"<input autocomplete={value}>")) == "pass"
+def test_autocomplete_tolerates_the_same_values_as_axe_core(value: str) -> None:
+    assert verdict(judge("autocomplete-valid", f"<input autocomplete={value}>")) == "pass"
 
 
-def test_the_message_counts_and_shows_the_first_offenders() -> None:
-    finding = judged("label", "<form id=order><input name=a><input name=b><input aria-label=C></form>")
+def test_finding_counts_faulty_elements_and_lists_the_first() -> None:
+    finding = judge("label", "<form id=order><input name=a><input name=b><input aria-label=C></form>")
     assert isinstance(finding, Fail)
     assert message(finding) == "2 of 3 form fields have no label."
     assert labels(finding) == [
@@ -314,8 +318,8 @@ def test_the_message_counts_and_shows_the_first_offenders() -> None:
     )
 
 
-def test_a_warning_shows_its_offenders_too() -> None:
-    finding = judged("label-title-only", "<input id=f title=Name>")
+def test_warning_lists_its_elements() -> None:
+    finding = judge("label-title-only", "<input id=f title=Name>")
     assert isinstance(finding, Warn)
     assert message(finding) == "1 form field is labelled by title or description only."
     assert [item["selector"] for item in rows(finding)] == ["#f"]
@@ -330,13 +334,13 @@ def test_a_warning_shows_its_offenders_too() -> None:
         "<div role=combobox>" * 2_000 + "<div role=listbox>",
     ],
 )
-def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(markup: str) -> None:
+def test_expensive_pages_are_judged(markup: str) -> None:
     for rule in CASES:
-        assert verdict(judged(rule, markup)) != ""
+        assert verdict(judge(rule, markup)) != ""
 
 
 @pytest.mark.parametrize(
-    ("rule", "markup", "title", "words"),
+    ("rule", "markup", "title", "text"),
     [
         (
             "aria-input-field-name",
@@ -352,18 +356,18 @@ def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(markup: str) -> 
         ),
     ],
 )
-def test_a_name_unlike_the_label_has_an_outcome_of_its_own(rule: str, markup: str, title: str, words: str) -> None:
-    finding = judged(rule, markup)
+def test_name_that_differs_from_the_label_has_its_own_outcome(rule: str, markup: str, title: str, text: str) -> None:
+    finding = judge(rule, markup)
     assert isinstance(finding, Warn)
     assert outcome(finding) == "unlike-label"
     assert title_of(getattr(checks, rule.replace("-", "_")), finding) == title
-    assert message(finding) == words
+    assert message(finding) == text
 
 
-def test_a_value_of_autocomplete_that_people_understand_has_an_outcome_of_its_own() -> None:
-    finding = judged("autocomplete-valid", "<input autocomplete=gender><input autocomplete=email>")
+def test_nonstandard_autocomplete_value_has_its_own_outcome() -> None:
+    finding = judge("autocomplete-valid", "<input autocomplete=gender><input autocomplete=email>")
     assert isinstance(finding, Warn)
     assert outcome(finding) == "not-standard"
     assert message(finding) == "1 of 2 autocomplete attributes has a value that HTML does not define."
-    finding = judged("autocomplete-valid", "<input autocomplete=gender><input autocomplete=nonsense>")
+    finding = judge("autocomplete-valid", "<input autocomplete=gender><input autocomplete=nonsense>")
     assert (verdict(finding), outcome(finding)) == ("fail", "invalid")

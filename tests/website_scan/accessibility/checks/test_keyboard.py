@@ -39,7 +39,7 @@ ACCESSKEYS = [
     ("<a href=/a accesskey=s>a</a><a href=/b accesskey=s class=d-none>b</a>", "warn"),
     ("<a href=/ accesskey>a</a><a href=/ accesskey>b</a>", "n/a"),
     ("<a href=/ accesskey=s hidden>a</a>", "n/a"),
-    ("<a href=/a accesskey=s>a</a><a href=/a accesskey=s>a</a>", "pass"),  # whichever it is, it leads to /a
+    ("<a href=/a accesskey=s>a</a><a href=/a accesskey=s>a</a>", "pass"),  # both links lead to /a
     ("<a accesskey=s>a</a><a accesskey=s>b</a>", "fail"),
     ("<a href=/a accesskey=s>a</a><button accesskey=s>a</button>", "fail"),
 ]
@@ -61,37 +61,40 @@ BYPASS = [
     ("<h1 hidden>a</h1><a href=/>a</a>", "warn"),
     ("<a>a</a>", "n/a"),
 ]
-AWAY = "style='position:absolute;left:-9999px'"
-OUTSIDE = "position:absolute;top:-999em"
-SKIP = [
+OFF_SCREEN_STYLE = "style='position:absolute;left:-9999px'"
+OFF_SCREEN_CSS = "position:absolute;top:-999em"
+SKIP_LINKS = [
     ("<p>None", "n/a"),
     ("<a href=/>Home</a>", "n/a"),
-    (f"<a {AWAY} href=#m>To content</a><main id=m>a</main>", "pass"),
-    (f"<a {AWAY} href=#m>To content</a><main><a name=m></a></main>", "pass"),
-    (f"<a {AWAY} href=#gone>To content</a><main id=m>a</main>", "warn"),
-    (f"<a {AWAY} href=#m>To content</a><main id=m hidden>a</main>", "warn"),
-    (f"<a {AWAY} href=#%C3%BC>To content</a><main id=ü>a</main>", "pass"),
-    (f"<a {AWAY} href=/#m>To content</a><main id=m>a</main>", "pass"),
-    (f"<a {AWAY} href=/#gone>To content</a>", "warn"),
-    (f"<a href=/>Home</a><a {AWAY} href=#gone>To content</a>", "n/a"),  # not before the first link to another page
-    (f"<a href='javascript:go()'>Go</a><a {AWAY} href=#gone>To content</a>", "warn"),
-    (f"<a href=#>Top</a><a {AWAY} href=#gone>To content</a>", "n/a"),
-    (f"<a href=#!/a>A</a><a {AWAY} href=#gone>To content</a>", "n/a"),
-    (f"<a {AWAY} href=#!/gone>To content</a>", "n/a"),
-    (f"<a {AWAY} href=#gone hidden>To content</a>", "n/a"),
-    (f"<a {AWAY} href='/shop/shoes#gone'>To content</a>", "n/a"),
+    (f"<a {OFF_SCREEN_STYLE} href=#m>To content</a><main id=m>a</main>", "pass"),
+    (f"<a {OFF_SCREEN_STYLE} href=#m>To content</a><main><a name=m></a></main>", "pass"),
+    (f"<a {OFF_SCREEN_STYLE} href=#gone>To content</a><main id=m>a</main>", "warn"),
+    (f"<a {OFF_SCREEN_STYLE} href=#m>To content</a><main id=m hidden>a</main>", "warn"),
+    (f"<a {OFF_SCREEN_STYLE} href=#%C3%BC>To content</a><main id=ü>a</main>", "pass"),
+    (f"<a {OFF_SCREEN_STYLE} href=/#m>To content</a><main id=m>a</main>", "pass"),
+    (f"<a {OFF_SCREEN_STYLE} href=/#gone>To content</a>", "warn"),
+    (
+        f"<a href=/>Home</a><a {OFF_SCREEN_STYLE} href=#gone>To content</a>",
+        "n/a",
+    ),  # not before the first link to another page
+    (f"<a href='javascript:go()'>Go</a><a {OFF_SCREEN_STYLE} href=#gone>To content</a>", "warn"),
+    (f"<a href=#>Top</a><a {OFF_SCREEN_STYLE} href=#gone>To content</a>", "n/a"),
+    (f"<a href=#!/a>A</a><a {OFF_SCREEN_STYLE} href=#gone>To content</a>", "n/a"),
+    (f"<a {OFF_SCREEN_STYLE} href=#!/gone>To content</a>", "n/a"),
+    (f"<a {OFF_SCREEN_STYLE} href=#gone hidden>To content</a>", "n/a"),
+    (f"<a {OFF_SCREEN_STYLE} href='/shop/shoes#gone'>To content</a>", "n/a"),
     ("<a href=#menu>Menu</a>", "n/a"),  # scripts may open the menu
-    (f"<style>.go{{{OUTSIDE}}}</style><a class=go href=#gone>To content</a>", "warn"),
-    (f"<style>b, a.go{{{OUTSIDE}}}.go:focus{{top:0}}</style><a class=go href=#gone>To content</a>", "warn"),
-    (f"<style>.go{{{OUTSIDE}}}</style><a class=go href=#m>To content</a><main id=m>a</main>", "pass"),
+    (f"<style>.go{{{OFF_SCREEN_CSS}}}</style><a class=go href=#gone>To content</a>", "warn"),
+    (f"<style>b, a.go{{{OFF_SCREEN_CSS}}}.go:focus{{top:0}}</style><a class=go href=#gone>To content</a>", "warn"),
+    (f"<style>.go{{{OFF_SCREEN_CSS}}}</style><a class=go href=#m>To content</a><main id=m>a</main>", "pass"),
     ("<style>.go{position:absolute;top:-1px}</style><a class=go href=#gone>Content</a>", "n/a"),
     ("<style>.go{position:relative;top:9px}</style><a class=go href=#gone>Content</a>", "n/a"),
-    (f"<style>.go:focus{{{OUTSIDE}}}</style><a class=go href=#gone>Content</a>", "n/a"),
-    (f"<style>@media print{{.go{{{OUTSIDE}}}}}</style><a class=go href=#gone>Content</a>", "n/a"),
-    (f"<style>.menu .go{{{OUTSIDE}}}</style><a class=go href=#gone>Content</a>", "n/a"),
+    (f"<style>.go:focus{{{OFF_SCREEN_CSS}}}</style><a class=go href=#gone>Content</a>", "n/a"),
+    (f"<style>@media print{{.go{{{OFF_SCREEN_CSS}}}}}</style><a class=go href=#gone>Content</a>", "n/a"),
+    (f"<style>.menu .go{{{OFF_SCREEN_CSS}}}</style><a class=go href=#gone>Content</a>", "n/a"),
 ]
-# Cases in which axe-core knows from style sheets that the link is visible or its target is not, and our check does not.
-SKIP_BY_LOOKS = [
+# Cases in which axe-core's verdict depends on style sheets, and the static rule's on classes and text.
+SKIP_LINKS_BY_CLASS_OR_TEXT = [
     ("<a class=skip-link href=#gone>Zum Inhalt</a>", "warn"),
     ("<ul class=skip-links><li><a href=#gone>Zum Inhalt</a></ul>", "warn"),
     ("<div class=skip><p><b><i><a href=#gone>Zum Inhalt</a></i></b></p></div>", "n/a"),
@@ -103,7 +106,7 @@ SKIP_BY_LOOKS = [
     ("<a class='skip-link' href=#m>Zum Inhalt</a><main id=m class=tab-pane>a</main>", "pass"),
     ("<a class='skip-link d-none' href=#gone>Zum Inhalt</a>", "pass"),
 ]
-NESTED = [
+NESTED_CONTROLS = [
     ("<p>None", "n/a"),
     ("<button>a</button>", "pass"),
     ("<button><span>a</span></button>", "pass"),
@@ -141,8 +144,8 @@ CASES = {
     "tabindex": TABINDEX,
     "accesskeys": ACCESSKEYS,
     "bypass": BYPASS,
-    "skip-link": SKIP,
-    "nested-interactive": NESTED,
+    "skip-link": SKIP_LINKS,
+    "nested-interactive": NESTED_CONTROLS,
 }
 FUNCTIONS = {
     function.__check__.id: function
@@ -151,33 +154,33 @@ FUNCTIONS = {
 }
 
 
-def judged(rule: str, markup: str) -> Verdict:
+def judge(rule: str, markup: str) -> Verdict:
     finding: Verdict = FUNCTIONS[rule](AccessibleDocument(document(page(body(markup)))))
     return finding
 
 
 @pytest.mark.parametrize(("rule", "markup", "expected"), [(rule, *row) for rule, rows in CASES.items() for row in rows])
-def test_the_verdicts_are_those_of_axe_core(rule: str, markup: str, expected: str) -> None:
-    assert verdict(judged(rule, markup)) == expected
+def test_keyboard_check_verdict_equals_axe_core(rule: str, markup: str, expected: str) -> None:
+    assert verdict(judge(rule, markup)) == expected
 
 
-@pytest.mark.parametrize(("markup", "expected"), SKIP_BY_LOOKS)
-def test_skip_links_are_known_by_their_class_or_text(markup: str, expected: str) -> None:
-    assert verdict(judged("skip-link", markup)) == expected
+@pytest.mark.parametrize(("markup", "expected"), SKIP_LINKS_BY_CLASS_OR_TEXT)
+def test_skip_links_are_recognized_by_class_or_text(markup: str, expected: str) -> None:
+    assert verdict(judge("skip-link", markup)) == expected
 
 
-def test_a_page_whose_text_scripts_bring_is_not_asked_for_ways_around() -> None:
-    assert verdict(judged("bypass", "<div id=root><a href=/><img src=logo alt=Home></a></div>")) == "n/a"
+def test_bypass_is_not_applicable_to_a_page_without_text() -> None:
+    assert verdict(judge("bypass", "<div id=root><a href=/><img src=logo alt=Home></a></div>")) == "n/a"
 
 
-def test_all_who_share_a_key_are_shown() -> None:
-    finding = judged("accesskeys", "<i id=a accesskey=s></i><i id=b accesskey=t></i><i id=c accesskey=S></i>")
+def test_all_elements_with_the_same_access_key_are_listed() -> None:
+    finding = judge("accesskeys", "<i id=a accesskey=s></i><i id=b accesskey=t></i><i id=c accesskey=S></i>")
     assert isinstance(finding, Fail)
     assert [item["selector"] for item in rows(finding)] == ["#a", "#c"]
 
 
-def test_what_holds_the_control_is_shown_with_its_criterion() -> None:
-    finding = judged("nested-interactive", "<div role=button id=a><div role=button id=b><a href=/>c</a></div></div>")
+def test_element_that_contains_a_control_is_listed_with_its_criterion() -> None:
+    finding = judge("nested-interactive", "<div role=button id=a><div role=button id=b><a href=/>c</a></div></div>")
     assert isinstance(finding, Warn)
     assert [(item["selector"], item["wcag"], item["level"]) for item in rows(finding)] == [("#b", "4.1.2", "A")]
 
@@ -194,17 +197,17 @@ def test_what_holds_the_control_is_shown_with_its_criterion() -> None:
         "<a href=#%FF%%%>a</a><a href='http://[::1'>b</a>",
     ],
 )
-def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(rule: str, markup: str) -> None:
-    assert verdict(judged(rule, markup)) in VERDICTS.values()
+def test_expensive_pages_are_judged(rule: str, markup: str) -> None:
+    assert verdict(judge(rule, markup)) in VERDICTS.values()
 
 
-def test_the_clash_of_access_keys_is_shown() -> None:
-    finding = judged("accesskeys", "<button accesskey=s>A</button><button accesskey=s>B</button>")
+def test_access_key_conflict_lists_the_start_tag() -> None:
+    finding = judge("accesskeys", "<button accesskey=s>A</button><button accesskey=s>B</button>")
     assert labels(finding)[0].startswith('<button accesskey="s"> at ')
 
 
-def test_a_page_without_a_way_past_its_navigation_is_for_people_to_judge() -> None:
-    finding = judged("bypass", "<a href=/>Home</a><p>Text")
+def test_page_without_bypass_is_a_review() -> None:
+    finding = judge("bypass", "<a href=/>Home</a><p>Text")
     assert isinstance(finding, Review)
     assert title_of(checks.bypass, finding) == "Check by hand: Repeated content can be bypassed"
     assert severity_of(checks.bypass, finding) is LOW

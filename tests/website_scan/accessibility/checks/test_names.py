@@ -8,8 +8,8 @@ from website_scan.accessibility.checks import names as checks
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.outcomes import Fail, Verdict, Warn
 
-# Content that names its element: {} in the templates below.
-BY_CONTENT = [
+# Contents of an element, and the verdict on its name.
+CONTENTS = [
     ("Home", "pass"),
     ("", "fail"),
     (" &nbsp; ", "fail"),
@@ -19,7 +19,7 @@ BY_CONTENT = [
     ("<span inert>Home</span>", "fail"),
     ("<span style='display:none'>Home</span>", "fail"),
     ("<span style='visibility:hidden'>Home</span>", "fail"),
-    ("<span style='visibility:hidden'><b style='visibility:visible'>Home</b></span>", "fail"),  # as axe-core
+    ("<span style='visibility:hidden'><b style='visibility:visible'>Home</b></span>", "fail"),  # as in axe-core
     ("<noscript>Home</noscript>", "fail"),
     ("<template>Home</template>", "fail"),
     ("<i class='fa fa-home'></i>", "fail"),  # generated content of style sheets is not known, as in axe-core
@@ -46,18 +46,18 @@ BY_CONTENT = [
     ("<span title=Home role=none></span>", "fail"),
     ("<span role=progressbar>50 %</span>", "fail"),
     ("<br>", "fail"),
-    ("<sl-icon></sl-icon>", "warn"),  # the content of a custom element is not known
+    ("<sl-icon></sl-icon>", "warn"),  # the content of a custom element is unknown
     ("<span x-text=name></span>", "warn"),
     ("<span data-i18n=home></span>", "warn"),
 ]
-NAME = "<p id=n>Home</p><p id=h hidden>Home</p><p id=e></p>"
-# Attributes that name an element, in its start tag.
-BY_AUTHOR = [
+NAME_ELEMENTS = "<p id=n>Home</p><p id=h hidden>Home</p><p id=e></p>"
+# Attributes of an element, and the verdict on its name.
+ATTRIBUTES = [
     ("", "fail"),
     ("aria-label=Home", "pass"),
     ("aria-label=' '", "fail"),
     ("aria-labelledby=n", "pass"),
-    ("aria-labelledby=h", "pass"),  # hidden, but still read
+    ("aria-labelledby=h", "pass"),  # a hidden element may give a name
     ("aria-labelledby='gone n'", "pass"),
     ("aria-labelledby=gone", "fail"),
     ("aria-labelledby=e", "fail"),
@@ -71,7 +71,7 @@ BY_AUTHOR = [
     ("style='visibility:hidden'", "n/a"),
     ("inert", "n/a"),
 ]
-# Rule, element whose start tag has {attributes} and whose content is {content}.
+# Rules with a template of an element, which has attributes and content.
 NAMED_BY_CONTENT = [
     ("link-name", "<a href=/ {attributes}>{content}</a>"),
     ("button-name", "<button {attributes}>{content}</button>"),
@@ -94,7 +94,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<a>Home</a>", "n/a"),
         ("<a name=top></a>", "n/a"),
         ("<a href></a>", "fail"),
-        ("<a href=/ role=none></a>", "fail"),  # it is focusable, so role none is ignored
+        ("<a href=/ role=none></a>", "fail"),  # role none is ignored on a focusable element
         ("<a href=/ role=button></a>", "fail"),
         ("<a href=/ role=button>Home</a>", "pass"),
         ("<a href=/ role=tab>Home</a>", "pass"),
@@ -135,14 +135,14 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<label><button></button></label>", "fail"),
         ("<label for=b>Go</label><button id=b></button>", "pass"),
         ("<label for=b></label><button id=b></button>", "fail"),
-        ("<label for=b hidden>Go</label><button id=b></button>", "pass"),  # as axe-core
+        ("<label for=b hidden>Go</label><button id=b></button>", "pass"),  # as in axe-core
         ("<input type=submit>", "n/a"),
     ],
     "input-button-name": [
         ("<button></button>", "n/a"),
         ("<input type=submit>", "pass"),
         ("<input type=reset>", "pass"),
-        ("<input type=SUBMIT>", "n/a"),  # as axe-core's selector, which is case-sensitive
+        ("<input type=SUBMIT>", "n/a"),  # as in axe-core's selector, which is case-sensitive
         ("<input type=submit value=''>", "fail"),
         ("<input type=reset value=' '>", "fail"),
         ("<input type=button>", "fail"),
@@ -164,7 +164,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<summary></summary>", "n/a"),  # not in a details
         ("<details>Text</details>", "n/a"),  # browsers add a summary
         ("<details><div><summary></summary></div></details>", "n/a"),
-        ("<details><summary></summary></details>", "fail"),  # screen readers read a closed one, too
+        ("<details><summary></summary></details>", "fail"),  # screen readers announce a closed details, too
         ("<details open><summary>More</summary><summary></summary></details>", "pass"),
         ("<details><summary role=none></summary></details>", "fail"),
     ],
@@ -199,7 +199,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<table><tr><th>Size<tr><td>1</table>", "pass"),
         ("<table><tr><th><tr><td>1</table>", "fail"),
         ("<table><tr><td><th>Size</table>", "pass"),
-        ("<table><tr><th aria-label=Size></table>", "fail"),  # as axe-core, which requires visible text
+        ("<table><tr><th aria-label=Size></table>", "fail"),  # as in axe-core, which requires visible text
         ("<table><tr><th title=Size></table>", "fail"),
         ("<table><tr><th><span class=sr-only>Size</span></table>", "pass"),
         ("<table><tr><th><input type=checkbox aria-label='Choose all'></table>", "pass"),
@@ -222,7 +222,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input type=checkbox role=button>", "n/a"),
         ("<svg role=button></svg>", "n/a"),
         ("<svg><g role=button><path d='M0 0'/></g></svg>", "fail"),
-        ("<div role='button link'></div>", "n/a"),  # as axe-core's selector
+        ("<div role='button link'></div>", "n/a"),  # as in axe-core's selector
         ("<div role=BUTTON></div>", "n/a"),
         ("<my-button role=button></my-button>", "warn"),
     ],
@@ -247,13 +247,20 @@ CASES: dict[str, list[tuple[str, str]]] = {
     ],
 }
 for _rule, _element in NAMED_BY_CONTENT:
-    CASES[_rule] += [(NAME + _element.format(attributes="", content=content), to) for content, to in BY_CONTENT]
-    CASES[_rule] += [(NAME + _element.format(attributes=named, content=""), to) for named, to in BY_AUTHOR]
+    CASES[_rule] += [
+        (NAME_ELEMENTS + _element.format(attributes="", content=content), expected) for content, expected in CONTENTS
+    ]
+    CASES[_rule] += [
+        (NAME_ELEMENTS + _element.format(attributes=attributes, content=""), expected)
+        for attributes, expected in ATTRIBUTES
+    ]
 for _rule, _element in NAMED_BY_AUTHOR:
-    CASES[_rule] += [(NAME + _element.format(attributes=named), to) for named, to in BY_AUTHOR]
+    CASES[_rule] += [
+        (NAME_ELEMENTS + _element.format(attributes=attributes), expected) for attributes, expected in ATTRIBUTES
+    ]
 
 
-def judged(rule: str, markup: str) -> Verdict:
+def judge(rule: str, markup: str) -> Verdict:
     finding: Verdict = getattr(checks, rule.replace("-", "_"))(AccessibleDocument(document(page(body(markup)))))
     return finding
 
@@ -262,28 +269,28 @@ def judged(rule: str, markup: str) -> Verdict:
     ("rule", "markup", "expected"),
     [(rule, markup, expected) for rule, cases in CASES.items() for markup, expected in cases],
 )
-def test_names(rule: str, markup: str, expected: str) -> None:
-    assert verdict(judged(rule, markup)) == expected
+def test_name_check_verdict(rule: str, markup: str, expected: str) -> None:
+    assert verdict(judge(rule, markup)) == expected
 
 
-def test_the_headers_of_a_layout_are_none() -> None:
-    """Headers of a layout table are not judged; axe-core does the same since 4.11."""
-    assert verdict(judged("empty-table-header", "<table role=none><tr><th><tr><td>1</table>")) == "n/a"
+def test_headers_of_a_layout_table_are_not_judged() -> None:
+    """axe-core does the same since version 4.11."""
+    assert verdict(judge("empty-table-header", "<table role=none><tr><th><tr><td>1</table>")) == "n/a"
 
 
-def test_frames_of_a_frameset_need_a_title_too() -> None:
-    seen = page("<!doctype html><html lang=en><title>Shop</title><frameset><frame src=a><frame src=b title=Menu>")
-    finding = checks.frame_title(AccessibleDocument(document(seen)))
+def test_frames_of_a_frameset_need_a_title() -> None:
+    frameset = page("<!doctype html><html lang=en><title>Shop</title><frameset><frame src=a><frame src=b title=Menu>")
+    finding = checks.frame_title(AccessibleDocument(document(frameset)))
     assert isinstance(finding, Fail)
     assert message(finding) == "1 of 2 frames has no title."
     assert labels(finding)[0].startswith("<frame src")
 
 
-def test_the_certain_ones_are_shown_before_those_that_scripts_may_name() -> None:
-    finding = judged("button-name", "<button id=b1><my-icon></my-icon></button><button id=b2></button>")
+def test_certain_faults_are_listed_before_uncertain_faults() -> None:
+    finding = judge("button-name", "<button id=b1><my-icon></my-icon></button><button id=b2></button>")
     assert isinstance(finding, Fail)
     assert [item["selector"] for item in rows(finding)] == ["#b2"]
-    finding = judged("button-name", "<button id=b1><my-icon></my-icon></button>")
+    finding = judge("button-name", "<button id=b1><my-icon></my-icon></button>")
     assert isinstance(finding, Warn)
     assert message(finding) == "1 button has no name, unless scripts or style sheets change that."
     assert labels(finding) == ['<button id="b1"> at #b1']
@@ -299,11 +306,11 @@ def test_the_certain_ones_are_shown_before_those_that_scripts_may_name() -> None
         "<p id=x aria-labelledby=y></p><p id=y aria-labelledby=x></p><a href=/ aria-labelledby='x y'></a>" * 500,
     ],
 )
-def test_pages_that_are_made_to_be_slow_or_deep_are_judged_all_the_same(markup: str) -> None:
+def test_expensive_pages_are_judged(markup: str) -> None:
     for rule in ("link-name", "aria-command-name"):
-        assert verdict(judged(rule, markup)) in VERDICTS.values()
+        assert verdict(judge(rule, markup)) in VERDICTS.values()
 
 
-def test_what_is_too_much_to_read_is_not_called_nameless() -> None:
-    assert verdict(judged("link-name", "<a href=/>" + "<i></i>" * 5_000 + "Home</a>")) == "pass"
-    assert verdict(judged("link-name", "<a href=/>" + "<i>" * 200 + "Home</a>")) == "pass"
+def test_content_beyond_the_limits_counts_as_a_name() -> None:
+    assert verdict(judge("link-name", "<a href=/>" + "<i></i>" * 5_000 + "Home</a>")) == "pass"
+    assert verdict(judge("link-name", "<a href=/>" + "<i>" * 200 + "Home</a>")) == "pass"

@@ -37,7 +37,7 @@ LISTS = [
     ("<ul role><p>a</ul>", "fail"),
     ("<ul hidden><p>a</ul>", "n/a"),
     ("<ul class=dropdown><p>a</ul>", "warn"),
-    ("<ul><my-item>a</my-item></ul>", "warn"),  # may set its role itself
+    ("<ul><my-item>a</my-item></ul>", "warn"),  # a custom element may set its own role
     ("<ul>{{#each items}}<li>a</li>{{/each}}</ul>", "warn"),
     ("<ul>{% for each in items %}<p>a</p></ul>", "fail"),
     ("<menu><p>a</menu>", "n/a"),
@@ -62,7 +62,7 @@ LIST_ITEMS = [
     ("<li role>a", "fail"),
     ("<li hidden>a", "n/a"),
     ("<li class=submenu>a", "warn"),
-    ("<my-list><li>a</my-list>", "warn"),  # may contain a list in its shadow tree
+    ("<my-list><li>a</my-list>", "warn"),  # a custom element may contain a list in its shadow tree
     ("<table role=presentation><tr><td><li>a</table>", "pass"),
     ("<table><tr><td><li>a</table>", "fail"),
 ]
@@ -175,11 +175,14 @@ CAPTIONS = [
     ("<table summary=''><caption></caption></table>", "pass"),
     ("<table summary=' '><caption> </caption></table>", "pass"),
     ("<table summary=Sales><caption>Sales <img src=a alt=chart></caption></table>", "pass"),
-    ("<table summary=Sales><caption hidden>Sales</caption></table>", "pass"),  # announced once; axe-core fails it
+    (
+        "<table summary=Sales><caption hidden>Sales</caption></table>",
+        "pass",
+    ),  # announced once; axe-core reports a fault
     ("<table class=modal summary=Sales><caption>Sales</caption></table>", "warn"),
     ("<table hidden summary=Sales><caption>Sales</caption></table>", "n/a"),
 ]
-DATA = [
+DATA_TABLES = [
     ("<p>None", "n/a"),
     ("<table><tr><td>A<td>B</table>", "n/a"),  # a layout table
     ("<table role=none><tr><th>A</table>", "n/a"),
@@ -220,7 +223,7 @@ DATA = [
     ("<table hidden><tr><th>A</table>", "n/a"),
     ("<table class=modal><tr><th>A</table>", "pass"),
 ]
-ORDER = [
+HEADING_ORDER = [
     ("<p>None", "n/a"),
     ("<h1>a</h1><h2>b</h2><h3>c</h3><h2>d</h2>", "pass"),
     ("<h1>a</h1><h3>b</h3>", "warn"),
@@ -243,7 +246,7 @@ ORDER = [
     ("<h2>a</h2><h3 aria-level=10>b</h3>", "warn"),
     ("<p role=heading hidden>a", "n/a"),
 ]
-TOP = [
+LEVEL_ONE_HEADINGS = [
     ("<h1>a</h1>", "pass"),
     ("<h2>a</h2>", "warn"),
     ("<h2>a</h2><div role=dialog>b</div>", "pass"),
@@ -358,7 +361,7 @@ ONE_MAIN = [
     ("<main>a</main><main>b</main>", "pass"),
     ("<div id=root></div>", "n/a"),
 ]
-UNIQUE = [
+UNIQUE_LANDMARKS = [
     ("<p>None", "n/a"),
     ("<main>a</main><nav>b</nav><aside>c</aside>", "pass"),
     ("<nav>a</nav><nav>b</nav>", "warn"),
@@ -386,7 +389,7 @@ UNIQUE = [
     ("<nav role=doc-toc>a</nav><nav>b</nav>", "warn"),
     ("<nav role=none>a</nav><nav>b</nav>", "pass"),
 ]
-REGION = [
+CONTENT_OUTSIDE = [
     ("<main>a</main>", "pass"),
     ("<p>a", "warn"),
     ("<main>a</main><p>b", "warn"),
@@ -448,9 +451,9 @@ CASES = {
     "td-headers-attr": HEADERS,
     "scope-attr-valid": SCOPES,
     "table-duplicate-name": CAPTIONS,
-    "th-has-data-cells": DATA,
-    "heading-order": ORDER,
-    "page-has-heading-one": TOP,
+    "th-has-data-cells": DATA_TABLES,
+    "heading-order": HEADING_ORDER,
+    "page-has-heading-one": LEVEL_ONE_HEADINGS,
     "landmark-banner-is-top-level": BANNERS,
     "landmark-contentinfo-is-top-level": CONTENTINFOS,
     "landmark-main-is-top-level": MAINS,
@@ -458,28 +461,28 @@ CASES = {
     "landmark-no-duplicate-contentinfo": MANY_CONTENTINFOS,
     "landmark-no-duplicate-main": MANY_MAINS,
     "landmark-one-main": ONE_MAIN,
-    "landmark-unique": UNIQUE,
-    "region": REGION,
+    "landmark-unique": UNIQUE_LANDMARKS,
+    "region": CONTENT_OUTSIDE,
 }
 FUNCTIONS = {function.__check__.id: function for function in vars(checks).values() if hasattr(function, "__check__")}
 
 
-def judged(rule: str, markup: str) -> Verdict:
-    seen = page(markup if markup.lower().startswith("<!doctype") else body(markup))
-    finding: Verdict = FUNCTIONS[rule](AccessibleDocument(document(seen)))
+def judge(rule: str, markup: str) -> Verdict:
+    served_page = page(markup if markup.lower().startswith("<!doctype") else body(markup))
+    finding: Verdict = FUNCTIONS[rule](AccessibleDocument(document(served_page)))
     return finding
 
 
 @pytest.mark.parametrize(("rule", "markup", "expected"), [(rule, *row) for rule, rows in CASES.items() for row in rows])
-def test_the_verdicts_are_those_of_axe_core(rule: str, markup: str, expected: str) -> None:
-    assert verdict(judged(rule, markup)) == expected
+def test_structure_check_verdict_equals_axe_core(rule: str, markup: str, expected: str) -> None:
+    assert verdict(judge(rule, markup)) == expected
 
 
-def test_the_certain_ones_are_shown_before_those_that_scripts_may_change() -> None:
-    finding = judged("list", "<ul id=l1><my-item></my-item></ul><ul id=l2><p>a</ul>")
+def test_certain_faults_are_listed_before_uncertain_faults() -> None:
+    finding = judge("list", "<ul id=l1><my-item></my-item></ul><ul id=l2><p>a</ul>")
     assert isinstance(finding, Fail)
     assert [item["selector"] for item in rows(finding)] == ["#l2"]
-    finding = judged("list", "<ul id=l1><my-item></my-item></ul>")
+    finding = judge("list", "<ul id=l1><my-item></my-item></ul>")
     assert isinstance(finding, Warn)
     assert message(finding) == (
         "1 list contains something other than list items, unless scripts or style sheets change that."
@@ -487,25 +490,25 @@ def test_the_certain_ones_are_shown_before_those_that_scripts_may_change() -> No
     assert labels(finding)[0].startswith("<ul ")
 
 
-def test_headers_without_a_reference_are_for_people_to_judge() -> None:
+def test_empty_headers_attribute_is_a_review() -> None:
     cells = "<table><tr><th id=h>A<th>B<tr><td headers=h>1<td id=c headers=''>2</table>"
-    finding = judged("td-headers-attr", cells)
+    finding = judge("td-headers-attr", cells)
     assert isinstance(finding, Review)
     assert outcome(finding) == "empty"
     assert message(finding) == (
         "Only a person can tell whether 1 of 2 cells with a headers attribute lacks a reference."
     )
     assert [item["selector"] for item in rows(finding)] == ["#c"]
-    assert outcome(judged("td-headers-attr", cells.replace("headers=h", "headers=c"))) == "invalid"
+    assert outcome(judge("td-headers-attr", cells.replace("headers=h", "headers=c"))) == "invalid"
 
 
-def test_a_frame_may_bridge_a_gap_between_headings() -> None:
-    assert verdict(judged("heading-order", "<h1>a</h1><iframe src=/a></iframe><h3>b</h3>")) == "pass"
-    assert verdict(judged("heading-order", "<h1>a</h1><iframe src=/a hidden></iframe><h3>b</h3>")) == "warn"
+def test_frame_fills_a_gap_between_heading_levels() -> None:
+    assert verdict(judge("heading-order", "<h1>a</h1><iframe src=/a></iframe><h3>b</h3>")) == "pass"
+    assert verdict(judge("heading-order", "<h1>a</h1><iframe src=/a hidden></iframe><h3>b</h3>")) == "warn"
 
 
-def test_the_outermost_element_outside_of_landmarks_is_shown() -> None:
-    finding = judged("region", "<div id=all><main>a</main><div id=lost><div><p>b</p><p>c</p></div></div></div>")
+def test_outermost_element_outside_of_landmarks_is_listed() -> None:
+    finding = judge("region", "<div id=all><main>a</main><div id=lost><div><p>b</p><p>c</p></div></div></div>")
     assert isinstance(finding, Warn)
     assert [item["selector"] for item in rows(finding)] == ["#lost"]
 
@@ -529,14 +532,14 @@ def test_the_outermost_element_outside_of_landmarks_is_shown() -> None:
         "<!--" * 2_000 + "<td scope=row>" * 100,
     ],
 )
-def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(rule: str, markup: str) -> None:
-    assert verdict(judged(rule, markup)) in VERDICTS.values()
+def test_expensive_pages_are_judged(rule: str, markup: str) -> None:
+    assert verdict(judge(rule, markup)) in VERDICTS.values()
 
 
-def test_who_has_two_mains_is_told_to_keep_one() -> None:
-    finding = judged("landmark-unique", "<main>A</main><main>B</main>")
+def test_fix_for_two_main_landmarks_is_to_keep_one() -> None:
+    finding = judge("landmark-unique", "<main>A</main><main>B</main>")
     assert isinstance(finding, Warn)
     assert finding.fix == Fix("Keep one `<main>`, whatever the names; use `<div>` or `<section>` for the others.")
-    finding = judged("landmark-unique", "<nav>A</nav><nav>B</nav>")
+    finding = judge("landmark-unique", "<nav>A</nav><nav>B</nav>")
     assert isinstance(finding, Warn)
     assert finding.fix is None

@@ -1,4 +1,4 @@
-"""Checks of tables that a careless version would get wrong: footers, captions and headers of real tables."""
+"""Table checks on difficult cases: footers, fake captions and headers of real tables."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from website_scan.outcomes import Review, Verdict, Warn
 
 HEAD = "<thead><tr><th>Name<th>Age<th>City</thead>"
 ROWS = "<tr><td>Ann<td>31<td>Rome" * 3
-# As DataTables and WordPress write long tables.
+# Footer of long tables, as in DataTables and WordPress.
 TFOOT = "<tfoot><tr><th>Name<th>Age<th>City</tfoot>"
 FOOTERS = [
     (f"<table>{HEAD}{TFOOT}{ROWS}</table>", "pass"),
     (f"<table>{HEAD}{ROWS}<tfoot><tr><th>Name<th><input placeholder=Age><th> City\n</tfoot></table>", "pass"),
     (f"<table>{HEAD}{ROWS}<tfoot><tr><th>Total<td>93<td></tfoot></table>", "pass"),
     (f"<table>{HEAD}{ROWS}<tfoot><tr><th>Total<th>93<th></tfoot></table>", "warn"),
-    (f"<table>{ROWS}{TFOOT}</table>", "warn"),  # it repeats nothing
+    (f"<table>{ROWS}{TFOOT}</table>", "warn"),  # the footer repeats no header
     (f"<table>{HEAD}{TFOOT}</table>", "warn"),  # the head has no cells either
 ]
-FAKES = [
+FAKE_CAPTIONS = [
     ("<p>None", "n/a"),
-    ("<table><tr><td colspan=2>Sales<tr><td>1<td>2</table>", "n/a"),  # a layout table, as far as its markup tells
+    ("<table><tr><td colspan=2>Sales<tr><td>1<td>2</table>", "n/a"),  # a layout table by its markup
     (f"<table><tr><td colspan=3>Sales</tr><tr><th>A<th>B<th>C</tr>{ROWS}</table>", "warn"),
     (f"<table><tr><th colspan=3>Sales</tr><tr><th>A<th>B<th>C</tr>{ROWS}</table>", "warn"),
     (f"<table><thead><tr><td colspan=3>Sales</thead><tbody><tr><th>A<th>B<th>C</tr>{ROWS}</table>", "warn"),
@@ -43,16 +43,18 @@ FAKES = [
     (f"<table role=none><tr><th colspan=3>Sales</tr>{ROWS}</table>", "n/a"),
     (f"<table class=modal><tr><th colspan=3>Sales</tr>{ROWS}</table>", "pass"),
 ]
-PLAIN = "<table class=a><tr><td>A<td>B<td>C<td>D<td>E" + "<tr><td>1<td>2<td>3<td>4<td>5" * 4 + "</table>"
-HEADERS = [
+TABLE_WITHOUT_HEADERS = (
+    "<table class=a><tr><td>A<td>B<td>C<td>D<td>E" + "<tr><td>1<td>2<td>3<td>4<td>5" * 4 + "</table>"
+)
+TABLES_WITH_AND_WITHOUT_HEADERS = [
     ("<p>None", "n/a"),
     (f"<table>{HEAD}{ROWS}</table>", "pass"),
     (f"<table>{HEAD}{ROWS}<tfoot><tr><td>3<td>31<td></tfoot></table>", "pass"),
     (f"<table><caption>People</caption><tr><td>Name<td>Age<td>City</tr>{ROWS}</table>", "warn"),
     ("<table>" + "<tr><th>Ann<td>31<td>Rome" * 3 + "</table>", "pass"),  # row headers
     ("<table><tr><td><th>2024<th>2025" + "<tr><th>Ann<td>31<td>32" * 2 + "</table>", "pass"),  # an empty corner
-    ("<table><tr><td>x<th>2024<th>2025" + "<tr><th>Ann<td>31<td>32" * 2 + "</table>", "warn"),  # one that is not
-    ("<table><tr><th><th><th>" + ROWS + "</table>", "pass"),  # headers without text are another fault
+    ("<table><tr><td>x<th>2024<th>2025" + "<tr><th>Ann<td>31<td>32" * 2 + "</table>", "warn"),  # a corner with text
+    ("<table><tr><th><th><th>" + ROWS + "</table>", "pass"),  # another check reports headers without text
     ("<table><tr><th><img src=a alt=Name><th aria-label=Age><th>City" + ROWS + "</table>", "pass"),
     ("<table><tr><th colspan=3>People" + ROWS + "</table>", "pass"),
     ("<table><tr><th rowspan=4>People<td>31<td>Rome" + "<tr><td>31<td>Rome" * 3 + "</table>", "pass"),
@@ -68,26 +70,30 @@ HEADERS = [
     (f"<table>{HEAD}" + "<tr><td scope=row>Ann<td>31<td>Rome" * 2 + "</table>", "pass"),
     (f"<table role=none><tr><td>Name<td>Age<td>City</tr>{ROWS}</table>", "n/a"),
     ("<table role=grid><tr><td>Name<td>Age<td>City" + ROWS + "</table>", "warn"),
-    (PLAIN, "warn"),  # without weight
+    (TABLE_WITHOUT_HEADERS, "warn"),  # a review
 ]
-CASES = {"th-has-data-cells": FOOTERS, "table-fake-caption": FAKES, "td-has-header": HEADERS}
+CASES = {
+    "th-has-data-cells": FOOTERS,
+    "table-fake-caption": FAKE_CAPTIONS,
+    "td-has-header": TABLES_WITH_AND_WITHOUT_HEADERS,
+}
 FUNCTIONS = {function.__check__.id: function for function in vars(checks).values() if hasattr(function, "__check__")}
 
 
-def judged(rule: str, markup: str) -> Verdict:
+def judge(rule: str, markup: str) -> Verdict:
     finding: Verdict = FUNCTIONS[rule](AccessibleDocument(document(page(body(markup)))))
     return finding
 
 
 @pytest.mark.parametrize(("rule", "markup", "expected"), [(rule, *row) for rule, rows in CASES.items() for row in rows])
-def test_real_tables_get_the_right_verdict(rule: str, markup: str, expected: str) -> None:
-    assert verdict(judged(rule, markup)) == expected
+def test_table_check_verdict(rule: str, markup: str, expected: str) -> None:
+    assert verdict(judge(rule, markup)) == expected
 
 
-def test_a_table_that_may_lay_out_the_page_is_for_people_to_judge() -> None:
-    finding = judged("td-has-header", PLAIN)
+def test_possible_layout_table_is_a_review() -> None:
+    finding = judge("td-has-header", TABLE_WITHOUT_HEADERS)
     assert isinstance(finding, Review)
-    declared = judged("td-has-header", PLAIN.replace("class=a", "summary=a"))
+    declared = judge("td-has-header", TABLE_WITHOUT_HEADERS.replace("class=a", "summary=a"))
     assert isinstance(declared, Warn)
     assert message(declared).endswith(" without a header, unless it only lays out the page.")
 
@@ -104,5 +110,5 @@ def test_a_table_that_may_lay_out_the_page_is_for_people_to_judge() -> None:
         "<table><tr><th>A<td>" * 120,
     ],
 )
-def test_tables_that_are_made_to_be_slow_are_judged_all_the_same(rule: str, markup: str) -> None:
-    assert verdict(judged(rule, markup)) in VERDICTS.values()
+def test_expensive_tables_are_judged(rule: str, markup: str) -> None:
+    assert verdict(judge(rule, markup)) in VERDICTS.values()

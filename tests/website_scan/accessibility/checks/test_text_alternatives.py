@@ -12,7 +12,7 @@ from website_scan.outcomes import Fail, Verdict
 from website_scan.places import Element
 
 
-def judged(check: Callable[[AccessibleDocument], Verdict], markup: str) -> Verdict:
+def judge(check: Callable[[AccessibleDocument], Verdict], markup: str) -> Verdict:
     return check(AccessibleDocument(document(page(body(markup)))))
 
 
@@ -25,7 +25,7 @@ def judged(check: Callable[[AccessibleDocument], Verdict], markup: str) -> Verdi
         ("<img src=a alt>", "pass"),
         ("<img src=a>", "fail"),
         ("<img src=a alt=' '>", "fail"),
-        ("<img src=a alt='\t' aria-label=Shoe>", "fail"),  # as axe-core
+        ("<img src=a alt='\t' aria-label=Shoe>", "fail"),  # as in axe-core
         ("<img src=a title=Shoe>", "pass"),
         ("<img src=a title=' '>", "fail"),
         ("<img src=a aria-label=Shoe>", "pass"),
@@ -56,11 +56,11 @@ def judged(check: Callable[[AccessibleDocument], Verdict], markup: str) -> Verdi
     ],
 )
 def test_image_alt(markup: str, expected: str) -> None:
-    assert verdict(judged(checks.image_alt, markup)) == expected
+    assert verdict(judge(checks.image_alt, markup)) == expected
 
 
-def test_the_message_counts_and_shows_the_first_offenders() -> None:
-    finding = judged(checks.image_alt, "<div id=shop>" + "<img src=a.png>" * 5 + "<img src=b alt=B></div>")
+def test_finding_counts_faulty_elements_and_lists_the_first() -> None:
+    finding = judge(checks.image_alt, "<div id=shop>" + "<img src=a.png>" * 5 + "<img src=b alt=B></div>")
     assert isinstance(finding, Fail)
     assert message(finding) == "5 of 6 images have no alternative text."
     assert labels(finding)[0] == '<img src="a.png"> at #shop > img:nth-of-type(1)'
@@ -74,18 +74,18 @@ def test_the_message_counts_and_shows_the_first_offenders() -> None:
     )
 
 
-def test_a_finding_has_the_first_places_and_the_number_of_all() -> None:
-    finding = judged(checks.image_alt, "<img src=a.png>" * 45)
+def test_finding_has_first_places_and_total_number() -> None:
+    finding = judge(checks.image_alt, "<img src=a.png>" * 45)
     assert isinstance(finding, Fail)
     assert (len(finding.places), finding.total) == (20, 45)
 
 
-def test_selectors_lead_to_the_element() -> None:
-    seen = document(page(body("<main><p><p><img src=a><img src=b></main>")))
-    finding = checks.image_alt(AccessibleDocument(seen))
+def test_selector_of_a_place_matches_its_element() -> None:
+    parsed = document(page(body("<main><p><p><img src=a><img src=b></main>")))
+    finding = checks.image_alt(AccessibleDocument(parsed))
     assert isinstance(finding, Fail)
     for item in rows(finding):
-        (node,) = seen.tree.css(str(item["selector"]))
+        (node,) = parsed.tree.css(str(item["selector"]))
         assert node.tag == "img"
 
 
@@ -108,7 +108,7 @@ def test_selectors_lead_to_the_element() -> None:
     ],
 )
 def test_input_image_alt(markup: str, expected: str) -> None:
-    assert verdict(judged(checks.input_image_alt, markup)) == expected
+    assert verdict(judge(checks.input_image_alt, markup)) == expected
 
 
 MAP = "<img usemap=#m alt=Plan {}><map name=m>{}</map>"
@@ -131,7 +131,7 @@ MAP = "<img usemap=#m alt=Plan {}><map name=m>{}</map>"
     ],
 )
 def test_area_alt(markup: str, expected: str) -> None:
-    assert verdict(judged(checks.area_alt, markup)) == expected
+    assert verdict(judge(checks.area_alt, markup)) == expected
 
 
 @pytest.mark.parametrize(
@@ -149,13 +149,13 @@ def test_area_alt(markup: str, expected: str) -> None:
     ],
 )
 def test_role_img_alt(markup: str, expected: str) -> None:
-    assert verdict(judged(checks.role_img_alt, markup)) == expected
+    assert verdict(judge(checks.role_img_alt, markup)) == expected
 
 
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
-        ("<svg></svg>", "n/a"),  # without a role, axe-core does not judge it
+        ("<svg></svg>", "n/a"),  # as in axe-core, an svg without a role is not judged
         ("<svg role=img></svg>", "fail"),
         ("<svg role=img><title>Chart</title></svg>", "pass"),
         ("<svg role=img><title> </title></svg>", "fail"),
@@ -173,7 +173,7 @@ def test_role_img_alt(markup: str, expected: str) -> None:
     ],
 )
 def test_svg_img_alt(markup: str, expected: str) -> None:
-    assert verdict(judged(checks.svg_img_alt, markup)) == expected
+    assert verdict(judge(checks.svg_img_alt, markup)) == expected
 
 
 @pytest.mark.parametrize(
@@ -193,14 +193,14 @@ def test_svg_img_alt(markup: str, expected: str) -> None:
     ],
 )
 def test_object_alt(markup: str, expected: str) -> None:
-    assert verdict(judged(checks.object_alt, markup)) == expected
+    assert verdict(judge(checks.object_alt, markup)) == expected
 
 
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
         ("<img src=a alt=''>", "n/a"),
-        ("<a href=/m><img src=a alt=Map ismap></a>", "warn"),  # links beside it may lead to the same places
+        ("<a href=/m><img src=a alt=Map ismap></a>", "warn"),  # the page may have links to the same addresses
         ("<a href=/m><img src=a alt=Map ismap hidden></a>", "n/a"),
         ("<a href=/m><img src=a alt=Map ismap class=modal></a>", "pass"),
         ("<img src=a alt=Map usemap=#m>", "n/a"),
@@ -208,7 +208,7 @@ def test_object_alt(markup: str, expected: str) -> None:
     ],
 )
 def test_server_side_image_map(markup: str, expected: str) -> None:
-    assert verdict(judged(checks.server_side_image_map, markup)) == expected
+    assert verdict(judge(checks.server_side_image_map, markup)) == expected
 
 
 @pytest.mark.parametrize(
@@ -227,10 +227,10 @@ def test_server_side_image_map(markup: str, expected: str) -> None:
     ],
 )
 def test_image_redundant_alt(markup: str, expected: str) -> None:
-    assert verdict(judged(checks.image_redundant_alt, markup)) == expected
+    assert verdict(judge(checks.image_redundant_alt, markup)) == expected
 
 
-def test_a_secret_in_an_address_is_masked() -> None:
-    finding = judged(checks.image_alt, "<img src='/a.png?token=3f2a9c77'>")
+def test_secret_in_an_image_url_is_masked() -> None:
+    finding = judge(checks.image_alt, "<img src='/a.png?token=3f2a9c77'>")
     assert isinstance(finding, Fail)
     assert "3f2a9c77" not in f"{message(finding)}{finding.places}"

@@ -1,4 +1,4 @@
-"""The corpus: realistic whole pages, in good and in faulty variants, by name."""
+"""Corpus of realistic whole pages by name, in good and in faulty variants."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Applications behind a login: figures, a list of users, a board of cards, settings."""
 
-# ruff: noqa: RUF001  # signs as people write them
+# ruff: noqa: RUF001  # typographic characters, as on real pages
 
 from __future__ import annotations
 

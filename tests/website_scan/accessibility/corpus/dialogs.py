@@ -1,6 +1,6 @@
 """Overlays: a consent banner, modal and other dialogs, messages, tips, pop-overs."""
 
-# ruff: noqa: RUF001  # signs as people write them
+# ruff: noqa: RUF001  # typographic characters, as on real pages
 
 from __future__ import annotations
 

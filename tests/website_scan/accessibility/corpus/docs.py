@@ -1,6 +1,6 @@
 """Documentation: an API reference, questions and answers, a glossary, a changelog, a wiki page."""
 
-# ruff: noqa: RUF001  # signs as people write them
+# ruff: noqa: RUF001  # typographic characters, as on real pages
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Forms: a contact form, a registration, a survey, a login, a filter, a bank transfer."""
 
-# ruff: noqa: RUF001  # signs as people write them
+# ruff: noqa: RUF001  # typographic characters, as on real pages
 
 from __future__ import annotations
 

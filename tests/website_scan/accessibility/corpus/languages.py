@@ -1,6 +1,6 @@
 """Pages in several languages and scripts, with their language attributes."""
 
-# ruff: noqa: RUF001  # signs as people write them
+# ruff: noqa: RUF001  # typographic characters, as on real pages
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Navigation: a mega menu, an application's menu bar, a drawer for phones, a page of links, a start page."""
 
-# ruff: noqa: RUF001  # signs as people write them
+# ruff: noqa: RUF001  # typographic characters, as on real pages
 
 from __future__ import annotations
 

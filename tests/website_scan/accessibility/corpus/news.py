@@ -1,6 +1,6 @@
 """News and blogs: a front page, an article with comments, a blog post, a live report."""
 
-# ruff: noqa: RUF001  # signs as people write them
+# ruff: noqa: RUF001  # typographic characters, as on real pages
 
 from __future__ import annotations
 

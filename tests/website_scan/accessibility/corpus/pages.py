@@ -1,4 +1,4 @@
-"""Builders of the corpus: a page as its authors intended it, and variants with the faults that occur in practice."""
+"""Builders of the corpus: a page as its authors intended, and variants with faults that occur in practice."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Sequence
 Change = tuple[str, str]
 
 
-MANY = 3  # variants; a family with so many gets one more with all faults
+MIN_FOR_NEGLECTED = 3  # number of variants from which a family gets another variant with all faults
 
 
 def family(name: str, page: str, **broken: Sequence[Change]) -> dict[str, str]:
-    """Return a page and its variants by name. Each variant replaces some of the markup everywhere in the page."""
-    found = {name: page}
-    neglected = page
+    """Return a page and its variants by name. A variant replaces parts of the page's markup, wherever they occur."""
+    pages = {name: page}
+    neglected_page = page
     for variant, changes in broken.items():
         markup = page
-        for before, after in changes:
-            assert before in markup, f"{name}-{variant}: no {before!r}"
-            markup = markup.replace(before, after)
-            neglected = neglected.replace(before, after)
-        found[f"{name}-{variant.replace('_', '-')}"] = markup
-    if len(broken) >= MANY:
-        found[f"{name}-neglected"] = neglected
-    return found
+        for old, new in changes:
+            assert old in markup, f"{name}-{variant}: no {old!r}"
+            markup = markup.replace(old, new)
+            neglected_page = neglected_page.replace(old, new)
+        pages[f"{name}-{variant.replace('_', '-')}"] = markup
+    if len(broken) >= MIN_FOR_NEGLECTED:
+        pages[f"{name}-neglected"] = neglected_page
+    return pages
 
 
 def document(title: str, body: str, *, head: str = "", lang: str = "en") -> str:
