@@ -71,7 +71,7 @@ def delete_mails(has_time: HasTime = always) -> bool:
 
 def delete_exports(has_time: HasTime = always) -> bool:
     """Delete expired data exports with their files."""
-    return delete_with_what_refers(DataExport.objects.filter(ended_at__lte=timezone.now() - export.KEPT), has_time)
+    return delete_with_what_refers(DataExport.objects.filter(ended_at__lte=timezone.now() - export.RETENTION), has_time)
 
 
 def delete_usage(has_time: HasTime = always) -> bool:

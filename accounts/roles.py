@@ -144,7 +144,7 @@ def _to_login(request: HttpRequest) -> HttpResponse:
         to_login = redirect_to_login(htmx.current_url_abs_path or START)
         return HttpResponseClientRedirect(to_login.url)
     # A form can't be sent again after the login, and its URL may not answer GET; the URLs of drafts do.
-    is_page = request.method in ("GET", "HEAD") or drafts.keep(request)
+    is_page = request.method in ("GET", "HEAD") or drafts.save(request)
     return redirect_to_login(request.get_full_path() if is_page else START)
 
 

@@ -11,7 +11,7 @@ from django.utils.text import slugify
 
 from accounts import access, activity, sessions, usage
 from accounts.identity import notices
-from accounts.identity.factors import forget_factors, has_second_factor
+from accounts.identity.factors import delete_factors, has_second_factor
 from accounts.models import Membership, Organization, Tier, User
 from website_scan.ids import random_base62
 
@@ -62,7 +62,7 @@ def create_person(*, email: str, password: str | None) -> User:
     user.set_password(password)
     # A failing INSERT would appear in the database's log with the password's hash. On a conflict this one does nothing.
     User.objects.bulk_create([user], ignore_conflicts=True)
-    found = access.person_with(email)
+    found = access.find_person(email)
     if found is None or found.password != user.password:
         raise AccountRefused("An account with this e-mail address already exists. Log in with it.")
     return found
@@ -145,11 +145,11 @@ def remove_second_factors(user: User) -> int:
     The person's sessions end, and an e-mail tells them.
     """
     with transaction.atomic():
-        count = forget_factors(user)
+        count = delete_factors(user)
         if count:
             sessions.end_others(user)
-            notices.note(user, "person.second_factors_reset")
-            notices.tell(user, "factors_reset", None)
+            notices.record(user, "person.second_factors_reset")
+            notices.post(user, "factors_reset", None)
     return count
 
 

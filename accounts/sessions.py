@@ -71,7 +71,7 @@ def begin(request: HttpRequest, user: User, **_: object) -> None:
         user_agent=request.META.get("HTTP_USER_AGENT", "").replace("\0", "")[:300],
     )
     request.session[SESSION_KEY] = row.id
-    drafts.forget_others(request, user)
+    drafts.delete_of_others(request, user)
 
 
 def end(request: HttpRequest) -> None:

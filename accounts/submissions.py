@@ -40,7 +40,7 @@ def form_page(
        with 404 is about the page itself and is raised.
     """
     if request.method != "POST":
-        return show(make(drafts.take(request)), 200)
+        return show(make(drafts.restore(request)), 200)
     form = make(request.POST)
     if not form.is_valid():
         return show(form, 400)

@@ -52,7 +52,7 @@ def send_mails(_reason: str) -> None:
 @shared_task(soft_time_limit=150, time_limit=165)
 def make_export(export_id: str) -> None:
     """Make the next file of a data export, which enqueues the task for the file after it."""
-    export.make_part(export_id)
+    export.write_next_part(export_id)
 
 
 def _has_exports() -> bool:
@@ -62,11 +62,11 @@ def _has_exports() -> bool:
 @shared_task(base=PeriodicTask, has_work=staticmethod(_has_exports))
 def wake_exports() -> None:
     """Every minute: continue exports whose message was lost or whose worker died."""
-    export.wake_waiting()
+    export.enqueue_stalled_exports()
 
 
 @shared_task
 def tell_of_ending_keys() -> None:
     """Every hour: write the notices about API keys that end soon."""
-    if not notices.post_due(NOTICES_LIMIT_S):
+    if not notices.post_due_notices(NOTICES_LIMIT_S):
         logger.info("some notices that API keys end wait for the next hour")

@@ -11,14 +11,14 @@ from django.shortcuts import redirect
 from django.utils.cache import add_never_cache_headers
 
 from accounts import mail
-from accounts.identity.factors import keep_address
-from accounts.identity.freshness import asks_itself, fresh_login_needed, session_suffices
+from accounts.identity.factors import sync_verified_address
+from accounts.identity.freshness import fresh_login_needed, reauthenticates_itself, session_suffices
 from accounts.models import User
 from accounts.pages.login import limit_mails, link_is_dead, mail_not_sent
 from accounts.roles import login_needed
 
 
-@asks_itself
+@reauthenticates_itself
 class EmailView(views.EmailView):
     """Send a link to the new address. The account keeps its present address until the link is confirmed."""
 
@@ -30,7 +30,7 @@ class EmailView(views.EmailView):
         return response
 
     def _dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        keep_address(cast("User", request.user))
+        sync_verified_address(cast("User", request.user))
         return cast("HttpResponse", fresh_login_needed("POST")(super().dispatch)(request, *args, **kwargs))
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

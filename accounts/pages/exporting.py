@@ -35,13 +35,13 @@ def organization_export(request: MemberRequest) -> HttpResponse:
         else:
             messages.success(request, "The export has been requested.")
         return redirect(page_of(actor, "organization-export"))
-    found = export.export_of(actor.organization_id)
+    found = export.find_export(actor.organization_id)
     context = {
         "section": "settings",
         "export": found,
         "parts": found.parts.order_by("number") if found and found.ended_at else (),
-        "expires_at": found.ended_at + export.KEPT if found and found.ended_at else None,
-        "kept_days": export.KEPT.days,
+        "expires_at": found.ended_at + export.RETENTION if found and found.ended_at else None,
+        "kept_days": export.RETENTION.days,
     }
     return render(request, "accounts/organization_export.html", context)
 
@@ -55,14 +55,14 @@ def export_download(request: MemberRequest, number: int) -> HttpResponse | Strea
     per_organization = [Limit(str(actor.organization_id), DOWNLOADS_PER_HOUR)]
     if refusal := limits.refusal(request, "export", per_organization, window_s=limits.HOUR_S):
         return refusal
-    found = export.export_of(actor.organization_id)
+    found = export.find_export(actor.organization_id)
     parts = found.parts if found is not None and found.status == found.Status.READY else None
     part = parts.filter(number=number).first() if parts is not None else None
     if found is None or part is None:
         raise Http404
     activity.record_by(actor, "organization.exported", actor.organization.name, file=number)
     limit_s = TIME_LIMIT_S + part.size / SLOWEST_BYTES_PER_S
-    pieces = in_time(export.chunks_of(part), limit_s=limit_s)
+    pieces = in_time(export.read_chunks(part), limit_s=limit_s)
     response = StreamingHttpResponse(pieces, content_type="application/zip")
     name = f"{actor.organization.slug}-{found.created_at:%Y-%m-%d}-{number}.zip"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

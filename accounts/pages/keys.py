@@ -19,7 +19,7 @@ from accounts.keys.services import (
     MAX_ACTIVE_KEYS,
     add_api_key,
     end_former_key,
-    listed_keys,
+    list_keys,
     regenerate_api_key,
     rename_api_key,
     revoke_api_key,
@@ -42,7 +42,7 @@ MAX_KEYS_SHOWN = 100  # all active ones are among them
 @fresh_login_needed("POST")
 def keys(request: MemberRequest) -> HttpResponse:
     """List the keys; POST creates one. `shown` is the ID of a new key, whose plaintext the page shows, once."""
-    form = KeyForm(request.POST or drafts.take(request))
+    form = KeyForm(request.POST or drafts.restore(request))
     if request.method == "POST" and form.is_valid():
         asked = form.cleaned_data
         try:
@@ -56,7 +56,7 @@ def keys(request: MemberRequest) -> HttpResponse:
             form.add_error("name", str(error))
         else:
             made = {"key": key.name, "organization": request.membership.organization}
-            notices.tell(cast("User", request.user), "key_made", request, **made)
+            notices.post(cast("User", request.user), "key_made", request, **made)
             return _show_plaintext(request, key, plaintext)
     shown = request.GET.get("shown", "")
     if request.method == "GET" and shown:
@@ -179,7 +179,7 @@ def _listed(
     `shown` is a key with a new secret, `plaintext`; `renamed` is the ID of the key that the form `renaming` is for.
     """
     now = timezone.now()
-    shown_keys = list(listed_keys(request.membership.organization_id, now)[:MAX_KEYS_SHOWN])
+    shown_keys = list(list_keys(request.membership.organization_id, now)[:MAX_KEYS_SHOWN])
     context = {
         "section": "keys",
         "form": form,

@@ -79,7 +79,7 @@ def csrf_failure(request: HttpRequest, **_: str) -> HttpResponse:
     If our own page has sent it, redirect to the form with its input; nothing is done before the person sends it again.
     """
     is_ours = request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}"
-    if is_ours and drafts.keep(request):
+    if is_ours and drafts.save(request):
         return redirect(request.get_full_path())
     context = {
         "status": 403,
@@ -96,7 +96,7 @@ def limit_log_ins(request: HttpRequest, email: str) -> HttpResponse | None:
     Attempts beyond the limits of a minute or of a network do not count towards the account's limit of an hour, so
     strangers need several networks to use it up.
     """
-    device = devices.known_device(request, email)
+    device = devices.read_device_id(request, email)
     if device is not None:
         known = [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT)]
         hourly = [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT_AND_HOUR)]
@@ -146,7 +146,7 @@ def signup(request: HttpRequest) -> HttpResponse:
     if refusal := limit_mails(request, email):
         return refusal
     try:
-        if access.person_with(email):
+        if access.find_person(email):
             mail.send("account_exists", email, "You already have an account")
         else:
             hours, token = SIGN_UP_LIFETIME_S // 3600, sign_up_token(email, next_page)
@@ -172,7 +172,7 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
     if begun is None:
         return link_is_dead(request, "Sign up again, and we will send you a new one.")
     email = begun.email
-    if access.person_with(email):
+    if access.find_person(email):
         messages.info(request, "You already have an account. Log in with it.")
         return redirect("account_login")
     form = SignUpForm(request.POST or None, email=email)
@@ -187,7 +187,7 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
             freshness.log_in_new(request, user)
             messages.success(request, f"Welcome. {organization} is ready for its first scan.")
             response = redirect(begun.next_page or settings.LOGIN_REDIRECT_URL)
-            devices.remember(request, response, email)
+            devices.set_cookie(request, response, email)
             return response
     context = {"form": form, "email": email, "wanted": wanted_address(begun.next_page)}
     return render(request, "accounts/signup_finish.html", context)
@@ -218,7 +218,7 @@ def password_reset(request: HttpRequest) -> HttpResponse:
     if refusal := limit_mails(request, email):
         return refusal
     try:
-        user = access.person_with(email)
+        user = access.find_person(email)
         if user is None or not user.is_active:
             mail.send("no_account", email, "There is no account with this address")
         else:
@@ -252,7 +252,7 @@ class PasswordResetConfirmView(views.PasswordResetConfirmView):
         sessions.end_others(form.user)
         messages.success(self.request, "Your password has been changed. Log in with it.")
         # The device cookie lets the person in, who has read the account's mail, while strangers use up the limits.
-        devices.remember(self.request, response, form.user.email)
+        devices.set_cookie(self.request, response, form.user.email)
         return response
 
     def render_to_response(self, context: dict[str, Any], **kwargs: Any) -> HttpResponse:

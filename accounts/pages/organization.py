@@ -60,7 +60,7 @@ MEMBERS_SHOWN = 50
 def members(request: MemberRequest) -> HttpResponse:
     """List the organization's members; by POST, admins invite others."""
     actor = request.membership
-    entered = request.POST or drafts.take(request)
+    entered = request.POST or drafts.restore(request)
     form = InvitationForm(entered, roles=grantable_roles(actor), initial={"role": Role.MEMBER})
     if request.method == "POST":
         if not actor.is_admin:
@@ -193,7 +193,7 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
     if request.method == "POST" and not actor.is_owner:
         return _refuse(request)
     initial = {"name": organization.name, "shares_reports": organization.shares_reports}
-    form = SettingsForm(request.POST or drafts.take(request), initial=initial)
+    form = SettingsForm(request.POST or drafts.restore(request), initial=initial)
     if request.method == "POST" and form.is_valid():
         change_organization(actor=actor, **form.cleaned_data)
         messages.success(request, "The settings have been saved.")

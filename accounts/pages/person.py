@@ -17,7 +17,7 @@ from accounts.addresses import mailbox
 from accounts.identity.freshness import log_in_new, session_suffices
 from accounts.limits import Limit
 from accounts.mailing import topics
-from accounts.members import accept, invitation_of, mail_invitation, proves_address, remove_member
+from accounts.members import accept, find_invitation, mail_invitation, proves_address, remove_member
 from accounts.models import Invitation, User
 from accounts.pages.forms import NewPasswordForm, NewPersonForm, OrganizationForm
 from accounts.pages.login import (
@@ -71,7 +71,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "form": form,
         "sessions": [(row, sessions.browser_name(row.user_agent)) for row in rows],
         "current": sessions.current_id(request),
-        "stopped": topics.stopped_by(user),
+        "stopped": topics.unsubscribed_topics(user),
     }
     return render(request, "accounts/account.html", context)
 
@@ -109,7 +109,7 @@ def organization_new(request: HttpRequest) -> HttpResponse:
     """Create an organization. If sign-up is closed, only staff may do so."""
     user = cast("User", request.user)
     may = settings.SIGN_UP_OPEN or user.is_staff
-    form = OrganizationForm(request.POST or drafts.take(request))
+    form = OrganizationForm(request.POST or drafts.restore(request))
     if may and request.method == "POST" and form.is_valid():
         # Not the rows are counted, because people may delete them, and their account.
         made = [Limit(mailbox(user.email), ORGANIZATIONS_PER_DAY)]
@@ -165,12 +165,12 @@ def organization_leave(request: HttpRequest, organization_id: int) -> HttpRespon
 @session_suffices("the link from the e-mail proves the address")
 def invite(request: HttpRequest, token: str) -> HttpResponse:
     """Accept an invitation from its link: join with one's account, or create an account and join."""
-    invitation = invitation_of(token)
+    invitation = find_invitation(token)
     if invitation is None:
         return link_is_dead(request, "It may have been used, revoked, or be older than a week. Ask for a new one.")
     email = invitation.email
     context = {"invitation": invitation, "token": token, "login": False, "joins": False, "form": None}
-    person = access.person_with(email)
+    person = access.find_person(email)
     if request.user.is_authenticated:
         if request.user != person:
             return render(request, "accounts/invite_other.html", context)
@@ -208,7 +208,7 @@ def _show(request: HttpRequest, context: dict[str, object]) -> HttpResponse:
 
 
 def _join(request: HttpRequest, token: str, person: User) -> HttpResponse:
-    invitation = invitation_of(token)
+    invitation = find_invitation(token)
     if invitation is None:
         return link_is_dead(request, "It has just been used or revoked. Ask for a new one.")
     try:

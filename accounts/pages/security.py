@@ -26,7 +26,7 @@ from qrcode import QRCode
 from accounts import access, limits, roles
 from accounts.identity import devices
 from accounts.identity.factors import factors_of
-from accounts.identity.freshness import asks_itself, fresh_login_needed, session_suffices
+from accounts.identity.freshness import fresh_login_needed, reauthenticates_itself, session_suffices
 from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages.login import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NETWORK
@@ -43,7 +43,7 @@ def limit_proofs(request: HttpRequest, user: User) -> HttpResponse | None:
 
     A known browser has a limit of its own, so that a thief with the password cannot lock the person out.
     """
-    device = devices.known_device(request, user.email)
+    device = devices.read_device_id(request, user.email)
     subject = f"device {device}" if device else str(user.pk)
     return limits.refusal(request, "code", [Limit(subject, PROOFS_PER_MINUTE)]) or limits.refusal(
         request, "codes", [Limit(subject, PROOFS_PER_HOUR)], window_s=limits.HOUR_S
@@ -127,7 +127,7 @@ class PasskeyLoginView(webauthn.LoginWebAuthnView):
         return perform_passwordless_login(self.request, authenticator, login)
 
 
-@asks_itself
+@reauthenticates_itself
 class AppAddView(Personal, totp.ActivateTOTPView):
     template_name = "accounts/security/app_add.html"
     limited = True
@@ -143,12 +143,12 @@ class AppAddView(Personal, totp.ActivateTOTPView):
         return context | {"size": len(rows), "dots": dots, "groups": groups}
 
 
-@asks_itself
+@reauthenticates_itself
 class AppRemoveView(Personal, totp.DeactivateTOTPView):
     template_name = "accounts/security/app_remove.html"
 
 
-@asks_itself
+@reauthenticates_itself
 class PasskeyAddView(Personal, webauthn.AddWebAuthnView):
     template_name = "accounts/security/passkey_add.html"
 
@@ -161,13 +161,13 @@ class PasskeyAddView(Personal, webauthn.AddWebAuthnView):
         return response
 
 
-@asks_itself
+@reauthenticates_itself
 class PasskeyEditView(Personal, webauthn.EditWebAuthnView):
     template_name = "accounts/security/passkey_edit.html"
     success_url = INDEX
 
 
-@asks_itself
+@reauthenticates_itself
 class PasskeyRemoveView(Personal, webauthn.RemoveWebAuthnView):
     template_name = "accounts/security/passkey_remove.html"
     success_url = INDEX
@@ -177,12 +177,12 @@ class CodesView(Personal, codes.ViewRecoveryCodesView):
     template_name = "accounts/security/codes.html"
 
 
-@asks_itself
+@reauthenticates_itself
 class CodesNewView(Personal, codes.GenerateRecoveryCodesView):
     template_name = "accounts/security/codes_new.html"
 
 
-@asks_itself
+@reauthenticates_itself
 class CodesDownloadView(Personal, codes.DownloadRecoveryCodesView):
     template_name = "accounts/security/codes.txt"
 

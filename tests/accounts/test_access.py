@@ -75,8 +75,8 @@ def test_a_query_in_sql_must_name_the_organization(home: Member, stranger: Membe
 
 def test_a_person_is_found_by_address_in_any_case(db: None) -> None:
     ada = User.objects.create_user("Ada@people.test")
-    assert access.person_with("aDA@people.test") == ada
-    assert access.person_with("bob@people.test") is None
+    assert access.find_person("aDA@people.test") == ada
+    assert access.find_person("bob@people.test") is None
 
 
 def test_a_person_sees_the_rows_of_own_organizations_only(home: Member, stranger: Member) -> None:

@@ -61,7 +61,7 @@ def test_a_closed_organization_is_out_of_use_at_once(home: Member, stranger: Mem
     assert (answer.status_code, answer.json()["code"]) == (401, "KEY_REVOKED")
     for client in (browser, Client()):
         assert client.get(f"/report/{done.id}").status_code in (302, 404)
-    assert members.invitation_of(members.invitation_token(invitation)) is None
+    assert members.find_invitation(members.invitation_token(invitation)) is None
     assert not Membership.objects.filter(organization=home.organization).exists()
     assert claim is not None
     assert not finish_scan(claim, make_result(running)), "its worker has lost the claim"
@@ -163,7 +163,7 @@ def test_a_person_who_goes_leaves_a_name_in_the_log_and_nothing_else(home: Membe
     close_account(user=ada, actor=ada)
 
     assert browser.get("/account/").status_code == 302
-    assert members.invitation_of(members.invitation_token(invitation)) is None
+    assert members.find_invitation(members.invitation_token(invitation)) is None
     assert ActivityEvent.objects.filter(action="member.left", actor_email="ada@people.test").exists()
     assert User.objects.create_user("ada@people.test"), "the address is free"
     assert later()

@@ -60,7 +60,7 @@ def files_of(found: DataExport) -> dict[str, bytes]:
     """Return the files of all its zip files, which can be unpacked into the same folder."""
     files: dict[str, bytes] = {}
     for part in found.parts.order_by("number"):
-        data = b"".join(export.chunks_of(part))
+        data = b"".join(export.read_chunks(part))
         assert len(data) == part.size
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             assert archive.testzip() is None
@@ -148,8 +148,8 @@ def test_the_documentation_names_every_file_and_field(furnished: Furnished) -> N
 def test_it_is_made_in_parts_and_whoever_makes_one_may_die(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "PART_BYTES", 1)
     monkeypatch.setattr(export, "CHUNK_BYTES", 64)
-    monkeypatch.setattr(kinds_of_export, "BATCH", 2)
-    monkeypatch.setattr(kinds_of_export, "DOCUMENTS", 2)
+    monkeypatch.setattr(kinds_of_export, "LIST_BATCH", 2)
+    monkeypatch.setattr(kinds_of_export, "FILE_BATCH", 2)
     at = timezone.now()
     for _ in range(5):
         make_scan(home, created_at=at)  # at the same moment, so that only their IDs differ
@@ -248,7 +248,7 @@ def test_it_is_kept_for_a_week(home: Member) -> None:
     made(actor)
     delete_exports()
     assert DataExport.objects.count() == 1
-    DataExport.objects.update(ended_at=timezone.now() - export.KEPT)
+    DataExport.objects.update(ended_at=timezone.now() - export.RETENTION)
     assert browser_of(actor.user).post("/o/home/settings/export/1").status_code == 404, "at once, not by night"
     delete_exports()
     for model in (DataExport, DataExportPart, DataExportChunk):
@@ -278,9 +278,9 @@ def test_a_row_more_asks_no_query_more(furnished: Furnished) -> None:
         if kind.has_own_files or kind.name in ("monitors", "lists"):  # read in pieces, or names its people
             continue
         with counted() as asked:
-            batch = kind.after(furnished.home.organization.id, None)
+            batch = kind.next_batch(furnished.home.organization.id, None)
             for _, row in batch:
-                kind.shown(row)
+                kind.serialize(row)
         assert len(asked) <= 3, (kind.name, len(batch))
 
 

@@ -145,7 +145,7 @@ def test_a_provider_that_is_down_is_told(settings: Any) -> None:
 
 
 def test_a_provider_that_answers_a_byte_at_a_time_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(providers, "ANSWER_S", 0.5)
+    monkeypatch.setattr(providers, "RESPONSE_TIMEOUT_S", 0.5)
     done = threading.Event()
 
     def drip(server: socket.socket) -> None:
