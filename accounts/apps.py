@@ -17,7 +17,7 @@ class AccountsConfig(AppConfig):
         from accounts import sessions  # Django can import models only after it has loaded all apps.
         from accounts.adapters import mfa
 
-        user_logged_in.connect(sessions.begin, dispatch_uid="accounts.sessions")
+        user_logged_in.connect(sessions.create_login_session, dispatch_uid="accounts.sessions")
         signals.authenticator_added.connect(mfa.record_added_factor, dispatch_uid="accounts.mfa.added")
         signals.authenticator_removed.connect(mfa.record_removed_factor, dispatch_uid="accounts.mfa.removed")
         signals.authenticator_reset.connect(mfa.record_new_recovery_codes, dispatch_uid="accounts.mfa.reset")

@@ -1,4 +1,4 @@
-"""Rate limits of attempts such as log-ins, counted in Redis per client address and per subject. Without Redis, attempts are refused."""
+"""Rate limits of attempts such as log-ins, counted in Redis per subject. Without Redis, all attempts are refused."""
 
 from __future__ import annotations
 

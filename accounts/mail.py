@@ -18,7 +18,7 @@ class MailNotSent(Exception):
 
 
 def send(template: str, to: str, subject: str, **context: Any) -> None:
-    """Render `emails/<template>.txt` with `base_url`, `email` and `context`, and send the e-mail; raises MailNotSent."""
+    """Render `emails/<template>.txt` with `base_url`, `email` and `context`, and send the mail; raises MailNotSent."""
     body = render_to_string(f"emails/{template}.txt", {"base_url": settings.BASE_URL, "email": to} | context)
     # A subject must be one line, but names in the subject may contain line breaks.
     message = EmailMessage(" ".join(subject.split()), body, to=[to])

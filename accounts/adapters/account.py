@@ -84,7 +84,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def logout(self, request: HttpRequest) -> None:
         """Log out, and delete the LoginSession row."""
-        sessions.end(request)
+        sessions.delete_current(request)
         super().logout(request)
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:

@@ -41,6 +41,6 @@ def delete_factors(user: User) -> int:
 
 
 def delete_login_data(user: User) -> None:
-    """Delete django-allauth's rows of the account: e-mail addresses, second factors and connected identity providers."""
+    """Delete django-allauth's rows of the account: e-mail addresses, second factors and identity providers."""
     for model in (EmailAddress, Authenticator, SocialAccount):
         model._default_manager.filter(user=user).delete()

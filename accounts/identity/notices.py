@@ -1,4 +1,4 @@
-"""Notices of security events of an account: e-mails to the person, and entries in their organizations' activity logs."""
+"""Security events of an account: e-mails to the person, and entries in their organizations' activity logs."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def rename_api_key(*, actor: Membership, key_id: str, name: str) -> ApiKey:
 
 
 def change_api_key(key: ApiKey, actor: User, new_values: Mapping[str, object]) -> None:
-    """Change the key's name and expiry to `new_values`; record old and new values of what changes in the activity log."""
+    """Set the key's name and expiry from `new_values`, and record the old and new values in the activity log."""
     with transaction.atomic():
         stored = (
             ApiKey.objects.select_for_update(no_key=True, of=("self",)).select_related("organization").get(id=key.id)
@@ -110,9 +110,9 @@ def regenerate_api_key(
 ) -> tuple[ApiKey, str]:
     """Replace the secret and the expiry of a key; returns the key and the plaintext, which is stored nowhere.
 
-    The current secret stays valid for `OVERLAP`, but not beyond its own expiry. With `at_once`, for a leaked secret, the
-    current and all former secrets end now. `prefix` is the prefix of the secret to replace, so that a form that is sent
-    twice replaces one secret. Raises AccountRefused.
+    The current secret stays valid for `OVERLAP`, but not beyond its own expiry. With `at_once`, for a leaked secret,
+    the current and all former secrets end now. `prefix` is the prefix of the secret to replace, so that a form that is
+    sent twice replaces one secret. Raises AccountRefused.
     """
     minted = mint()
     with transaction.atomic():

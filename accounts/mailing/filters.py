@@ -39,7 +39,7 @@ def _unlinked(word: str, own_host: str) -> str:
 
 
 def _is_address_of(word: str, host: str) -> bool:
-    """Return True if a word is an address of this host and of no other; quotes and punctuation around it are ignored."""
+    """Return True if a word is an address of this host and of no other, ignoring quotes and punctuation around it."""
     bare = word.lower().lstrip("\"'“([").rstrip("\"'”)],;:!?.…")
     address = bare.removeprefix("https://").removeprefix("http://")
     return address.startswith(host.lower()) and REST.fullmatch(address, len(host)) is not None

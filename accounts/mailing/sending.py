@@ -111,7 +111,7 @@ def _abort(server: BaseEmailBackend) -> None:
 
 
 def _close(server: BaseEmailBackend) -> None:
-    """Close the connection with the command QUIT, after all mails were accepted; raises ServerUnavailable if QUIT fails."""
+    """Close the connection with the command QUIT, after all mails. Raises ServerUnavailable if QUIT fails."""
     try:
         server.close()
     except (OSError, SMTPException, SoftTimeLimitExceeded) as error:

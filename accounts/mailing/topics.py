@@ -32,7 +32,7 @@ ALWAYS = frozenset({"security"})
 class Subscription:
     """Subscription of a person to a topic, which an unsubscribe link refers to.
 
-    `newest` is the subject of the topic's last mail, by which the person recognizes the topic; None if no mail is stored.
+    `newest` is the subject of the topic's last mail, by which the person recognizes the topic; None without a mail.
     """
 
     user: User
@@ -102,7 +102,7 @@ def unsubscribed_topics(user: User) -> list[Subscription]:
 
 
 def subscribed(people: Iterable[User], topic: str, organization: Organization | None) -> QuerySet[User]:
-    """Return the people who can log in, are members of the organization (unless None) and have not unsubscribed."""
+    """Return those who can log in, are members of the organization (unless None) and have not unsubscribed."""
     recipients = User.objects.filter(pk__in=[person.pk for person in people], is_active=True, closed_at=None)
     if organization is not None:
         recipients = recipients.filter(membership__organization=organization, membership__organization__closed_at=None)

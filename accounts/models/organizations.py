@@ -306,7 +306,7 @@ class FormerKey(models.Model):
 class MonthlyUsage(models.Model):
     """Number of scans that an organization has used in a month. Only `accounts.usage` writes it."""
 
-    # NULL after the organization was deleted: until the month ends, its scans count for the owner's other organizations.
+    # NULL after the organization was deleted. Its scans count for the owner's other organizations until the month ends.
     organization = models.ForeignKey(Organization, on_delete=models.SET_NULL, null=True, blank=True)
     period = models.DateField(help_text="The first day of the month.")
     used = models.PositiveIntegerField(default=0)

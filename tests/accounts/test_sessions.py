@@ -100,7 +100,7 @@ def test_last_seen_is_written_every_few_minutes_at_most(ada: User) -> None:
     with CaptureQueriesContext(connection) as queries:
         client.get("/account/")
     assert not [query for query in queries if "UPDATE" in query["sql"]]
-    LoginSession.objects.update(last_seen_at=timezone.now() - sessions.LAST_SEEN_STEP - timedelta(seconds=1))
+    LoginSession.objects.update(last_seen_at=timezone.now() - sessions.LAST_SEEN_RESOLUTION - timedelta(seconds=1))
     client.get("/account/", REMOTE_ADDR="198.51.100.9")
     row = LoginSession.objects.get()
     assert timezone.now() - row.last_seen_at < timedelta(minutes=1)
