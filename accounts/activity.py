@@ -229,7 +229,7 @@ def unexpired_events(organization: Organization) -> QuerySet[ActivityEvent]:
 def events_page(
     organization: Organization, event_filter: EventFilter, *, before: int | None = None
 ) -> tuple[list[ActivityEvent], bool]:
-    """Return a page of events, newest first, and whether older ones exist. `before` is the last ID of the previous page."""
+    """Return a page of events, newest first, and whether older ones exist. `before` is the last page's last ID."""
     events = event_filter.events_of(organization)
     if before is not None:
         events = events.filter(id__lt=before)

@@ -16,7 +16,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from accounts import drafts
 from accounts.access import memberships_of
-from accounts.identity.requirements import find_unmet
+from accounts.identity.requirements import missing
 from accounts.models import Membership
 from infrastructure.api.errors import NotFound
 
@@ -81,7 +81,7 @@ def page_of(membership: Membership, name: str, *args: object) -> str:
 
 
 def current_membership(request: HttpRequest) -> Membership | None:
-    """Return the membership in the page's organization, otherwise in the last selected one; None without memberships."""
+    """Return the membership in the page's organization, otherwise in the selected one; None without memberships."""
     current: Membership | None = getattr(request, "membership", None)
     if current is None:
         current = next(iter(_load_memberships(request)), None)
@@ -122,7 +122,7 @@ def _refusal(request: HttpRequest, organization: str, role: str) -> HttpResponse
     membership = next(iter(_load_memberships(request, organization)), None)
     if membership is None or membership.organization.slug != organization:
         raise Http404
-    if unmet := find_unmet(request.user, membership.organization):
+    if unmet := missing(request.user, membership.organization):
         raise unmet
     request.membership = membership  # type: ignore[attr-defined]  # declared by MemberRequest
     if membership.has(role):

@@ -41,7 +41,7 @@ def for_who_may_see(
     page: str,
     not_found: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[View], View]:
-    """Decorator that passes an object to the view: the result of `look` for the request and the ID `id_name` in the URL.
+    """Decorator that passes to the view the object that `look` returns for the request and the ID `id_name` of the URL.
 
     If `look` returns None, anonymous visitors are redirected to the login and then back to `page`; visitors who are
     logged in get `not_found`.

@@ -36,8 +36,8 @@ def form_page(
 
     1. GET renders the form, with its author's draft if the session has one.
     2. POST renders an invalid form again, with 400.
-    3. `submit` processes a valid form and redirects. A refusal is displayed beside its field, with its status. A refusal
-       with 404 is about the page itself and is raised.
+    3. `submit` processes a valid form and redirects. A refusal is displayed beside its field, with its status; a
+       refusal with 404 is about the page itself and is raised.
     """
     if request.method != "POST":
         return show(make(drafts.restore(request)), 200)

@@ -44,7 +44,7 @@ def _has_mails() -> bool:
     has_work=staticmethod(_has_mails),
 )
 def send_mails(_reason: str) -> None:
-    """Send the mails that are due; scheduled every minute, and after a mail was written. The log contains the reason."""
+    """Send the mails that are due; scheduled every minute and after a mail was written. The reason is only logged."""
     if sending.send_due():
         queue.enqueue("accounts.tasks.send_mails", "more")
 

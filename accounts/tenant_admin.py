@@ -127,7 +127,7 @@ class ReadOnlyAdmin(UncountedAdmin):
 
 
 def page_of(row: Model) -> str:
-    """Return the URL of a row's admin page. The ID is quoted, because the Django admin decodes `_2F` and similar codes."""
+    """Return the URL of a row's admin page. The ID is quoted, because the admin decodes `_2F` and similar codes."""
     options = row._meta
     return reverse(f"admin:{options.app_label}_{options.model_name}_change", args=[quote(row.pk)])
 

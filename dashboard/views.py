@@ -27,7 +27,7 @@ from accounts.roles import MemberRequest, current_membership, known, page_of, re
 from accounts.submissions import form_page, refuse_now
 from dashboard import scan_lists
 from dashboard.next_steps import next_steps
-from dashboard.sites import main_page, page_page, page_results, site_page
+from dashboard.sites import main_page, page_results, pages_of_site, site_page
 from infrastructure.api.errors import NotFound
 from infrastructure.web import charts
 from infrastructure.web.keyset import search_text
@@ -223,7 +223,7 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
         "path": path_of(shown),
         "badge": badge_of_page(organization_id, shown),
         "most": TREND_SCANS,
-        "pages": page_page(organization_id, host, request.GET),
+        "pages": pages_of_site(organization_id, host, request.GET),
         "text": text,
         "labels": LABELS,
     }

@@ -28,7 +28,7 @@ class Unmet(Exception):
         self.provider = provider
 
 
-def find_unmet(user: User | AnonymousUser, organization: Organization) -> Unmet | None:
+def missing(user: User | AnonymousUser, organization: Organization) -> Unmet | None:
     """Return the first login requirement that the session does not fulfil, or None. `user` must be `request.user`."""
     if not isinstance(user, User):
         return None

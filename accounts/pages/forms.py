@@ -319,7 +319,7 @@ class ActivityFilterForm(forms.Form):
 
     @property
     def has_wrong_days(self) -> bool:
-        """Whether a day is invalid. The page then displays no events, because unfiltered ones would mislead people."""
+        """Whether a day is invalid. The page then displays no events, as unfiltered ones would mislead."""
         return bool({"since", "until"} & self.errors.keys())
 
     @property
@@ -331,7 +331,7 @@ class ActivityFilterForm(forms.Form):
         return EventFilter(values.get("action", ""), values.get("person", ""), values.get("key", ""), *days)
 
     def query(self, *names: str) -> str:
-        """Return the filter as a URL query, for another page or a file. With `names`, only these fields are included."""
+        """Return the filter as a URL query, for another page or a file. `names` selects fields."""
         event_filter = self.event_filter
         values = {
             "action": event_filter.action,

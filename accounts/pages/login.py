@@ -33,7 +33,7 @@ from website_scan.written_urls import split_url
 ATTEMPTS_PER_ADDRESS = 20
 ATTEMPTS_PER_NETWORK = 60  # because each attempt takes a quarter of a second of CPU time
 ATTEMPTS_PER_ACCOUNT = 10  # from one client
-# From all clients together, except browsers with a device cookie, so that strangers cannot lock the person out.
+# From all clients together, except browsers with a device cookie: strangers cannot lock the person out.
 ATTEMPTS_PER_ACCOUNT_ANYWHERE = 60
 # Attempts within an hour: from all clients together, and from one network.
 ATTEMPTS_PER_ACCOUNT_AND_HOUR = 100
@@ -197,7 +197,7 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def next_page_of(request: HttpRequest) -> str:
-    """Return `next` if that is a page of this host, and short enough for a link in an e-mail; otherwise an empty string."""
+    """Return `next` if that is a page of this host and short enough for an e-mail's link; otherwise an empty string."""
     url = request.POST.get("next") or request.GET.get("next", "")
     is_own_page = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
     return url if is_own_page and len(url) <= MAX_NEXT_LENGTH else ""
@@ -276,7 +276,7 @@ def notify_of_new_password(user: User) -> None:
 
 
 def limit_mails(request: HttpRequest, recipient: str) -> HttpResponse | None:
-    """Count an e-mail to an address; returns an error page if there are too many. The address need not have an account."""
+    """Count an e-mail to any address; returns an error page if there are too many, otherwise None."""
     attempts = (Limit(limits.client(request), MAILS_PER_CLIENT), Limit(mailbox(recipient), MAILS_PER_RECIPIENT))
     return limits.refusal(request, "mail", attempts, window_s=limits.HOUR_S)
 

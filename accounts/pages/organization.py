@@ -268,7 +268,9 @@ def activity_log(request: MemberRequest) -> HttpResponse:
     before = form.cleaned_data["before"] if form.is_valid() else None
     organization = request.membership.organization
     nothing: tuple[list[ActivityEvent], bool] = ([], False)
-    events, more = nothing if form.has_wrong_days else activity.events_page(organization, form.wanted, before=before)
+    events, more = (
+        nothing if form.has_wrong_days else activity.events_page(organization, form.event_filter, before=before)
+    )
     lines = [line_of(event) for event in events]
     context = {
         "section": "activity",
@@ -276,9 +278,10 @@ def activity_log(request: MemberRequest) -> HttpResponse:
         "older": events[-1].id if more else None,
         "is_first": not before,
         "form": form,
-        "wanted": form.wanted,
+        "wanted": form.event_filter,
         # The log displays an API key with its name at the time of the event.
-        "whose": form.wanted.email or (lines[0].actor if lines and form.wanted.key_id else form.wanted.key_id),
+        "whose": form.event_filter.email
+        or (lines[0].actor if lines and form.event_filter.key_id else form.event_filter.key_id),
         "query": form.query(),
         "everybody": form.query("action", "from", "to"),
         "days": form.query("from", "to"),
@@ -299,7 +302,7 @@ def activity_export(request: MemberRequest, export_format: str) -> HttpResponse 
     form = ActivityFilterForm(request.GET)
     if form.has_wrong_days:
         return redirect(f"{page_of(request.membership, 'activity')}?{request.GET.urlencode()}")
-    pieces = activity_exports.export(organization, form.wanted, export_format)
+    pieces = activity_exports.export(organization, form.event_filter, export_format)
     response = StreamingHttpResponse(pieces, content_type=activity_exports.MEDIA_TYPES[export_format])
     response["Content-Disposition"] = f'attachment; filename="activity-log-{organization.slug}.{export_format}"'
     return response

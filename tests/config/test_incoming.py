@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.gunicorn import Worker
-from config.incoming import MAX_BODY_BYTES, MAX_HEAD_BYTES, MAX_UPLOAD_BYTES, Incoming, TooLarge
+from config.incoming import MAX_BODY_BYTES, MAX_HEAD_BYTES, MAX_UPLOAD_BYTES, BodyTooLarge, IncomingRequest
 
 CFG = Config()
 CLIENT = ("127.0.0.1", 1)
@@ -31,10 +31,10 @@ Outcome = str | tuple[bytes, bytes]
 
 
 def outcome(pieces: list[bytes]) -> Outcome:
-    incoming = Incoming(CFG, CLIENT, 0.0)
+    incoming = IncomingRequest(CFG, CLIENT, 0.0)
     try:
         is_complete = any(incoming.feed(piece) for piece in pieces)
-    except (ParseException, TooLarge):
+    except (ParseException, BodyTooLarge):
         return REFUSED
     if not is_complete:
         return INCOMPLETE
@@ -160,12 +160,12 @@ def test_a_request_is_complete_with_its_last_byte_however_it_is_cut(name: str) -
     ("data", "error"),
     [
         (b"GET / HTTP/1.1\r\nX: " + b"x" * MAX_HEAD_BYTES, LimitRequestHeaders),
-        (POST + b"Content-Length: %d\r\n\r\n" % (MAX_BODY_BYTES + 1), TooLarge),
-        (POST + b"Content-Length: 9999999999999999999\r\n\r\n", TooLarge),
-        (CHUNKED + b"fffffff\r\n", TooLarge),
-        (CHUNKED + b"f" * 1000 + b"\r\n", TooLarge),
-        (CHUNKED + (b"8000\r\n" + b"x" * 0x8000 + b"\r\n") * 33, TooLarge),
-        (CHUNKED + b"1\r\nx\r\n" * (MAX_BODY_BYTES // 6 + 2), TooLarge),
+        (POST + b"Content-Length: %d\r\n\r\n" % (MAX_BODY_BYTES + 1), BodyTooLarge),
+        (POST + b"Content-Length: 9999999999999999999\r\n\r\n", BodyTooLarge),
+        (CHUNKED + b"fffffff\r\n", BodyTooLarge),
+        (CHUNKED + b"f" * 1000 + b"\r\n", BodyTooLarge),
+        (CHUNKED + (b"8000\r\n" + b"x" * 0x8000 + b"\r\n") * 33, BodyTooLarge),
+        (CHUNKED + b"1\r\nx\r\n" * (MAX_BODY_BYTES // 6 + 2), BodyTooLarge),
         (CHUNKED + b"1;" + b"x" * 1100, ParseException),
         (CHUNKED + b"0\r\n" + b"X: y\r\n" * 2000, ParseException),
         (CHUNKED + b"0\r\n" + b"X: y\r\n" * 200 + b"\r\n", ParseException),
@@ -174,7 +174,7 @@ def test_a_request_is_complete_with_its_last_byte_however_it_is_cut(name: str) -
 def test_a_request_has_bounds(data: bytes, error: type[Exception]) -> None:
     for pieces in ([data], [data[place : place + 999] for place in range(0, len(data), 999)]):
         with pytest.raises(error):
-            any(incoming.feed(piece) for incoming in [Incoming(CFG, CLIENT, 0.0)] for piece in pieces)
+            any(incoming.feed(piece) for incoming in [IncomingRequest(CFG, CLIENT, 0.0)] for piece in pieces)
 
 
 @given(st.binary(max_size=300))
@@ -211,7 +211,7 @@ def processor_s(read: Callable[[], object]) -> float:
 
 
 def received(data: bytes) -> int:
-    incoming = Incoming(CFG, CLIENT, 0.0)
+    incoming = IncomingRequest(CFG, CLIENT, 0.0)
     assert [incoming.feed(piece) for piece in in_pieces(data, 65536)][-1]
     return len(incoming.request.body.read())
 
@@ -232,7 +232,7 @@ def test_bytes_that_come_one_by_one_cost_the_same_each() -> None:
     """A line, a head or trailers are not read again for every byte of them."""
 
     def read(data: bytes) -> None:
-        incoming = Incoming(CFG, CLIENT, 0.0)
+        incoming = IncomingRequest(CFG, CLIENT, 0.0)
         assert [incoming.feed(data[place : place + 1]) for place in range(len(data))][-1]
 
     def request(times: int) -> bytes:
@@ -258,13 +258,13 @@ def test_bytes_that_come_one_by_one_cost_the_same_each() -> None:
 )
 def test_only_the_sites_of_a_list_may_be_long(line: bytes, most: int) -> None:
     head = line + b" HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n"
-    incoming = Incoming(CFG, CLIENT, 0.0)
+    incoming = IncomingRequest(CFG, CLIENT, 0.0)
     assert incoming.feed(head % most) is False
     assert incoming.feed(b"x" * (most - 1)) is False
     assert incoming.upload_bytes == (most - 1 if most > MAX_BODY_BYTES else 0)
     assert incoming.feed(b"x") is True
-    with pytest.raises(TooLarge) as refused:
-        Incoming(CFG, CLIENT, 0.0).feed(head % (most + 1))
+    with pytest.raises(BodyTooLarge) as refused:
+        IncomingRequest(CFG, CLIENT, 0.0).feed(head % (most + 1))
     assert refused.value.most == most
 
 
