@@ -25,7 +25,7 @@ def with_expired(
 ) -> Iterator[tuple[int | str, datetime]]:
     """Yield the ID of each owner of expired rows, and the time before which the owner's rows have expired.
 
-    `kept_days` is the field of the tier. `order` is the order of an index in which an owner's oldest row comes first, so that
+    `kept_days` is the field of the tier. `order` is that of an index with an owner's oldest row first, so that
     one index lookup per owner is enough to skip owners without expired rows.
     """
     now = timezone.now()

@@ -176,7 +176,7 @@ DATABASES = {
     "default": {
         **DATABASE,
         "ENGINE": "infrastructure.postgresql",
-        # Every thread has a persistent connection. Before each use, the health check replaces a broken connection.
+        # Each thread has a persistent connection. The health check of a request detects a broken connection.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {

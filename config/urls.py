@@ -103,10 +103,10 @@ class AnyString:
 
 register_converter(AnyString, "any")
 
-# `autodiscover` is called here, because the admin's AppConfig would import all pages even in commands and scheduler.
+# Called here, because the admin's AppConfig would import the code of all pages into commands and the scheduler.
 admin.autodiscover()
 
-# These URLs contain the organization, so that a page never changes the organization opened in another browser tab.
+# These URLs contain the organization, so that a page never changes the organization of another browser tab.
 organization_urls = [
     path("", dashboard.overview, name="overview"),
     path("recent", dashboard.recent, name="recent"),

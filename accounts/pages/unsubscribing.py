@@ -46,4 +46,5 @@ def _page(request: HttpRequest, token: str, *, stop: bool) -> HttpResponse:
         return invalid_link_page(request, "It may be incomplete: copy all of it from the e-mail and try again.")
     if request.method == "POST":
         (subscription.stop if stop else subscription.resume)()
+    context = {"subscription": subscription, "done": request.method == "POST"}
     return render(request, "accounts/unsubscribe.html", context)

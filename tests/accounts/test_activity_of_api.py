@@ -32,7 +32,7 @@ def noted(home: Member) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.django_db
-def test_every_write_is_noted_with_the_key(home: Member, target: str, answering: str) -> None:
+def test_each_api_write_is_recorded_with_its_key(home: Member, target: str, answering: str) -> None:
     Tier.objects.update(concurrent_scans=50, webhooks=5, schedules=5)
     api = home.api
     done: set[tuple[str, str]] = set()
@@ -109,7 +109,7 @@ def writes() -> list[tuple[str, str]]:
     return found
 
 
-def test_a_refused_write_and_a_repeated_one_are_not_noted(home: Member, target: str) -> None:
+def test_refused_and_repeated_writes_are_not_recorded(home: Member, target: str) -> None:
     body = {"url": target, "type": "security"}
     assert home.api.post("/v1/scan", body | {"type": "nonsense"}).status_code == 400
     assert noted(home) == []
@@ -120,7 +120,7 @@ def test_a_refused_write_and_a_repeated_one_are_not_noted(home: Member, target: 
     assert len(noted(home)) == 1
 
 
-def test_a_key_keeps_the_name_that_it_had(home: Member, target: str) -> None:
+def test_activity_event_has_the_key_name_at_its_time(home: Member, target: str) -> None:
     home.api.post("/v1/scan", {"url": target, "type": "security"})
     home.key.name = "Another"
     home.key.save()

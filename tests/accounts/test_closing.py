@@ -45,7 +45,7 @@ def rows_left(organization_id: int) -> dict[str, int]:
     return {name: count for name, count in left.items() if count}
 
 
-def test_a_closed_organization_is_out_of_use_at_once(home: Member, stranger: Member) -> None:
+def test_closed_organization_is_unusable_at_once(home: Member, stranger: Member) -> None:
     actor = owner_of(home)
     browser = browser_of(actor.user)
     done = finished_scan(home)
@@ -69,7 +69,7 @@ def test_a_closed_organization_is_out_of_use_at_once(home: Member, stranger: Mem
     assert stranger.api.get("/v1/scans").status_code == 200
 
 
-def test_an_organization_of_the_same_name_is_another_one(home: Member) -> None:
+def test_new_organization_with_a_closed_name_is_separate(home: Member) -> None:
     close_organization_as_owner(actor=owner_of(home))
     again = ensure_organization(name="Home")
     assert again.id != home.organization.id
@@ -80,7 +80,7 @@ def test_an_organization_of_the_same_name_is_another_one(home: Member) -> None:
 
 
 @pytest.mark.django_db
-def test_all_its_rows_go_and_no_others(
+def test_deletion_of_an_organization_deletes_all_its_rows_and_no_others(
     home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:
     monkeypatch.setattr(batches, "BATCH", 2)
@@ -104,7 +104,7 @@ def test_all_its_rows_go_and_no_others(
     assert rows_left(stranger.organization.id) == before
 
 
-def test_what_the_time_was_too_short_for_is_done_by_the_next_run(home: Member) -> None:
+def test_deletion_continues_after_the_time_limit(home: Member) -> None:
     finished_scan(home)
     close_organization_as_owner(actor=owner_of(home))
     assert not delete_closed(timezone.now() + 2 * GRACE, time_limit_s=-1)
@@ -114,7 +114,7 @@ def test_what_the_time_was_too_short_for_is_done_by_the_next_run(home: Member) -
 
 
 @pytest.mark.parametrize("role", ["admin", "member", "viewer"])
-def test_only_an_owner_deletes_an_organization(home: Member, role: str) -> None:
+def test_only_owner_can_delete_an_organization(home: Member, role: str) -> None:
     actor = Membership.objects.get(user=person_of(home, role, "other@people.test"))
     with pytest.raises(AccountRefused):
         close_organization_as_owner(actor=actor)
@@ -122,7 +122,7 @@ def test_only_an_owner_deletes_an_organization(home: Member, role: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_an_organization_in_full_use_is_deleted_without_an_error(target: str) -> None:
+def test_organization_under_load_is_deleted_without_errors(target: str) -> None:
     """Regression test: when the rows were deleted at once, every such deletion failed, and other requests as well."""
     member = member_of("Busy", "enterprise")
     answers: list[tuple[int, str]] = []
@@ -152,7 +152,7 @@ def test_an_organization_in_full_use_is_deleted_without_an_error(target: str) ->
     assert rows_left(member.organization.id) == {}
 
 
-def test_a_person_who_goes_leaves_a_name_in_the_log_and_nothing_else(home: Member) -> None:
+def test_closed_account_leaves_only_activity_log_entries(home: Member) -> None:
     owner_of(home)
     ada = person_of(home, "admin", "ada@people.test")
     browser = browser_of(ada)
@@ -171,7 +171,7 @@ def test_a_person_who_goes_leaves_a_name_in_the_log_and_nothing_else(home: Membe
     assert Api(key).get("/v1/usage").status_code == 200, "the organization's key is not the person's"
 
 
-def test_an_only_owner_stays_until_somebody_else_is_one(home: Member) -> None:
+def test_only_owner_cannot_close_the_account(home: Member) -> None:
     actor = owner_of(home)
     with pytest.raises(AccountRefused, match="You are the only owner of Home"):
         close_account(user=actor.user, actor=actor.user)
@@ -180,7 +180,7 @@ def test_an_only_owner_stays_until_somebody_else_is_one(home: Member) -> None:
     assert mail.outbox == []
 
 
-def test_an_operator_deletes_organizations_and_people(home: Member) -> None:
+def test_operator_deletes_organization_and_owner_in_the_admin(home: Member) -> None:
     operator = browser_of(User.objects.create_superuser("operator@people.test"))
     actor = owner_of(home)
     person = f"/admin/accounts/user/{actor.user.pk}/delete/"
@@ -196,7 +196,7 @@ def test_an_operator_deletes_organizations_and_people(home: Member) -> None:
     assert set(User.objects.values_list("email", flat=True)) == {"operator@people.test"}
 
 
-def test_a_helper_may_not_delete_an_organization(home: Member) -> None:
+def test_staff_without_superuser_cannot_delete_an_organization(home: Member) -> None:
     helper = browser_of(User.objects.create_user("helper@people.test", is_staff=True))
     page = f"/admin/accounts/organization/{home.organization.pk}/delete/"
     assert helper.post(page, {"post": "yes"}).status_code == 403
@@ -205,7 +205,7 @@ def test_a_helper_may_not_delete_an_organization(home: Member) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "Somewhere else", "Hom"])
-def test_a_click_alone_deletes_nothing(home: Member, typed: str) -> None:
+def test_deletion_requires_the_typed_name(home: Member, typed: str) -> None:
     actor = owner_of(home)
     browser = browser_of(actor.user)
     slug = home.organization.slug
@@ -215,7 +215,7 @@ def test_a_click_alone_deletes_nothing(home: Member, typed: str) -> None:
     assert User.objects.get(id=actor.user.pk).is_active
 
 
-def test_an_owner_deletes_the_organization_and_then_the_account(home: Member) -> None:
+def test_owner_deletes_organization_and_then_account_on_pages(home: Member) -> None:
     actor = owner_of(home)
     browser = browser_of(actor.user)
     refused = browser.post("/account/delete", {"confirmation": actor.user.email})

@@ -82,7 +82,7 @@ def send_late(client: Client, page: str, action: str, entered: dict[str, str]) -
 
 
 @pytest.mark.parametrize(("page", "action", "entered"), FORMS, ids=[each[0] for each in FORMS])
-def test_the_input_is_back_after_the_log_in(
+def test_form_input_is_restored_after_login(
     home: Member, client: Client, page: str, action: str, entered: dict[str, str]
 ) -> None:
     late = send_late(client, page, action, entered)
@@ -100,7 +100,7 @@ def test_the_input_is_back_after_the_log_in(
     assert "Your input is back" not in again.content.decode()
 
 
-def test_a_finding_that_was_to_be_muted_is_still_meant(home: Member, client: Client) -> None:
+def test_draft_of_a_mute_keeps_its_finding(home: Member, client: Client) -> None:
     path = f"/o/home/mutes/new?scan={finished_scan(home).id}&check=bad"
     late = send_late(client, path, path, {"reason": "We know.", "until": "2030-01-01"})
     form = client.get(log_in(client, next_page=path)["Location"])
@@ -109,7 +109,7 @@ def test_a_finding_that_was_to_be_muted_is_still_meant(home: Member, client: Cli
     assert not Mute.objects.exists()
 
 
-def test_an_identity_provider_that_is_asked_again_leads_back_to_the_input(
+def test_draft_is_restored_after_provider_reauthentication(
     home: Member, client: Client, settings: Any
 ) -> None:
     settings.OIDC_PROVIDERS = [IdentityProvider("id", "Our ID", "https://id.test", "us", "s3cret")]
@@ -125,7 +125,7 @@ def test_an_identity_provider_that_is_asked_again_leads_back_to_the_input(
     assert entered_in(by_provider.get("/o/home/webhooks/new"), "url") == ["https://example.com/hook"]
 
 
-def test_passwords_and_credentials_are_not_kept(home: Member, client: Client) -> None:
+def test_draft_excludes_passwords_and_credentials(home: Member, client: Client) -> None:
     secrets = {"headers": "X-Key: s3cret", "cookies": "a=s3cret", "username": "s3cret", "password": "s3cret"}
     send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/plain"} | secrets)
     log_in(client)
@@ -135,7 +135,7 @@ def test_passwords_and_credentials_are_not_kept(home: Member, client: Client) ->
     assert "example.com" not in str(stored), "sessions hold it encrypted"
 
 
-def test_no_field_for_secrets_is_kept() -> None:
+def test_each_secret_form_field_is_excluded_from_drafts() -> None:
     """Forms of ours whose templates take part in drafts; the others are not kept at all."""
     kinds, found = [forms.BaseForm], set()
     while kinds:
@@ -149,7 +149,7 @@ def test_no_field_for_secrets_is_kept() -> None:
     assert found <= drafts.UNKEPT
 
 
-def test_another_person_does_not_get_the_input(home: Member, client: Client) -> None:
+def test_draft_is_not_restored_for_another_person(home: Member, client: Client) -> None:
     person(home, "bert@people.test")
     send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/mine"})
     log_in(client, "bert@people.test")
@@ -160,7 +160,7 @@ def test_another_person_does_not_get_the_input(home: Member, client: Client) -> 
     assert entered_in(client.get(SCAN_NEW), "url") == []
 
 
-def test_whoever_is_no_member_any_more_gets_nothing(home: Member, client: Client) -> None:
+def test_draft_page_returns_404_to_former_members(home: Member, client: Client) -> None:
     send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/mine"})
     Membership.objects.all().delete()
     log_in(client)
@@ -168,14 +168,14 @@ def test_whoever_is_no_member_any_more_gets_nothing(home: Member, client: Client
 
 
 @pytest.mark.parametrize("token", ["", "x", "1:x:y"])
-def test_strangers_fill_no_sessions(db: None, token: str) -> None:
+def test_draft_without_valid_author_is_not_stored(db: None, token: str) -> None:
     client = Client()
     answer = client.post(SCAN_NEW, {"url": "https://example.com/", drafts.FIELD: token})
     assert answer["Location"] == "/login/?next=/dashboard/"
     assert not client.session.keys()
 
 
-def test_what_is_kept_is_bounded_and_ends(home: Member, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drafts_are_limited_in_size_number_and_age(home: Member, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = {path: draft_in(client.get(path), path) for path in (SCAN_NEW, "/o/home/monitors/new")}
     LoginSession.objects.all().delete()
     token = tokens[SCAN_NEW]
@@ -191,7 +191,7 @@ def test_what_is_kept_is_bounded_and_ends(home: Member, client: Client, monkeypa
     assert entered_in(client.get(f"{SCAN_NEW}?tab=4"), "url") == []
 
 
-def test_a_form_from_before_another_log_in_is_back_too(home: Member, client: Client) -> None:
+def test_form_with_outdated_csrf_token_is_restored(home: Member, client: Client) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = client.cookies
     page = strict.get(SCAN_NEW)

@@ -82,7 +82,7 @@ def delete_rows() -> bool:
     return delete_closed(timezone.now() + GRACE + timedelta(seconds=1), time_limit_s=60)
 
 
-def test_an_organization_is_deleted_while_another_one_is_in_use(
+def test_organization_is_deleted_while_another_is_open_in_a_tab(
     visit: Visit, home: Member, ada: User, live_server: LiveServer, with_scripts: bool
 ) -> None:
     """The other organization is open in a second tab of the same browser."""
@@ -130,7 +130,7 @@ def test_an_organization_is_deleted_while_another_one_is_in_use(
     assert rows_left(other.organization.id) == before
 
 
-def test_an_account_is_deleted_once_somebody_else_owns_its_organization(
+def test_account_is_deleted_after_another_owner_is_set(
     visit: Visit, home: Member, ada: User, live_server: LiveServer, with_scripts: bool
 ) -> None:
     base = live_server.url

@@ -80,7 +80,7 @@ def furnished(db: None) -> Furnished:
     return furnish(3)
 
 
-def test_an_export_holds_all_that_an_organization_has(furnished: Furnished) -> None:
+def test_export_contains_all_rows_of_the_organization(furnished: Furnished) -> None:
     home = furnished.home
     files = files_of(made(owner_in(furnished)))
     assert files.keys() >= {"README.txt", *(f"{each.name}.json" for each in kinds() if not each.has_own_files)}
@@ -101,7 +101,7 @@ def test_an_export_holds_all_that_an_organization_has(furnished: Furnished) -> N
     assert files[f"reports/{scan.report.id}.json"] == exported
 
 
-def test_every_table_of_an_organization_is_in_it_or_left_out_for_a_reason(db: None) -> None:
+def test_each_table_is_exported_or_listed_as_excluded(db: None) -> None:
     held = {kind.rows(0).model for kind in kinds()}
     # Tables that are not exported: parts of exported rows, rows deleted within days, and internal state, among it the
     # export itself.
@@ -125,7 +125,7 @@ def test_every_table_of_an_organization_is_in_it_or_left_out_for_a_reason(db: No
     assert {each.__name__ for each in reach - held} == parts | short | inner
 
 
-def test_it_holds_no_secret_and_nothing_of_others(furnished: Furnished) -> None:
+def test_export_contains_no_secrets_or_foreign_rows(furnished: Furnished) -> None:
     home = furnished.home
     found = made(owner_in(furnished))
     everything = b"\n".join(files_of(found).values())
@@ -135,7 +135,7 @@ def test_it_holds_no_secret_and_nothing_of_others(furnished: Furnished) -> None:
     assert home.key.prefix.encode() in everything
 
 
-def test_the_documentation_names_every_file_and_field(furnished: Furnished) -> None:
+def test_documentation_lists_each_exported_file_and_field(furnished: Furnished) -> None:
     files = files_of(made(owner_in(furnished)))
     for kind in kinds():
         path = f"{kind.name}/" if kind.has_own_files else f"{kind.name}.json"
@@ -145,7 +145,7 @@ def test_the_documentation_names_every_file_and_field(furnished: Furnished) -> N
                 assert f"`{field}`" in DOC, (kind.name, field)
 
 
-def test_it_is_made_in_parts_and_whoever_makes_one_may_die(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_in_parts_survives_a_crash_of_the_worker(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "PART_BYTES", 1)
     monkeypatch.setattr(export, "CHUNK_BYTES", 64)
     monkeypatch.setattr(kinds_of_export, "LIST_BATCH", 2)
@@ -179,7 +179,7 @@ def test_it_is_made_in_parts_and_whoever_makes_one_may_die(home: Member, monkeyp
     assert len([name for name in files if name.startswith("reports/")]) == 3
 
 
-def test_a_lost_message_is_found(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_with_lost_message_is_enqueued_again(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[tuple[str, str]] = []
     monkeypatch.setattr("infrastructure.queue.enqueue", lambda task, row_id: sent.append((task, row_id)))
     asked = export.request_export(actor=owner_of(home))
@@ -191,7 +191,7 @@ def test_a_lost_message_is_found(home: Member, monkeypatch: pytest.MonkeyPatch) 
     assert sent == []
 
 
-def test_the_owner_is_told_and_downloads(home: Member) -> None:
+def test_owner_gets_a_mail_and_downloads_the_export(home: Member) -> None:
     actor = owner_of(home)
     browser = browser_of(actor.user)
     assert "/o/home/settings/export" in browser.get("/o/home/settings/").content.decode()
@@ -215,13 +215,13 @@ def test_the_owner_is_told_and_downloads(home: Member) -> None:
 
 
 @pytest.mark.parametrize("role", ["admin", "member", "viewer"])
-def test_only_owners_export(home: Member, role: str) -> None:
+def test_only_owner_can_request_an_export(home: Member, role: str) -> None:
     other = person_of(home, role, "other@people.test")
     with pytest.raises(AccountRefused):
         export.request_export(actor=Membership.objects.get(user=other))
 
 
-def test_nobody_else_s_export_can_be_had(home: Member, stranger: Member) -> None:
+def test_export_of_another_organization_cannot_be_downloaded(home: Member, stranger: Member) -> None:
     made(owner_of(home))
     other = browser_of(person_of(stranger, "owner", "mallory@people.test"))
     assert other.post("/o/home/settings/export/1").status_code == 404
@@ -229,7 +229,7 @@ def test_nobody_else_s_export_can_be_had(home: Member, stranger: Member) -> None
     assert Client().post("/o/home/settings/export/1").status_code == 302
 
 
-def test_one_at_a_time_and_one_an_hour(home: Member) -> None:
+def test_exports_are_limited_to_one_an_hour(home: Member) -> None:
     actor = owner_of(home)
     asked = export.request_export(actor=actor)
     with pytest.raises(AccountRefused, match="already being prepared"):
@@ -243,7 +243,7 @@ def test_one_at_a_time_and_one_an_hour(home: Member) -> None:
     assert not DataExportChunk.objects.exists()
 
 
-def test_it_is_kept_for_a_week(home: Member) -> None:
+def test_export_expires_after_a_week(home: Member) -> None:
     actor = owner_of(home)
     made(actor)
     delete_exports()
@@ -255,7 +255,7 @@ def test_it_is_kept_for_a_week(home: Member) -> None:
         assert not model._default_manager.exists()
 
 
-def test_what_is_too_large_fails(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_export_fails(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "PART_BYTES", 1)
     monkeypatch.setattr(export, "MAX_BYTES", 1)
     actor = owner_of(home)
@@ -264,7 +264,7 @@ def test_what_is_too_large_fails(home: Member, monkeypatch: pytest.MonkeyPatch) 
     assert "The last export failed" in page
 
 
-def test_nothing_is_exported_of_who_is_deleted(home: Member) -> None:
+def test_export_of_a_closed_organization_stops(home: Member) -> None:
     asked = export.request_export(actor=owner_of(home))
     close_organization(home.organization)
     make_export(asked.id)
@@ -273,7 +273,7 @@ def test_nothing_is_exported_of_who_is_deleted(home: Member) -> None:
     assert not DataExport.objects.exists()
 
 
-def test_a_row_more_asks_no_query_more(furnished: Furnished) -> None:
+def test_number_of_export_queries_is_independent_of_rows(furnished: Furnished) -> None:
     for kind in kinds():
         if kind.has_own_files or kind.name in ("monitors", "lists"):  # read in pieces, or names its people
             continue
@@ -284,7 +284,7 @@ def test_a_row_more_asks_no_query_more(furnished: Furnished) -> None:
         assert len(asked) <= 3, (kind.name, len(batch))
 
 
-def test_operators_export_into_a_file(home: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_exports_an_organization_to_a_file(home: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     finished_scan(home)
     file = tmp_path / "home.zip"
     call_command("export_organization", "home", str(file))

@@ -48,7 +48,7 @@ def test_open_menus_are_accessible(
     assert found == {".menu-button": [], ".switch-button": [], ".person": []}
 
 
-def test_without_scripts_the_keyboard_gets_everywhere(
+def test_menus_are_usable_by_keyboard_without_scripts(
     visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer
 ) -> None:
     session = browser_of(ada).cookies["sessionid"].value
@@ -73,7 +73,7 @@ def test_without_scripts_the_keyboard_gets_everywhere(
     assert "sessionid" not in names
 
 
-def test_the_last_day_of_a_key_is_asked_for_where_it_ends_on_a_date(
+def test_last_day_field_is_visible_only_for_expiry_on_a_date(
     visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer
 ) -> None:
     session = browser_of(ada).cookies["sessionid"].value

@@ -48,12 +48,12 @@ def scanned(home: Member, target: str) -> Scan:
     return Scan.objects.get(id=answer.json()["id"])
 
 
-def test_the_contract_s_30_days_are_what_every_plan_begins_with(db: None) -> None:
+def test_each_tier_keeps_reports_for_30_days_by_default(db: None) -> None:
     assert set(Tier.objects.values_list("reports_kept_days", "scans_kept_days")) == {(30, None)}
 
 
 @pytest.mark.parametrize("days", [7, 90])
-def test_a_report_is_kept_as_long_as_the_plan_says(home: Member, target: str, days: int) -> None:
+def test_report_expires_after_the_days_of_the_tier(home: Member, target: str, days: int) -> None:
     keep(reports_kept_days=days)
     scan = scanned(home, target)
     browser = browser_of(person_of(home, "owner", "ann@people.test"))
@@ -69,7 +69,7 @@ def test_a_report_is_kept_as_long_as_the_plan_says(home: Member, target: str, da
     assert not Report.objects.exists()
 
 
-def test_another_plan_holds_for_scans_from_then_on(home: Member, target: str) -> None:
+def test_changed_retention_applies_to_new_scans_only(home: Member, target: str) -> None:
     before = scanned(home, target)
     keep(reports_kept_days=2)
     after = scanned(home, target)
@@ -80,7 +80,7 @@ def test_another_plan_holds_for_scans_from_then_on(home: Member, target: str) ->
     assert home.api.get(f"/v1/report/{after.id}").status_code == 404
 
 
-def test_an_audit_is_kept_as_long_as_its_reports(home: Member, target: str) -> None:
+def test_audit_expires_together_with_its_reports(home: Member, target: str) -> None:
     keep(reports_kept_days=3)
     short = created(home, {"page": target, "types": ["seo"]})
     keep(reports_kept_days=60)
@@ -97,7 +97,7 @@ def test_an_audit_is_kept_as_long_as_its_reports(home: Member, target: str) -> N
     assert [each.id for each in Audit.objects.all()] == [long["id"]]
 
 
-def test_credentials_are_forgotten_with_the_report(home: Member, target: str) -> None:
+def test_credentials_are_deleted_when_the_report_expires(home: Member, target: str) -> None:
     keep(reports_kept_days=3)
     for days in (2, 4):
         body = {"url": target, "type": "security", "request": {"headers": {"X-Key": "secret"}}}
@@ -108,7 +108,7 @@ def test_credentials_are_forgotten_with_the_report(home: Member, target: str) ->
     assert Scan.objects.filter(encrypted_credentials=None).count() == 1
 
 
-def test_scans_stay_for_ever_unless_the_plan_says_otherwise(home: Member) -> None:
+def test_scans_are_deleted_only_if_the_tier_limits_them(home: Member) -> None:
     other = member_of("Paying", "pro")
     for member in (home, other):
         finished_scan(member, age=timedelta(days=400))
@@ -126,7 +126,7 @@ def test_scans_stay_for_ever_unless_the_plan_says_otherwise(home: Member) -> Non
     assert sum(each.count for each in ScanCount.objects.filter(organization_id=home.organization.id)) == 2
 
 
-def test_what_refers_to_a_scan_goes_with_it(
+def test_deleting_scans_deletes_rows_that_refer_to_them(
     home: Member,
     receiver: Site,  # noqa: F811
     target: str,
@@ -147,7 +147,7 @@ def test_what_refers_to_a_scan_goes_with_it(
         assert not model.objects.exists(), model
 
 
-def test_scans_of_an_audit_stay_as_long_as_it_does(home: Member, target: str) -> None:
+def test_scans_of_an_audit_are_deleted_after_the_audit(home: Member, target: str) -> None:
     keep(scans_kept_days=30)
     audit_id = created(home, {"page": target, "types": ["seo", "security"]})["id"]
     while visit(home):
@@ -165,7 +165,7 @@ def test_scans_of_an_audit_stay_as_long_as_it_does(home: Member, target: str) ->
     assert not Scan.objects.exists()
 
 
-def test_the_activity_log_is_deleted_by_plan(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_activity_log_is_deleted_after_the_days_of_the_tier(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_events, "BATCH", 2)
     other = member_of("Paying", "pro")
     keep(activity_kept_days=30)
@@ -181,7 +181,7 @@ def test_the_activity_log_is_deleted_by_plan(home: Member, monkeypatch: pytest.M
     assert ActivityEvent.objects.filter(organization=other.organization).count() == 7
 
 
-def test_deliveries_are_kept_by_plan(home: Member, receiver: Site) -> None:  # noqa: F811
+def test_deliveries_are_deleted_after_the_days_of_the_tier(home: Member, receiver: Site) -> None:  # noqa: F811
     other = member_of("Paying", "pro")
     keep(deliveries_kept_days=5)
     for member in (home, other):
@@ -200,7 +200,7 @@ def test_deliveries_are_kept_by_plan(home: Member, receiver: Site) -> None:  # n
 
 
 @pytest.mark.parametrize("task", [delete_scans, delete_events, delete_deliveries])
-def test_who_keeps_everything_costs_a_night_nothing(home: Member, task: Callable[[], Any]) -> None:
+def test_retention_queries_are_independent_of_organizations(home: Member, task: Callable[[], Any]) -> None:
     """The number of queries does not depend on the number of organizations or rows."""
     keep(scans_kept_days=30)
     for number in range(3):
@@ -211,7 +211,7 @@ def test_who_keeps_everything_costs_a_night_nothing(home: Member, task: Callable
     assert len(asked) <= 5
 
 
-def test_a_plan_cannot_keep_reports_longer_than_scans(db: None) -> None:
+def test_tier_cannot_keep_reports_longer_than_scans(db: None) -> None:
     tier = Tier.objects.get(name="free")
     tier.scans_kept_days = 10
     with pytest.raises(ValidationError, match="at least as long as their reports"):
@@ -221,7 +221,7 @@ def test_a_plan_cannot_keep_reports_longer_than_scans(db: None) -> None:
         tier.full_clean()
 
 
-def test_operators_set_it_in_the_admin(db: None) -> None:
+def test_retention_of_a_tier_is_editable_in_the_admin(db: None) -> None:
     operator = browser_of(User.objects.create_superuser("operator@people.test"))
     page = operator.get("/admin/accounts/tier/free/change/").content.decode()
     for name in ("reports_kept_days", "scans_kept_days", "deliveries_kept_days", "activity_kept_days"):

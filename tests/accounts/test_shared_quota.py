@@ -59,7 +59,7 @@ def test_organizations_of_one_owner_share_the_free_quota(ada: User) -> None:
         use(one, 1)
 
 
-def test_a_deleted_organization_counts_until_the_month_ends(ada: User) -> None:
+def test_deleted_organization_counts_until_the_month_ends(ada: User) -> None:
     one = create_organization(name="One", owner=ada)
     use(one, 60)
     gone(one)
@@ -71,7 +71,7 @@ def test_a_deleted_organization_counts_until_the_month_ends(ada: User) -> None:
 
 
 @pytest.mark.parametrize("again", [ADA, "Ada@people.test", "ada+2@people.test"])
-def test_who_signs_up_again_with_the_same_mailbox_has_no_new_quota(ada: User, again: str) -> None:
+def test_new_account_with_the_same_mailbox_has_no_new_quota(ada: User, again: str) -> None:
     use(create_organization(name="One", owner=ada), 60)
     gone(Organization.objects.get(name="One"))
     close_account(user=ada, actor=ada)
@@ -80,12 +80,12 @@ def test_who_signs_up_again_with_the_same_mailbox_has_no_new_quota(ada: User, ag
 
 
 @pytest.mark.parametrize("other", ["bob@people.test", "ada@other.test", "+ada@people.test", "adam@people.test"])
-def test_other_people_have_quotas_of_their_own(ada: User, other: str) -> None:
+def test_different_mailboxes_have_separate_quotas(ada: User, other: str) -> None:
     use(create_organization(name="One", owner=ada), 60)
     assert left(create_organization(name="Two", owner=User.objects.create_user(other))) == 100
 
 
-def test_nobody_loses_quota_by_being_made_an_owner_elsewhere(ada: User) -> None:
+def test_later_owner_does_not_share_the_quota(ada: User) -> None:
     eves = create_organization(name="Eve's", owner=User.objects.create_user("eve@people.test"))
     membership = Membership.objects.create(organization=eves, user=ada, role="member")
     change_role(actor=Membership.objects.get(organization=eves, role="owner"), subject=membership, role="owner")
@@ -93,7 +93,7 @@ def test_nobody_loses_quota_by_being_made_an_owner_elsewhere(ada: User) -> None:
     assert left(create_organization(name="One", owner=ada)) == 100
 
 
-def test_an_organization_that_was_handed_over_counts_for_its_owner_from_the_next_month_on(ada: User) -> None:
+def test_transferred_organization_counts_for_the_new_owner_next_month(ada: User) -> None:
     bob = User.objects.create_user("bob@people.test")
     one = create_organization(name="One", owner=ada)
     use(one, 60)
@@ -106,7 +106,7 @@ def test_an_organization_that_was_handed_over_counts_for_its_owner_from_the_next
     assert (left(adas, NEXT_MONTH), left(bobs, NEXT_MONTH)) == (100, 90)
 
 
-def test_paid_plans_and_organizations_without_owners_share_nothing(ada: User) -> None:
+def test_paid_tiers_and_ownerless_organizations_share_no_quota(ada: User) -> None:
     free, paid = (create_organization(name=name, owner=ada) for name in ("Free", "Paid"))
     Organization.objects.filter(pk=paid.pk).update(tier="pro")
     use(paid, 1500)
@@ -116,7 +116,7 @@ def test_paid_plans_and_organizations_without_owners_share_nothing(ada: User) ->
     assert (left(free), left(paid), left(alone[1])) == (40, 500, 100)
 
 
-def test_what_an_organization_used_before_it_changed_to_a_paid_plan_no_longer_counts(ada: User) -> None:
+def test_usage_no_longer_counts_after_change_to_a_paid_tier(ada: User) -> None:
     one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
     use(one, 60)
     Organization.objects.filter(pk=one.pk).update(tier="pro")
@@ -124,7 +124,7 @@ def test_what_an_organization_used_before_it_changed_to_a_paid_plan_no_longer_co
     assert left(two) == 100
 
 
-def test_scans_that_are_given_back_are_free_for_the_owners_other_organizations(ada: User) -> None:
+def test_refunded_scans_are_available_to_other_organizations(ada: User) -> None:
     one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
     use(one, 100)
     usage.refund(one.pk, usage.month_of(NOW), 5)
@@ -132,7 +132,7 @@ def test_scans_that_are_given_back_are_free_for_the_owners_other_organizations(a
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_organizations_of_one_owner_that_scan_at_once_do_not_exceed_it() -> None:
+def test_concurrent_organizations_of_one_owner_do_not_exceed_the_quota() -> None:
     ada = User.objects.create_user(ADA)
     organizations = [create_organization(name=str(number), owner=ada) for number in range(8)]
     barrier = Barrier(len(organizations))
@@ -155,7 +155,7 @@ def test_organizations_of_one_owner_that_scan_at_once_do_not_exceed_it() -> None
     assert sum(MonthlyUsage.objects.values_list("used", flat=True)) == 100
 
 
-def test_the_api_and_the_pages_tell_what_is_left(ada: User) -> None:
+def test_api_and_pages_display_the_shared_quota(ada: User) -> None:
     one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
     use(one, 60, timezone.now())
     use(two, 10, timezone.now())
@@ -171,7 +171,7 @@ def test_the_api_and_the_pages_tell_what_is_left(ada: User) -> None:
     assert "with the same owner share these scans. 60 were used by others." in settings
 
 
-def test_usage_without_an_organization_is_deleted_after_its_month(ada: User) -> None:
+def test_usage_of_deleted_organizations_is_deleted_after_the_month(ada: User) -> None:
     last_month = timezone.now().replace(day=1) - timedelta(days=1)
     one = create_organization(name="One", owner=ada)
     for moment in (last_month, timezone.now()):
@@ -183,7 +183,7 @@ def test_usage_without_an_organization_is_deleted_after_its_month(ada: User) -> 
     assert MonthlyUsage.objects.get().period == usage.month_of(timezone.now())
 
 
-def test_who_shares_limits_is_who_shares_the_quota(ada: User) -> None:
+def test_sharing_limits_returns_organizations_of_the_first_owner(ada: User) -> None:
     one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
     again = create_organization(name="Again", owner=User.objects.create_user("Ada+2@people.test"))
     foreign = create_organization(name="Foreign", owner=User.objects.create_user("bob@people.test"))

@@ -36,11 +36,11 @@ def process(db: None) -> Iterator[ThreadPoolExecutor]:
         thread.submit(lambda: connection.close()).result()
 
 
-def test_tasks_of_a_process_share_a_connection(process: ThreadPoolExecutor) -> None:
+def test_tasks_of_a_process_share_a_database_connection(process: ThreadPoolExecutor) -> None:
     assert process.submit(run_task).result() == process.submit(run_task).result()
 
 
-def test_a_task_does_not_begin_with_a_connection_that_has_died(process: ThreadPoolExecutor) -> None:
+def test_broken_connection_is_replaced_before_a_task(process: ThreadPoolExecutor) -> None:
     backend = process.submit(run_task).result()
     fetch("SELECT pg_terminate_backend(%(backend)s, 10000)", {"backend": backend})
     assert process.submit(run_task).result() != backend

@@ -119,7 +119,7 @@ def requests(draw: st.DrawFn) -> bytes:
 
 
 @given(requests(), st.lists(st.integers(1, 300), max_size=8))
-def test_a_request_ends_where_gunicorns_own_parser_says(data: bytes, places: list[int]) -> None:
+def test_request_framing_equals_that_of_gunicorns_parser(data: bytes, places: list[int]) -> None:
     expected = of_gunicorn(data)
     whole, in_pieces = outcome([data]), outcome(cut(data, places))
     if isinstance(expected, tuple):
@@ -147,7 +147,7 @@ WELL_FRAMED = {
 
 
 @pytest.mark.parametrize("name", WELL_FRAMED)
-def test_a_request_is_complete_with_its_last_byte_however_it_is_cut(name: str) -> None:
+def test_request_in_any_pieces_is_complete_with_its_last_byte(name: str) -> None:
     data, body = WELL_FRAMED[name]
     for place in range(len(data)):
         assert outcome([data[:place]]) == INCOMPLETE
@@ -171,14 +171,14 @@ def test_a_request_is_complete_with_its_last_byte_however_it_is_cut(name: str) -
         (CHUNKED + b"0\r\n" + b"X: y\r\n" * 200 + b"\r\n", ParseException),
     ],
 )
-def test_a_request_has_bounds(data: bytes, error: type[Exception]) -> None:
+def test_too_long_request_is_refused(data: bytes, error: type[Exception]) -> None:
     for pieces in ([data], [data[place : place + 999] for place in range(0, len(data), 999)]):
         with pytest.raises(error):
             any(incoming.feed(piece) for incoming in [IncomingRequest(CFG, CLIENT, 0.0)] for piece in pieces)
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_in_place_of_chunks_are_read_as_gunicorn_reads_them_or_refused(data: bytes) -> None:
+def test_arbitrary_chunks_are_parsed_like_gunicorn_or_refused(data: bytes) -> None:
     assert outcome([CHUNKED + data]) in (INCOMPLETE, REFUSED, of_gunicorn(CHUNKED + data))
 
 
@@ -221,14 +221,14 @@ def received_by_gunicorn(data: bytes) -> int:
 
 
 @pytest.mark.parametrize("name", FRAMINGS)
-def test_reading_costs_at_most_twice_the_processor_time_of_gunicorns_own_reader(name: str) -> None:
+def test_cpu_time_is_at_most_twice_that_of_gunicorns_reader(name: str) -> None:
     data = FRAMINGS[name]
     assert received(data) == received_by_gunicorn(data)
     ours, theirs = processor_s(lambda: received(data)), processor_s(lambda: received_by_gunicorn(data))
     assert ours <= 2 * theirs + 0.002, f"{ours:.4f} s, gunicorn {theirs:.4f} s"
 
 
-def test_bytes_that_come_one_by_one_cost_the_same_each() -> None:
+def test_cpu_time_of_single_bytes_is_linear() -> None:
     """A line, a head or trailers are not read again for every byte of them."""
 
     def read(data: bytes) -> None:
@@ -256,7 +256,7 @@ def test_bytes_that_come_one_by_one_cost_the_same_each() -> None:
         (b"POST /v1/audits?/v1/lists/lst_1/entries", MAX_BODY_BYTES),
     ],
 )
-def test_only_the_sites_of_a_list_may_be_long(line: bytes, most: int) -> None:
+def test_only_list_uploads_have_the_larger_limit(line: bytes, most: int) -> None:
     head = line + b" HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n"
     incoming = IncomingRequest(CFG, CLIENT, 0.0)
     assert incoming.feed(head % most) is False
@@ -265,10 +265,10 @@ def test_only_the_sites_of_a_list_may_be_long(line: bytes, most: int) -> None:
     assert incoming.feed(b"x") is True
     with pytest.raises(BodyTooLarge) as refused:
         IncomingRequest(CFG, CLIENT, 0.0).feed(head % (most + 1))
-    assert refused.value.most == most
+    assert refused.value.max_bytes == most
 
 
-def test_long_requests_that_are_too_long_together_lose_the_longest_waiting_ones() -> None:
+def test_longest_waiting_uploads_are_dropped_above_the_total_limit() -> None:
     sizes = {"first": 30, "short": 0, "second": 30, "third": 30}
     incoming = {name: SimpleNamespace(upload_bytes=size * 1024 * 1024) for name, size in sizes.items()}
     worker: Any = SimpleNamespace(_incoming=incoming, _drop=incoming.pop)

@@ -49,7 +49,7 @@ def test_hostile_names_are_escaped_on_pages(hostile: Member, page: str) -> None:
     assert HOSTILE not in shown
 
 
-def test_hostile_names_are_escaped_in_e_mails_but_not_in_their_text(db: None) -> None:
+def test_hostile_names_are_escaped_in_html_mails_only(db: None) -> None:
     values = {
         "subject": "Ready",
         "organization": Organization(name=HOSTILE),
@@ -66,20 +66,20 @@ def test_hostile_names_are_escaped_in_e_mails_but_not_in_their_text(db: None) ->
     assert "https://service.example/?a=1&b=2" in text
 
 
-def test_data_for_scripts_is_escaped_in_its_attribute() -> None:
+def test_json_data_attribute_is_escaped() -> None:
     written = TEMPLATES.from_string('<p data-x="{{ data|as_json }}">').render(data={"a": HOSTILE})
     assert "<script>" not in written
     assert written.count('"') == 2
 
 
-def test_a_misspelled_name_is_an_error() -> None:
+def test_undefined_template_name_is_an_error() -> None:
     for template in ("{{ mebmership }}", "{% if mebmership %}{% endif %}", "{{ user.emial }}"):
         with pytest.raises(UndefinedError):
             TEMPLATES.from_string(template).render(user=object())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_template_takes_from_others_exists(name: str) -> None:
+def test_included_and_imported_templates_exist(name: str) -> None:
     get_template(name, using="jinja2")
     assert TEMPLATES.loader is not None
     parsed = TEMPLATES.parse(TEMPLATES.loader.get_source(TEMPLATES, name)[0])
@@ -93,7 +93,7 @@ def test_what_a_template_takes_from_others_exists(name: str) -> None:
                 assert hasattr(taken.module, str(macro))
 
 
-def test_the_page_of_an_error_on_our_side_asks_for_nobody(rf: RequestFactory) -> None:
+def test_server_error_page_needs_no_user(rf: RequestFactory) -> None:
     """Neither a user nor a session is needed, as they may be what failed."""
     shown = server_error(rf.get("/docs/"))
     assert shown.status_code == 500
@@ -101,6 +101,6 @@ def test_the_page_of_an_error_on_our_side_asks_for_nobody(rf: RequestFactory) ->
     assert b"Log in" not in shown.content
 
 
-def test_pages_and_the_admin_have_a_language_each() -> None:
+def test_pages_use_jinja2_and_the_admin_django_templates() -> None:
     assert get_template("error.html").backend.name == "jinja2"  # type: ignore[attr-defined]
     assert get_template("admin/base_site.html").backend.name == "django"  # type: ignore[attr-defined]

@@ -43,7 +43,7 @@ def answered(application: Callable[..., Any], method: str, **more: str) -> tuple
 
 @pytest.mark.django_db  # a request checks its thread's database connection
 @pytest.mark.parametrize(("method", "body"), [("GET", b'{"status": "ok"}'), ("HEAD", b"")])
-def test_a_head_has_the_heads_of_a_get_and_no_body(application: Callable[..., Any], method: str, body: bytes) -> None:
+def test_head_response_has_headers_but_no_body(application: Callable[..., Any], method: str, body: bytes) -> None:
     status, headers, sent = answered(application, method)
     assert (status, headers["Content-Type"], sent) == ("200 OK", "application/json", body)
 
@@ -60,7 +60,7 @@ with connection.cursor() as cursor:
 
 
 @pytest.mark.parametrize(("module", "limits"), [("config.wsgi", "15s 5s"), ("config.celery", "0 0")])
-def test_a_request_waits_for_a_lock_or_a_statement_for_a_while_only_and_a_task_longer(
+def test_database_timeouts_apply_to_requests_but_not_to_tasks(
     db: None, module: str, limits: str
 ) -> None:
     shown = subprocess.run(
@@ -82,7 +82,7 @@ def test_a_request_waits_for_a_lock_or_a_statement_for_a_while_only_and_a_task_l
         ({"SERVER_PROTOCOL": "HTTP/1.0"}, "200 OK"),  # does not require Host
     ],
 )
-def test_a_request_of_http_1_1_names_its_host(
+def test_http_1_1_request_without_host_is_refused(
     application: Callable[..., Any], request_line: dict[str, str], expected: str
 ) -> None:
     status, headers, body = answered(application, "GET", **request_line)

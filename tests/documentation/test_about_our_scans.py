@@ -21,7 +21,7 @@ def page(client: Client) -> str:
     return " ".join(answer.content.decode().split())
 
 
-def test_the_user_agent_leads_to_the_page_at_this_installation(client: Client, settings: Any) -> None:
+def test_user_agent_contains_the_url_of_the_about_page(client: Client, settings: Any) -> None:
     settings.BASE_URL = "https://scan.example.com"
     agent = scan_policy().user_agent
     assert agent == settings_policy().user_agent
@@ -32,11 +32,11 @@ def test_the_user_agent_leads_to_the_page_at_this_installation(client: Client, s
     assert "<loc>https://scan.example.com/about-our-scans</loc>" in client.get("/sitemap.xml").content.decode()
 
 
-def test_the_command_names_no_page_that_does_not_exist() -> None:
+def test_user_agent_of_the_command_has_no_url() -> None:
     assert Policy().user_agent == "WebsiteScanService/1.0"
 
 
-def test_it_says_whom_to_ask_and_where_requests_come_from(client: Client, settings: Any) -> None:
+def test_about_page_lists_contact_and_source_addresses(client: Client, settings: Any) -> None:
     settings.SCAN_CONTACT = "mailto:abuse@example.com"
     settings.SCAN_SOURCE_ADDRESSES = (ip_network("203.0.113.7"), ip_network("2001:db8::/64"))
     shown = page(client)
@@ -45,7 +45,7 @@ def test_it_says_whom_to_ask_and_where_requests_come_from(client: Client, settin
     assert "<code>2001:db8::/64</code>" in shown
 
 
-def test_it_says_so_where_the_operator_has_named_neither(client: Client) -> None:
+def test_about_page_without_contact_and_addresses_says_so(client: Client) -> None:
     shown = page(client)
     assert "has not published the addresses" in shown
     assert "Ask the operator of" in shown
@@ -60,6 +60,6 @@ def test_it_says_so_where_the_operator_has_named_neither(client: Client) -> None
         (2, 0.0, "At most 2 visits to a domain, its subdomains included, run at the same time. That holds"),
     ],
 )  # fmt: skip
-def test_it_says_what_is_set(client: Client, settings: Any, visits: int, gap_s: float, said: str) -> None:
+def test_about_page_lists_configured_limits(client: Client, settings: Any, visits: int, gap_s: float, said: str) -> None:
     settings.SCAN_VISITS_PER_DOMAIN, settings.SCAN_GAP_PER_DOMAIN_S = visits, gap_s
     assert said in page(client)

@@ -36,14 +36,14 @@ def text_of(element: html.HtmlElement) -> str:
     return " ".join(element.text_content().split())
 
 
-def test_every_check_says_why_it_matters() -> None:
+def test_each_check_has_a_reason_of_one_sentence() -> None:
     for check in CATALOGUE.values():
         assert 25 < len(check.why) < 160, check.id
         assert re.fullmatch(r"(?:[A-Z]|[a-z]+\(\) ).*\.", check.why), check.id
         assert not check.judged or check.judged.endswith("."), check.id
 
 
-def test_every_check_has_a_page_without_an_empty_section() -> None:
+def test_each_check_has_a_page_without_empty_sections() -> None:
     assert entries().keys() == CATALOGUE.keys()
     for check in CATALOGUE.values():
         page = shown(f"/docs/checks/{check.id}")
@@ -66,7 +66,7 @@ def test_every_check_has_a_page_without_an_empty_section() -> None:
             assert each in said, (check.id, each)
 
 
-def test_a_page_says_how_its_check_is_judged() -> None:
+def test_check_page_explains_the_judgement() -> None:
     said = text_of(shown("/docs/checks/lcp"))
     assert "Passes up to 2.5 s, warns up to 4.0 s" in said
     assert "It is left out where no browser is installed." in said
@@ -78,14 +78,14 @@ def test_a_page_says_how_its_check_is_judged() -> None:
     assert "vary from scan to scan" not in said
 
 
-def test_the_weight_of_a_category_is_told_beside_that_of_all() -> None:
+def test_check_page_lists_the_category_weight_and_the_sum() -> None:
     """The weights of a type's categories need not add up to 100."""
     weights = {check.category: check.category.weight for check in checks(ScanType.SEO)}
     said = text_of(shown("/docs/checks/title"))
     assert f"{weights[CATALOGUE['title'].category]} of {sum(weights.values())}." in said
 
 
-def test_a_page_says_where_its_check_differs_from_other_tools() -> None:
+def test_check_page_lists_deviations_from_other_tools() -> None:
     said = text_of(shown("/docs/checks/referrer-policy"))
     assert "Where it differs from other tools" in said
     assert "no policy at all passes" in said
@@ -95,18 +95,18 @@ def test_a_page_says_where_its_check_differs_from_other_tools() -> None:
     assert "Where it differs from other tools" not in text_of(shown("/docs/checks/tls-cert-expiry"))
 
 
-def test_sources_lead_to_where_they_can_be_read() -> None:
+def test_check_page_links_to_its_sources() -> None:
     page = shown("/docs/checks/hsts")
     assert "https://www.rfc-editor.org/rfc/rfc6797#section-6.1" in page.xpath(".//a/@href")
     assert "https://www.w3.org/TR/CSP3/" in shown("/docs/checks/csp-syntax").xpath(".//a/@href")
 
 
 @pytest.mark.parametrize("check_id", ["nothing", "HSTS", "hsts ", "hsts%2f..", "%3Cscript%3E"])
-def test_an_unknown_check_is_a_404(db: None, check_id: str) -> None:
+def test_unknown_check_page_returns_404(db: None, check_id: str) -> None:
     assert Client().get(f"/docs/checks/{check_id}").status_code == 404
 
 
-def test_every_snippet_is_on_the_pages_of_its_checks() -> None:
+def test_check_page_contains_its_snippets() -> None:
     assert fixes().keys() <= CATALOGUE.keys()
     for check_id, found in fixes().items():
         page = shown(f"/docs/checks/{check_id}")
@@ -119,7 +119,7 @@ def test_every_snippet_is_on_the_pages_of_its_checks() -> None:
                 assert snippet.server in headings
 
 
-def test_files_of_fixes_know_only_what_is_shown() -> None:
+def test_fix_files_contain_only_known_servers_and_checks() -> None:
     files = [path for each in ScanType for path in EVIDENCE.parent.joinpath(each, "fixes").glob("*.toml")]
     assert len(files) > 5
     for path in files:
@@ -133,12 +133,12 @@ def test_files_of_fixes_know_only_what_is_shown() -> None:
     "check_id",
     ["hsts", "http-to-https-redirect", "cookie-secure", "text-compressed", "cache-missing", "cors-credentials"],
 )
-def test_what_servers_decide_has_a_fix_for_each_of_them(check_id: str) -> None:
+def test_server_checks_have_a_fix_for_each_server(check_id: str) -> None:
     servers = {each.server for fix in fixes()[check_id] for each in fix.snippets}
     assert servers >= {"nginx", "Apache", "IIS", "Caddy", "Django", "Express"}
 
 
-def test_what_one_server_can_fix_has_a_snippet_for_the_others() -> None:
+def test_fix_for_one_web_server_has_snippets_for_all() -> None:
     """Regression: IIS had no snippet at all, so that owners of such sites got those of other servers."""
     for check_id, found in fixes().items():
         if check_id == "exposed-server-status":  # a page of Apache and nginx
@@ -170,7 +170,7 @@ def test_snippets_for_express_are_javascript() -> None:
 
 
 @pytest.mark.parametrize(("server", "code"), [each for each in SNIPPETS if each[0] in ("nginx", "Caddy")])
-def test_blocks_of_servers_are_closed_and_their_statements_ended(server: str, code: str) -> None:
+def test_nginx_and_caddy_snippets_have_balanced_blocks(server: str, code: str) -> None:
     bare = re.sub(r"\"[^\"]*\"|'[^']*'|\\\S+|~\*? \S+|path_regexp .*|#.*", "", code)
     assert bare.count("{") == bare.count("}"), code
     if server == "nginx":
@@ -179,12 +179,12 @@ def test_blocks_of_servers_are_closed_and_their_statements_ended(server: str, co
 
 
 @pytest.mark.parametrize("code", [code for server, code in SNIPPETS if server == "Apache"])
-def test_sections_of_apache_are_closed(code: str) -> None:
+def test_apache_snippets_have_closed_sections(code: str) -> None:
     opened = re.findall(r"^\s*<(\w+)", code, re.MULTILINE)
     assert opened == re.findall(r"^\s*</(\w+)>", code, re.MULTILINE)[::-1]
 
 
-def test_evidence_of_every_check_has_a_name_for_people() -> None:
+def test_evidence_of_each_check_has_a_description() -> None:
     named = tomllib.loads(EVIDENCE.read_text(encoding="utf-8"))
     read = {need.evidence.__name__ for check in CATALOGUE.values() for need in check.needs}
     read |= {need.evidence.__name__ for check in CATALOGUE.values() if check.override for need in check.override.needs}
@@ -192,7 +192,7 @@ def test_evidence_of_every_check_has_a_name_for_people() -> None:
     assert EVIDENCE.parent == type(EVIDENCE)(catalogue.__file__).parent
 
 
-def test_the_list_has_every_check_and_is_narrowed_by_links() -> None:
+def test_check_list_has_all_checks_and_type_links() -> None:
     page = shown("/docs/checks/")
     ids = [each.rpartition("/")[2] for each in page.xpath(".//ul[@class='check-list']//a/@href")]
     assert ids == list(CATALOGUE)
@@ -203,7 +203,7 @@ def test_the_list_has_every_check_and_is_narrowed_by_links() -> None:
     assert page.xpath(".//nav[@aria-label='Types']//a[@aria-current]/text()") == ["SEO"]
 
 
-def test_the_list_is_searched_without_scripts() -> None:
+def test_check_list_is_searched_without_scripts() -> None:
     page = shown("/docs/checks/?q=Secure+Cookie")
     # The words of each check's outcomes are found, too: “SameSite=None without Secure”.
     found = [each.rpartition("/")[2] for each in page.xpath(".//ul[@class='check-list']//a/@href")]

@@ -29,13 +29,13 @@ def titles(index: Index, word: str) -> list[str]:
     return [index["sections"][number][0] for place in index["words"].get(word, ()) for number in place]
 
 
-def test_the_index_is_a_script_that_anybody_may_keep_for_an_hour() -> None:
+def test_search_index_is_a_script_cached_for_an_hour() -> None:
     response = Client().get("/docs/search-index.js")
     assert response["Content-Type"] == "text/javascript; charset=utf-8"
     assert response["Cache-Control"] == "public, max-age=3600"
 
 
-def test_every_page_is_found(index: Index) -> None:
+def test_search_index_contains_each_page(index: Index) -> None:
     found = {address.partition("#")[0] for *_, address in index["sections"]}
     assert found == {*addresses()} - {"/docs/checks/"}
     assert {each.title for each in GUIDES} <= {page for _, page, _ in index["sections"]}
@@ -53,16 +53,16 @@ def test_every_page_is_found(index: Index) -> None:
         ("fail-under", "Exit codes"),
     ],
 )
-def test_sections_are_found_by_what_people_type(index: Index, word: str, title: str) -> None:
+def test_search_index_finds_sections_by_word(index: Index, word: str, title: str) -> None:
     assert title in titles(index, word)
 
 
-def test_words_that_lead_nowhere_are_left_out(index: Index) -> None:
+def test_search_index_excludes_stop_words(index: Index) -> None:
     assert not {"the", "and", "a", "to"} & index["words"].keys()
     assert max(map(len, index["words"])) <= 40
 
 
-def test_results_lead_to_headings_that_there_are(index: Index) -> None:
+def test_search_results_link_to_existing_headings(index: Index) -> None:
     pages: dict[str, set[str]] = {}
     for *_, address in index["sections"]:
         path, _, anchor = address.partition("#")
@@ -72,7 +72,7 @@ def test_results_lead_to_headings_that_there_are(index: Index) -> None:
     assert sum(len(each.operations) for each in api().groups.values()) > 40
 
 
-def test_without_scripts_there_is_no_field_and_all_pages_are_in_the_list() -> None:
+def test_search_field_is_hidden_without_scripts() -> None:
     page = page_of(Client().get("/docs/"))
     (form,) = page.xpath("//*[@role='search']")
     assert form.get("hidden") is not None

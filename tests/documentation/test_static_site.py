@@ -50,7 +50,7 @@ def links(pages: dict[Path, html.HtmlElement]) -> Iterator[tuple[Path, str]]:
                 yield file, link
 
 
-def test_every_link_leads_to_a_file_and_a_heading_that_there_are(
+def test_links_of_the_static_site_are_valid(
     site: Path, pages: dict[Path, html.HtmlElement]
 ) -> None:
     dead, seen = [], 0
@@ -67,7 +67,7 @@ def test_every_link_leads_to_a_file_and_a_heading_that_there_are(
     assert seen > 10_000
 
 
-def test_no_link_begins_at_the_root_but_those_of_the_page_for_other_addresses(
+def test_links_of_the_static_site_are_relative_except_on_404_page(
     pages: dict[Path, html.HtmlElement],
 ) -> None:
     """The host shows 404.html at any address, from where relative links would lead elsewhere."""
@@ -78,7 +78,7 @@ def test_no_link_begins_at_the_root_but_those_of_the_page_for_other_addresses(
             assert not link.startswith("/"), (file, link)
 
 
-def test_nothing_needs_the_service(site: Path, pages: dict[Path, html.HtmlElement]) -> None:
+def test_static_site_has_no_forms_or_login_links(site: Path, pages: dict[Path, html.HtmlElement]) -> None:
     for file, page in pages.items():
         assert page.xpath("//form[@method='post']") == [], file
         assert page.xpath("//a[contains(@href, 'login') or contains(@href, 'signup')]") == [], file
@@ -86,7 +86,7 @@ def test_nothing_needs_the_service(site: Path, pages: dict[Path, html.HtmlElemen
         assert page.xpath("//script[not(@src)]") == page.xpath("//style") == page.xpath("//@style") == [], file
 
 
-def test_it_has_the_guides_of_operators_the_reference_and_the_samples(site: Path) -> None:
+def test_static_site_contains_guides_reference_and_samples(site: Path) -> None:
     for name in (
         "index.html", "404.html", "openapi.yaml", "licence.txt", "docs/index.html", "docs/walkthrough.html",
         "docs/operations.html", "docs/upgrades.html", "docs/comparison.html", "docs/compatibility.html",
@@ -96,7 +96,7 @@ def test_it_has_the_guides_of_operators_the_reference_and_the_samples(site: Path
         assert (site / name).is_file(), name
 
 
-def test_pages_name_their_address_and_the_sitemap_has_all_of_them(
+def test_sitemap_of_the_static_site_lists_canonical_urls(
     site: Path, pages: dict[Path, html.HtmlElement]
 ) -> None:
     locations = strings(etree.fromstring((site / "sitemap.xml").read_bytes()), "//*[local-name()='loc']/text()")
@@ -111,7 +111,7 @@ def test_pages_name_their_address_and_the_sitemap_has_all_of_them(
     assert (site / picture.removeprefix(URL)).read_bytes()[:4] == b"\x89PNG"
 
 
-def test_the_search_leads_to_files_of_the_site(site: Path) -> None:
+def test_search_results_link_to_files_of_the_static_site(site: Path) -> None:
     text = (site / "docs" / "search-index.js").read_text(encoding="utf-8")
     index = json.loads(text.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
     found = {address.partition("#")[0] for *_, address in index["sections"]}
@@ -119,7 +119,7 @@ def test_the_search_leads_to_files_of_the_site(site: Path) -> None:
     assert [each for each in found if not (site / "docs" / each).is_file()] == []
 
 
-def test_without_an_address_nothing_claims_one(tmp_path: Path) -> None:
+def test_static_site_without_url_has_no_canonical_urls(tmp_path: Path) -> None:
     site = made(tmp_path / "built")
     assert not (site / "sitemap.xml").exists()
     page = parsed((site / "docs" / "index.html").read_text(encoding="utf-8"))
@@ -137,17 +137,17 @@ def test_without_an_address_nothing_claims_one(tmp_path: Path) -> None:
         ("/report/sample/seo/film/0.jpg", "report/sample/seo/film/0.jpg"),
     ],
 )
-def test_a_path_has_one_file(target: str, file: str) -> None:
+def test_file_of_maps_paths_to_files(target: str, file: str) -> None:
     assert file_of(target) == file
 
 
-def test_a_link_that_only_the_service_answers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_link_that_needs_the_service_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("documentation.static_site.PUBLIC", re.compile("/(?:docs/)?"))
     with pytest.raises(BrokenSite, match="which only the service answers"):
         build(tmp_path)
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_site_docs_does_not_overwrite_other_folders(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(CommandError, match="something else"):
         call_command("site_docs", str(tmp_path))

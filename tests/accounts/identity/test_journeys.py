@@ -55,7 +55,7 @@ def enter(page: Page, entered: str) -> None:
     page.get_by_role("button", name="Log in", exact=True).click()
 
 
-def test_an_app_is_turned_on_and_lost(visit: Visit, ada: User, live_server: LiveServer) -> None:
+def test_authenticator_app_is_added_and_replaced_by_recovery_codes_without_scripts(visit: Visit, ada: User, live_server: LiveServer) -> None:
     """Runs also with scripts switched off."""
     base = live_server.url
 
@@ -93,7 +93,7 @@ def test_an_app_is_turned_on_and_lost(visit: Visit, ada: User, live_server: Live
     assert len(codes) == 10
 
 
-def test_a_passkey_is_added_and_logs_in_alone(visit: Visit, ada: User, live_server: LiveServer) -> None:
+def test_passkey_is_second_factor_and_passwordless_login(visit: Visit, ada: User, live_server: LiveServer) -> None:
     base = live_server.url
 
     def walk(context: BrowserContext, page: Page) -> list[str]:
@@ -130,7 +130,7 @@ def test_a_passkey_is_added_and_logs_in_alone(visit: Visit, ada: User, live_serv
     assert visit(walk) == []
 
 
-def test_an_organization_that_requires_a_second_factor_leads_to_it(
+def test_member_without_required_second_factor_can_add_an_app(
     visit: Visit, ada: User, live_server: LiveServer
 ) -> None:
     Organization.objects.filter(slug="home").update(second_factor_required=True)
@@ -150,7 +150,7 @@ def test_an_organization_that_requires_a_second_factor_leads_to_it(
     assert len(recovery_codes(ada)) == 10
 
 
-def test_an_identity_provider_logs_in(
+def test_identity_provider_login_returns_to_the_requested_page(
     visit: Visit, ada: User, live_server: LiveServer, identity_provider: IdentityProvider, settings: Any
 ) -> None:
     settings.OIDC_PROVIDERS = [identity_provider]
@@ -166,7 +166,7 @@ def test_an_identity_provider_logs_in(
     visit(walk)
 
 
-def test_an_e_mail_address_is_changed(visit: Visit, ada: User, live_server: LiveServer) -> None:
+def test_e_mail_address_is_changed_by_confirmation_link(visit: Visit, ada: User, live_server: LiveServer) -> None:
     base = live_server.url
 
     def ask(context: BrowserContext, page: Page) -> None:

@@ -41,7 +41,7 @@ def come_back(client: Client, sub: str, next_page: str = "/dashboard/", **change
     return client.get(answer.headers["Location"])
 
 
-def test_a_known_person_logs_in_and_a_new_account_is_not_made() -> None:
+def test_provider_login_connects_to_the_existing_account() -> None:
     ada = User.objects.create_user(EMAIL, PASSWORD)
     client = Client()
     assert come_back(client, "ada", "/report/scan_x")["Location"] == "/report/scan_x"
@@ -57,7 +57,7 @@ def test_a_known_person_logs_in_and_a_new_account_is_not_made() -> None:
     assert not SocialToken.objects.exists()
 
 
-def test_a_new_person_gets_an_account_and_then_makes_an_organization() -> None:
+def test_provider_login_creates_an_account_for_a_new_person() -> None:
     client = Client()
     assert path_of(come_back(client, "bob")) == "/dashboard/"
     bob = User.objects.get(email="bob@people.test")
@@ -67,7 +67,7 @@ def test_a_new_person_gets_an_account_and_then_makes_an_organization() -> None:
 
 
 @pytest.mark.parametrize("sub", ["unverified", "text", "elsewhere", "nameless", "lines", "two", "both", "list", "long"])
-def test_an_address_that_is_not_proven_opens_no_account(sub: str) -> None:
+def test_unverified_provider_address_is_refused(sub: str) -> None:
     User.objects.create_user(EMAIL, PASSWORD)
     User.objects.create_user("eve@elsewhere.test", PASSWORD)
     client = Client()
@@ -79,7 +79,7 @@ def test_an_address_that_is_not_proven_opens_no_account(sub: str) -> None:
     assert User.objects.count() == 2
 
 
-def test_the_second_factor_is_asked_for_as_well() -> None:
+def test_provider_login_still_requires_the_second_factor() -> None:
     with_app(User.objects.create_user(EMAIL, PASSWORD))
     client = Client()
     assert path_of(come_back(client, "ada", "/organizations/")) == "/login/code/"
@@ -87,7 +87,7 @@ def test_the_second_factor_is_asked_for_as_well() -> None:
     assert client.post("/login/code/", {"code": code()})["Location"] == "/organizations/"
 
 
-def test_where_sign_up_is_closed_only_the_invited_come(home: Member, settings: Any) -> None:
+def test_closed_sign_up_lets_only_invited_people_use_a_provider(home: Member, settings: Any) -> None:
     settings.SIGN_UP_OPEN = False
     client = Client()
     assert come_back(client, "bob").status_code == 403
@@ -98,7 +98,7 @@ def test_where_sign_up_is_closed_only_the_invited_come(home: Member, settings: A
     assert is_logged_in(client)
 
 
-def test_who_was_closed_out_stays_out() -> None:
+def test_deactivated_account_cannot_log_in_with_a_provider() -> None:
     ada = User.objects.create_user(EMAIL, PASSWORD)
     come_back(Client(), "ada")
     User.objects.update(is_active=False)
@@ -112,7 +112,7 @@ def test_who_was_closed_out_stays_out() -> None:
     assert not Authenticator.objects.exists()
 
 
-def test_a_log_in_that_somebody_else_began_is_refused() -> None:
+def test_callback_of_a_login_begun_in_another_browser_is_refused() -> None:
     """Login CSRF: otherwise a stranger could make a victim work in the stranger's account."""
     page = page_of(Client().post("/login/with/acme/"))
     (onward,) = page.xpath("//main//a/@href")
@@ -123,18 +123,18 @@ def test_a_log_in_that_somebody_else_began_is_refused() -> None:
     assert not User.objects.exists()
 
 
-def test_who_says_no_there_is_not_logged_in() -> None:
+def test_login_denied_at_the_provider_is_refused() -> None:
     client = Client()
     assert come_back(client, "ada", action="deny").status_code == 403
     assert not is_logged_in(client)
 
 
 @pytest.mark.parametrize("target", ["https://evil.test/", "//evil.test/", "/\\evil.test"])
-def test_the_way_on_is_ours(target: str) -> None:
+def test_provider_login_never_redirects_to_another_host(target: str) -> None:
     assert "evil" not in come_back(Client(), "bob", target)["Location"]
 
 
-def test_a_provider_that_is_down_is_told(settings: Any) -> None:
+def test_unreachable_provider_returns_503(settings: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         gone = f"http://127.0.0.1:{server.getsockname()[1]}"
     settings.OIDC_PROVIDERS = [IdentityProvider("gone", "Gone", gone, "wss", "secret")]
@@ -144,7 +144,7 @@ def test_a_provider_that_is_down_is_told(settings: Any) -> None:
     assert Client().post("/login/with/acme/").status_code == 404
 
 
-def test_a_provider_that_answers_a_byte_at_a_time_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_provider_response_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(providers, "RESPONSE_TIMEOUT_S", 0.5)
     done = threading.Event()
 
@@ -170,11 +170,11 @@ def test_a_provider_that_answers_a_byte_at_a_time_keeps_nobody_waiting(monkeypat
         thread.join()
 
 
-def test_the_provider_stands_on_the_page_to_log_in() -> None:
+def test_login_page_lists_the_provider() -> None:
     assert "Log in with Acme" in Client().get("/login/").content.decode()
 
 
-def test_who_logs_in_with_a_provider_alone_proves_it_there_again(home: Member) -> None:
+def test_person_without_password_reauthenticates_with_the_provider(home: Member) -> None:
     client = Client()
     come_back(client, "bob")
     Membership.objects.create(organization=home.organization, user=User.objects.get(), role="owner")
@@ -189,7 +189,7 @@ def test_who_logs_in_with_a_provider_alone_proves_it_there_again(home: Member) -
 
 
 @pytest.mark.parametrize("parameter", ["process=connect", "process=login", "scope=admin", "auth_params=prompt%3Dnone"])
-def test_nobody_makes_the_log_in_do_something_else(parameter: str) -> None:
+def test_unknown_provider_login_parameters_are_refused(parameter: str) -> None:
     name, _, value = parameter.partition("=")
     for client in (Client(), browser_of(User.objects.create_user(EMAIL, PASSWORD))):
         assert client.post(f"/login/with/acme/?{parameter}").status_code == 400
@@ -199,13 +199,13 @@ def test_nobody_makes_the_log_in_do_something_else(parameter: str) -> None:
 @pytest.mark.parametrize(
     "url", ["http://id.example.com/", "http://localhost.example.com/", "http://10.0.0.1/", "ftp://x/"]
 )
-def test_a_provider_is_asked_by_https_only(url: str) -> None:
+def test_provider_request_without_https_is_refused(url: str) -> None:
     """The signature of an ID token need not be verified if the token comes directly from the provider by TLS."""
     with pytest.raises(requests.exceptions.InvalidSchema, match="without https"), BoundedSession() as session:
         session.get(url)
 
 
-def test_a_provider_may_not_lead_to_an_address_without_https(settings: Any) -> None:
+def test_provider_redirect_without_https_is_refused(settings: Any) -> None:
     def answer(server: socket.socket) -> None:
         connection, _ = server.accept()
         with connection:
@@ -226,7 +226,7 @@ GOOD = '{"id": "a", "name": "A", "issuer": "https://id.test/", "client_id": "x",
 GOOD_WITH_A_BAD_ID = "[" + GOOD.replace('"a"', '"A/b"') + "]"
 
 
-def test_the_setting_is_read() -> None:
+def test_identity_provider_setting_is_parsed() -> None:
     (found,) = identity_providers(f"[{GOOD}]")
     assert (found.id, found.issuer, found.domains) == ("a", "https://id.test", ())
     assert "y" not in repr(found).replace("IdentityProvider", "")
@@ -253,6 +253,6 @@ def test_the_setting_is_read() -> None:
         GOOD_WITH_A_BAD_ID,
     ],
 )
-def test_a_setting_that_cannot_be_used_is_refused(raw: str) -> None:
+def test_invalid_identity_provider_setting_is_refused(raw: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         identity_providers(raw)

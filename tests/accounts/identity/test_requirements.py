@@ -38,7 +38,7 @@ def by_provider(user: User, provider: str = "acme") -> Client:
     return client
 
 
-def test_an_owner_has_a_second_factor_before_it_is_required(home: Member, owner: User) -> None:
+def test_owner_needs_a_second_factor_before_requiring_one(home: Member, owner: User) -> None:
     client = browser_of(owner)
     refused = client.post(LOGIN, {"login-second_factor": "on"}).content.decode()
     assert "to your own account first" in refused
@@ -58,7 +58,7 @@ def test_an_owner_has_a_second_factor_before_it_is_required(home: Member, owner:
     assert client.get(SETTINGS).status_code == 200
 
 
-def test_members_without_one_are_led_to_add_one(home: Member, member: User) -> None:
+def test_member_without_required_second_factor_is_redirected(home: Member, member: User) -> None:
     scan = finished_scan(home)
     Organization.objects.filter(slug="home").update(second_factor_required=True)
     client = browser_of(member)
@@ -76,20 +76,20 @@ def test_members_without_one_are_led_to_add_one(home: Member, member: User) -> N
     assert client.get("/o/home/").status_code == 302
 
 
-def test_nobody_else_learns_of_it(home: Member, stranger: Member) -> None:
+def test_login_requirement_is_hidden_from_outsiders(home: Member, stranger: Member) -> None:
     Organization.objects.update(second_factor_required=True)
     outsider = browser_of(person_of(stranger, "owner", "eve@people.test"))
     assert outsider.get("/o/home/").status_code == 404
 
 
-def test_what_is_shared_stays_readable(home: Member, member: User) -> None:
+def test_shared_report_needs_no_second_factor(home: Member, member: User) -> None:
     scan = finished_scan(home)
     browser_of(member).post(f"/report/{scan.id}/share", {"shared": "on"})
     Organization.objects.filter(slug="home").update(second_factor_required=True)
     assert browser_of(member).get(f"/report/{scan.id}").status_code == 200
 
 
-def test_members_of_the_domain_log_in_with_its_provider(home: Member, member: User, settings: Settings) -> None:
+def test_members_of_the_login_domain_must_use_the_provider(home: Member, member: User, settings: Settings) -> None:
     settings.OIDC_PROVIDERS = [ACME]
     Organization.objects.filter(slug="home").update(login_provider="acme", login_domain="people.test")
     answer = browser_of(member).get("/o/home/scans/")
@@ -105,7 +105,7 @@ def test_members_of_the_domain_log_in_with_its_provider(home: Member, member: Us
     assert "Ask the operator" in browser_of(member).get(answer["Location"]).content.decode()
 
 
-def test_an_owner_uses_the_provider_before_it_is_required(home: Member, owner: User, settings: Settings) -> None:
+def test_owner_must_use_the_provider_before_requiring_it(home: Member, owner: User, settings: Settings) -> None:
     form = {"login-provider": "acme", "login-domain": "People.test"}
     settings.OIDC_PROVIDERS = [ACME]
     for client, domain in ((browser_of(owner), "people.test"), (by_provider(owner), "ople.test")):
@@ -130,7 +130,7 @@ def test_an_owner_uses_the_provider_before_it_is_required(home: Member, owner: U
         ("/account/delete", {"confirmation": EMAIL}),
     ],
 )
-def test_a_stolen_session_gets_no_secret(home: Member, owner: User, path: str, form: dict[str, str]) -> None:
+def test_sensitive_forms_require_reauthentication(home: Member, owner: User, path: str, form: dict[str, str]) -> None:
     owner.set_password(PASSWORD)
     owner.save()
     client = browser_of(owner)

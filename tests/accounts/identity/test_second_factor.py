@@ -54,7 +54,7 @@ def subjects() -> list[str]:
     return list(Mail.objects.order_by("created_at").values_list("subject", flat=True))
 
 
-def test_an_app_is_added_and_asked_for(member: User, django_capture_on_commit_callbacks: Any) -> None:
+def test_added_app_ends_other_sessions_and_is_required_at_login(member: User, django_capture_on_commit_callbacks: Any) -> None:
     client, elsewhere = Client(), Client()
     log_in(client)
     log_in(elsewhere)
@@ -78,7 +78,7 @@ def test_an_app_is_added_and_asked_for(member: User, django_capture_on_commit_ca
 
 
 @pytest.mark.parametrize("later", [-1, 0, 1])
-def test_a_code_logs_in_once(ada: User, later: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_app_code_logs_in_only_once(ada: User, later: int, monkeypatch: pytest.MonkeyPatch) -> None:
     now = time.time()
     stopped = SimpleNamespace(time=lambda: now)
     monkeypatch.setattr(people, "time", stopped)
@@ -96,7 +96,7 @@ def test_a_code_logs_in_once(ada: User, later: int, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("entered", ["000000", "", "abcdef", "\x00", "9" * 5000])
-def test_a_wrong_code_does_not(member: User, entered: str) -> None:
+def test_wrong_app_code_does_not_log_in(member: User, entered: str) -> None:
     with_app(member)
     client = Client()
     log_in(client)
@@ -106,7 +106,7 @@ def test_a_wrong_code_does_not(member: User, entered: str) -> None:
         assert actions()[-1] == "person.second_factor_failed"
 
 
-def test_nobody_gets_to_the_second_step_without_the_first(ada: User) -> None:
+def test_second_factor_page_requires_the_password_first(ada: User) -> None:
     with_app(ada)
     client = Client()
     assert path_of(client.get("/login/code/")) == "/login/"
@@ -114,7 +114,7 @@ def test_nobody_gets_to_the_second_step_without_the_first(ada: User) -> None:
     assert not is_logged_in(client)
 
 
-def test_a_recovery_code_logs_in_once_and_its_person_is_told(ada: User) -> None:
+def test_recovery_code_logs_in_once_and_causes_a_notice(ada: User) -> None:
     with_app(ada)
     one = recovery_codes(ada)[0]
     for works in (True, False):
@@ -125,7 +125,7 @@ def test_a_recovery_code_logs_in_once_and_its_person_is_told(ada: User) -> None:
     assert subjects().count("Recovery code used") == 1
 
 
-def test_guesses_are_limited_whatever_the_client_but_not_in_known_browsers(
+def test_code_guesses_are_limited_per_account_except_in_known_browsers(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_app(ada)
@@ -146,7 +146,7 @@ def test_guesses_are_limited_whatever_the_client_but_not_in_known_browsers(
     assert is_logged_in(known)
 
 
-def test_without_redis_no_code_is_good(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redis_outage_refuses_codes_with_503(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     from redis.exceptions import ConnectionError as RedisConnectionError
 
     from accounts import limits
@@ -163,7 +163,7 @@ def test_without_redis_no_code_is_good(ada: User, monkeypatch: pytest.MonkeyPatc
     assert not is_logged_in(client)
 
 
-def test_the_admin_goes_through_the_same_door(ada: User) -> None:
+def test_admin_login_requires_the_second_factor(ada: User) -> None:
     User.objects.update(is_staff=True, is_superuser=True)
     with_app(ada)
     client = Client()
@@ -174,7 +174,7 @@ def test_the_admin_goes_through_the_same_door(ada: User) -> None:
     assert client.get("/admin/").status_code == 200
 
 
-def test_a_new_password_does_not_take_the_second_factor_away(ada: User) -> None:
+def test_password_reset_keeps_the_second_factor(ada: User) -> None:
     from tests.accounts.mailbox import link_in_mail
 
     with_app(ada)
@@ -186,7 +186,7 @@ def test_a_new_password_does_not_take_the_second_factor_away(ada: User) -> None:
     assert not is_logged_in(client)
 
 
-def test_secrets_are_encrypted_and_follow_the_keys(ada: User, settings: Any) -> None:
+def test_second_factor_secrets_are_encrypted_and_reencrypted(ada: User, settings: Any) -> None:
     settings.ENCRYPTION_KEYS = ["former" * 8]
     with_app(ada)
     codes = recovery_codes(ada)
@@ -202,7 +202,7 @@ def test_secrets_are_encrypted_and_follow_the_keys(ada: User, settings: Any) -> 
     assert Authenticator.objects.get(type="totp").data["secret"] == secret, "once is enough"
 
 
-def test_taking_the_app_away_takes_a_fresh_proof_and_is_told(member: User) -> None:
+def test_app_removal_requires_reauthentication_and_causes_a_notice(member: User) -> None:
     with_app(member)
     client = browser_of(member)
     asked = client.get("/account/security/app/remove/")
@@ -217,14 +217,14 @@ def test_taking_the_app_away_takes_a_fresh_proof_and_is_told(member: User) -> No
     assert actions()[-1] == "person.second_factor_removed"
 
 
-def test_guessing_the_password_in_a_stolen_session_is_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_password_guesses_at_reauthentication_are_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(security, "PROOFS_PER_MINUTE", 1)
     client = browser_of(ada)
     assert client.post("/account/again/?next=/account/", {"password": "wrong"}).status_code == 200
     assert client.post("/account/again/?next=/account/", {"password": PASSWORD}).status_code == 429
 
 
-def test_recovery_codes_are_nobody_elses(ada: User) -> None:
+def test_recovery_codes_are_visible_only_to_their_person(ada: User) -> None:
     with_app(ada)
     eve = browser_of(User.objects.create_user("eve@people.test"))
     for path in ("/account/security/codes/", "/account/security/codes/download/"):
@@ -237,7 +237,7 @@ def test_recovery_codes_are_nobody_elses(ada: User) -> None:
     assert "no-store" in downloaded["Cache-Control"]
 
 
-def test_a_new_browser_is_told_of_and_a_known_one_is_not(member: User) -> None:
+def test_login_from_a_new_browser_causes_a_notice(member: User) -> None:
     client = Client(REMOTE_ADDR="198.51.100.7", headers={"User-Agent": "Firefox/140.0 Linux"})
     log_in(client)
     assert subjects() == [], "the first of all is nobody's news"
@@ -253,7 +253,7 @@ def test_a_new_browser_is_told_of_and_a_known_one_is_not(member: User) -> None:
     assert [event.details["method"] for event in logged] == ["a password"] * 3
 
 
-def test_an_operator_helps_who_has_lost_everything(member: User, capsys: pytest.CaptureFixture[str]) -> None:
+def test_operator_command_removes_all_second_factors(member: User, capsys: pytest.CaptureFixture[str]) -> None:
     with_app(member)
     elsewhere = browser_of(member)
     call_command("remove_second_factor", EMAIL.upper())
@@ -269,7 +269,7 @@ def test_an_operator_helps_who_has_lost_everything(member: User, capsys: pytest.
             call_command("remove_second_factor", email)
 
 
-def test_a_person_has_a_bounded_number_of_passkeys(member: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_passkeys_is_limited(member: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(security, "MAX_PASSKEYS", 1)
     Authenticator.objects.create(user=member, type="webauthn", data={"name": "Phone", "credential": {}})
     client = browser_of(member)
@@ -278,14 +278,14 @@ def test_a_person_has_a_bounded_number_of_passkeys(member: User, monkeypatch: py
     assert "which is the maximum. Remove one first." in refused.content.decode()
 
 
-def test_challenges_for_passkeys_are_limited(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passkey_challenges_have_a_rate_limit(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(security, "ATTEMPTS_PER_ADDRESS", 2)
     asked = [Client().get("/login/passkey/", headers={"X-Requested-With": "XMLHttpRequest"}) for _ in range(3)]
     assert [each.status_code for each in asked] == [200, 200, 429]
     assert Session.objects.count() == 2
 
 
-def test_pages_name_a_passkey_as_its_person_has(member: User) -> None:
+def test_passkey_name_is_escaped_on_pages(member: User) -> None:
     with_app(member)
     name = 'Phone "<b>"'
     passkey = Authenticator.objects.create(user=member, type="webauthn", data={"name": name, "credential": {}})

@@ -46,7 +46,7 @@ def confirmed(client: Client, path: str, data: Mapping[str, str]) -> html.HtmlEl
         ("/account/security/app/", {"code": "1"}),
     ],
 )
-def test_a_form_that_is_shown_again_is_still_the_same_form(
+def test_form_after_reauthentication_has_an_explicit_action(
     home: Member, ada: Client, path: str, data: Mapping[str, str]
 ) -> None:
     """The page has the URL of the password page, which accepts only a password: so forms need an explicit action."""
@@ -58,14 +58,14 @@ def test_a_form_that_is_shown_again_is_still_the_same_form(
         assert not form.get("action").startswith("/account/again/")
 
 
-def test_who_was_on_the_way_to_a_file_comes_back_to_its_page(home: Member, ada: Client) -> None:
+def test_reauthentication_for_a_download_returns_to_its_page(home: Member, ada: Client) -> None:
     """A download would leave the password page on the screen."""
     asked = ada.post("/o/home/settings/export/1")
     assert path_of(asked) == "/account/again/"
     assert path_of(ada.post(asked["Location"], {"password": PASSWORD})) == "/o/home/settings/export"
 
 
-def test_so_does_who_was_on_the_way_to_the_file_of_recovery_codes(ada: Client) -> None:
+def test_reauthentication_for_recovery_codes_file_returns_to_its_page(ada: Client) -> None:
     with_app(User.objects.get(email=EMAIL))
     asked = ada.get("/account/security/codes/download/")
     assert path_of(asked) == "/account/again/"

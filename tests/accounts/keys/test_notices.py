@@ -43,13 +43,13 @@ def told() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("days", "mails"), [(15, 0), (13.9, 1), (3.5, 1), (2.9, 1), (0.01, 1), (-1, 0)])
-def test_a_mail_is_due_14_and_3_days_before(home: Member, ada: User, days: float, mails: int) -> None:
+def test_key_expiry_notice_is_due_14_and_3_days_before(home: Member, ada: User, days: float, mails: int) -> None:
     key_ending(home, days, ada)
     assert len(told()) == mails
     assert len(told()) == mails, "once"
 
 
-def test_both_mails_come_one_after_the_other(home: Member, ada: User, others: None) -> None:
+def test_both_key_expiry_notices_are_sent(home: Member, ada: User, others: None) -> None:
     key = key_ending(home, 14, ada)
     told()
     assert key.expires_at is not None
@@ -61,7 +61,7 @@ def test_both_mails_come_one_after_the_other(home: Member, ada: User, others: No
 
 
 @pytest.mark.parametrize("change", ["left", "demoted", "closed", "command line"])
-def test_owners_and_admins_are_told_where_its_maker_can_do_nothing(
+def test_owners_and_admins_get_the_notice_if_the_creator_cannot_manage_keys(
     home: Member, ada: User, others: None, change: str
 ) -> None:
     key_ending(home, 10, None if change == "command line" else ada)
@@ -76,14 +76,14 @@ def test_owners_and_admins_are_told_where_its_maker_can_do_nothing(
     assert {email for email, _ in told()} == {"owner@home.test", "bert@home.test"}
 
 
-def test_keys_that_are_revoked_or_never_end_are_not_told_of(home: Member, ada: User) -> None:
+def test_revoked_and_unlimited_keys_have_no_expiry_notice(home: Member, ada: User) -> None:
     revoke_api_key(key_ending(home, 10, ada))
     create_api_key(organization=home.organization, name="For ever", created_by=ada)
     assert told() == []
 
 
 @pytest.mark.parametrize(("days", "due"), [(30, [14, 3]), (14, [3]), (10, [3]), (3, []), (1, [])])
-def test_who_has_just_chosen_the_end_is_not_told_of_it(home: Member, ada: User, days: int, due: list[int]) -> None:
+def test_near_expiry_chosen_at_creation_causes_no_notice(home: Member, ada: User, days: int, due: list[int]) -> None:
     end = timezone.now() + timedelta(days=days)
     key, _ = create_api_key(organization=home.organization, name="Short", created_by=ada, expires_at=end)
     assert told() == []
@@ -96,7 +96,7 @@ def test_who_has_just_chosen_the_end_is_not_told_of_it(home: Member, ada: User, 
     assert written == due
 
 
-def test_a_new_secret_or_another_end_takes_back_what_waits(home: Member, ada: User) -> None:
+def test_regeneration_or_new_expiry_deletes_unsent_notices(home: Member, ada: User) -> None:
     actor = Membership.objects.select_related("organization", "user").get(user=ada)
     later = timezone.now() + timedelta(days=60)
     renewed, moved, revoked = (key_ending(home, 10, ada, name) for name in ("Renewed", "Moved", "Revoked"))
@@ -109,7 +109,7 @@ def test_a_new_secret_or_another_end_takes_back_what_waits(home: Member, ada: Us
     assert len(told()) == 1, "its new end is told of again"
 
 
-def test_the_mail_says_what_uses_the_key_and_what_to_do(home: Member, ada: User) -> None:
+def test_expiry_notice_names_last_use_and_links_to_regeneration(home: Member, ada: User) -> None:
     key = key_ending(home, 13.5, ada, "<b>Deploys</b> http://evil.test")
     ApiKey.objects.filter(id=key.id).update(
         last_used_at=datetime(2026, 11, 22, 9, 30, tzinfo=timezone.get_default_timezone()), last_used_from="192.0.2.7"
@@ -129,7 +129,7 @@ def test_the_mail_says_what_uses_the_key_and_what_to_do(home: Member, ada: User)
     assert "<b>Deploys" not in mail.html
 
 
-def test_a_writer_that_dies_leaves_nothing_half_done(home: Member, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crash_while_posting_notices_rolls_back(home: Member, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     key_ending(home, 10, ada)
 
     def die(**_: object) -> int:
@@ -144,7 +144,7 @@ def test_a_writer_that_dies_leaves_nothing_half_done(home: Member, ada: User, mo
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_two_schedulers_write_one_mail(home: Member, ada: User) -> None:
+def test_concurrent_tasks_post_each_notice_once(home: Member, ada: User) -> None:
     for number in range(5):
         key_ending(home, 10, ada, f"Key {number}")
     together = threading.Barrier(2)
@@ -162,7 +162,7 @@ def test_two_schedulers_write_one_mail(home: Member, ada: User) -> None:
     assert Mail.objects.count() == 5
 
 
-def test_a_mail_of_a_key_in_use_names_its_former_secret(home: Member, ada: User) -> None:
+def test_expiry_notice_lists_former_secrets_in_use(home: Member, ada: User) -> None:
     actor = Membership.objects.select_related("organization", "user").get(user=ada)
     Api(home.plaintext, "192.0.2.9").get("/v1/usage")
     regenerate_api_key(actor=actor, key_id=home.key.id, prefix=home.key.prefix, expires_at=None, at_once=False)

@@ -28,7 +28,7 @@ def path_of(home: Member, user: User) -> str:
     return f"/unsubscribe/{topics.token(user, f'webhooks:{home.organization.pk}')}"
 
 
-def test_one_click_stops_the_topic_and_says_so(home: Member, ann: User, post: Post, stranger_browser: Client) -> None:
+def test_one_click_post_unsubscribes_from_the_topic(home: Member, ann: User, post: Post, stranger_browser: Client) -> None:
     post(ann)
     send_due()
     header = mail.outbox[0].extra_headers["List-Unsubscribe"]
@@ -46,7 +46,7 @@ def mail_topic(home: Member) -> str:
     return f"webhooks:{home.organization.pk}"
 
 
-def test_scanners_that_follow_links_change_nothing(home: Member, ann: User, stranger_browser: Client) -> None:
+def test_get_request_does_not_unsubscribe(home: Member, ann: User, stranger_browser: Client) -> None:
     path = path_of(home, ann)
     for method in ("get", "head", "options"):
         getattr(stranger_browser, method)(path)
@@ -58,7 +58,7 @@ def test_scanners_that_follow_links_change_nothing(home: Member, ann: User, stra
     assert Unsubscription.objects.exists()
 
 
-def test_the_page_has_one_button_and_a_way_back(home: Member, ann: User, post: Post, stranger_browser: Client) -> None:
+def test_unsubscribe_page_offers_resubscription(home: Member, ann: User, post: Post, stranger_browser: Client) -> None:
     post(ann, subject="The last news")
     page = stranger_browser.get(path_of(home, ann)).content.decode()
     assert page.count("<button") == 1
@@ -74,7 +74,7 @@ def test_the_page_has_one_button_and_a_way_back(home: Member, ann: User, post: P
     assert post(ann) == 1
 
 
-def test_a_forged_link_stops_nothing(home: Member, ann: User, stranger_browser: Client) -> None:
+def test_forged_unsubscribe_link_is_refused(home: Member, ann: User, stranger_browser: Client) -> None:
     ben = person_of(home, "owner", "ben@home.test")
     _, rest = topics.token(ann, mail_topic(home)).split(":", 1)
     mixed = f"{topics.token(ben, mail_topic(home)).split(':')[0]}:{rest}"
@@ -85,18 +85,18 @@ def test_a_forged_link_stops_nothing(home: Member, ann: User, stranger_browser: 
     assert not Unsubscription.objects.exists()
 
 
-def test_the_link_of_somebody_who_is_gone_is_dead(home: Member, ann: User, stranger_browser: Client) -> None:
+def test_unsubscribe_link_of_a_deleted_person_returns_410(home: Member, ann: User, stranger_browser: Client) -> None:
     path = path_of(home, ann)
     ann.delete()
     assert stranger_browser.post(path, ONE_CLICK).status_code == 410
 
 
-def test_a_link_says_nothing_but_ids(home: Member, ann: User) -> None:
+def test_unsubscribe_token_contains_only_ids(home: Member, ann: User) -> None:
     token = topics.token(ann, mail_topic(home))
     assert signing.Signer(salt=topics.SALT).unsign_object(token) == [ann.pk, mail_topic(home)]
 
 
-def test_clicks_are_bounded(home: Member, ann: User, stranger_browser: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsubscribe_requests_have_a_rate_limit(home: Member, ann: User, stranger_browser: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unsubscribing, "CLICKS_PER_TOKEN", 2)
     answers = [stranger_browser.post(path_of(home, ann), ONE_CLICK).status_code for _ in range(3)]
     assert answers == [200, 200, 429]

@@ -29,7 +29,7 @@ def ann(home: Member) -> User:
     return person_of(home, "admin", "ann@people.test")
 
 
-def test_events_are_sentences(home: Member, ann: User) -> None:
+def test_activity_events_are_rendered_as_sentences(home: Member, ann: User) -> None:
     assert said(home, "key.created", "CI (wss_abc…)", ann, scope="read", ends="never") == (
         "ann@people.test created the API key CI (wss_abc…) (read), which ends: never"
     )
@@ -50,7 +50,7 @@ def test_events_are_sentences(home: Member, ann: User) -> None:
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_every_kind_of_event_has_a_sentence_and_a_name(home: Member, action: str) -> None:
+def test_each_action_has_a_sentence_and_a_label(home: Member, action: str) -> None:
     words = said(home, action, "TARGET")
     assert words.startswith("The service ")
     assert "{" not in words
@@ -62,7 +62,7 @@ def test_every_kind_of_event_has_a_sentence_and_a_name(home: Member, action: str
     assert len(alike) == 1 or {each.partition(".")[0] for each in alike} == {"scan", "audit"}
 
 
-def test_whatever_is_recorded_is_a_known_kind() -> None:
+def test_each_recorded_action_is_in_ACTIONS() -> None:
     """Finds the names of actions in the code by their prefix, such as "scan."; each one must have a sentence."""
     beginnings = {each.partition(".")[0] for each in ACTIONS}
     events = {"scan.completed", "scan.failed", "scan.partial", "audit.completed", "audit.failed"}
@@ -80,7 +80,7 @@ def test_whatever_is_recorded_is_a_known_kind() -> None:
     assert recorded <= set(ACTIONS)
 
 
-def test_a_hostile_name_is_text(home: Member, ann: User) -> None:
+def test_hostile_name_is_escaped_in_the_activity_log(home: Member, ann: User) -> None:
     activity.record(home.organization, ann, "key.created", "<script>alert(1)</script>", scope="<b>x</b>", ends="never")
     activity.record(home.organization, ann, "scan.created", "https://example.com/", scan="scan_abc")
     page = page_of(browser_of(ann).get(f"/o/{home.organization.slug}/activity/"))

@@ -52,7 +52,7 @@ def events(client: Client, query: str = "") -> list[dict[str, Any]]:
     return found
 
 
-def test_both_files_hold_all_events(
+def test_csv_and_json_exports_contain_all_events(
     home: Member, stranger: Member, ann: User, admin: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(activity_exports, "BATCH", 2)
@@ -78,13 +78,13 @@ def test_both_files_hold_all_events(
     assert json.loads(table[1]["details"]) == {"scope": "read"}
 
 
-def test_an_empty_log_is_a_file_too(admin: Client) -> None:
+def test_empty_activity_log_can_be_exported(admin: Client) -> None:
     assert events(admin) == []
     assert rows(admin) == []
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
-def test_no_cell_is_a_formula(home: Member, ann: User, admin: Client, start: str) -> None:
+def test_csv_cells_are_not_formulas(home: Member, ann: User, admin: Client, start: str) -> None:
     name = f"{start}HYPERLINK(1)"
     activity.record(home.organization, ann, name, name, a=name)
     User.objects.filter(id=ann.pk).update(email=f"{start}x@people.test")
@@ -96,7 +96,7 @@ def test_no_cell_is_a_formula(home: Member, ann: User, admin: Client, start: str
     assert event["target"] == name
 
 
-def test_one_person_and_one_key_can_be_followed(home: Member, ann: User, admin: Client) -> None:
+def test_activity_log_is_filtered_by_person_or_key(home: Member, ann: User, admin: Client) -> None:
     bob = person_of(home, "owner", "bob+x@people.test")
     for actor in (ann, bob, None):
         activity.record(home.organization, actor, "key.created", f"by {actor}")
@@ -114,7 +114,7 @@ def test_one_person_and_one_key_can_be_followed(home: Member, ann: User, admin: 
     assert "Show everybody" in shown
 
 
-def test_what_has_expired_is_gone_at_once(home: Member, ann: User, admin: Client) -> None:
+def test_expired_events_are_hidden_before_deletion(home: Member, ann: User, admin: Client) -> None:
     Tier.objects.filter(name="free").update(activity_kept_days=30)
     old = activity.record(home.organization, ann, "key.created", "old")
     activity.record(home.organization, ann, "key.created", "young")
@@ -123,11 +123,11 @@ def test_what_has_expired_is_gone_at_once(home: Member, ann: User, admin: Client
     assert ">old<" not in admin.get(LOG).content.decode()
 
 
-def test_there_are_no_other_formats(admin: Client) -> None:
+def test_unknown_export_format_returns_404(admin: Client) -> None:
     assert admin.get(f"{LOG}export/xml").status_code == 404
 
 
-def test_who_reads_slowly_is_cut_off() -> None:
+def test_slow_download_is_ended_after_the_time_limit() -> None:
     now = 0.0
 
     def pieces() -> Iterator[bytes]:
@@ -141,7 +141,7 @@ def test_who_reads_slowly_is_cut_off() -> None:
         next(taken)
 
 
-def test_a_page_of_a_person_is_read_from_an_index(home: Member, ann: User) -> None:
+def test_events_of_a_person_need_one_query(home: Member, ann: User) -> None:
     with counted() as asked:
         activity.events_page(home.organization, Wanted(email=ann.email))
     assert len([each for each in asked if "accounts_activityevent" in each]) == 1
@@ -170,7 +170,7 @@ def november(home: Member, ann: User, admin: Client) -> datetime:
         ("from=2026-11-03&to=2026-11-03&person=ann@people.test", range(48, 72, 6)),
     ],
 )
-def test_days_in_utc_are_asked_for(admin: Client, query: str, hours: Sequence[int]) -> None:
+def test_activity_log_is_filtered_by_days_in_utc(admin: Client, query: str, hours: Sequence[int]) -> None:
     expected = [str(each) for each in reversed(hours)]
     assert [each["target"] for each in events(admin, f"?{query}")] == expected
     assert [each["target"] for each in rows(admin, f"?{query}")] == expected
@@ -179,7 +179,7 @@ def test_days_in_utc_are_asked_for(admin: Client, query: str, hours: Sequence[in
 
 
 @pytest.mark.usefixtures("november")
-def test_other_pages_and_files_are_of_the_same_days(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_to_pages_and_files_keep_the_day_filter(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(activity, "PAGE_SIZE", 2)
     page = admin.get(f"{LOG}?from=2026-11-02&to=2026-11-03").content.decode()
     links = parsed(page).xpath("//main//@href")
@@ -197,7 +197,7 @@ def test_other_pages_and_files_are_of_the_same_days(admin: Client, monkeypatch: 
         ("from=2026-11-02&to=2026-11-01", "This day is before the first one."),
     ],
 )
-def test_days_that_cannot_be_read_show_nothing_instead_of_everything(
+def test_invalid_days_show_no_events_and_an_error(
     home: Member, ann: User, admin: Client, query: str, said: str
 ) -> None:
     activity.record(home.organization, ann, "key.created", "made on some day")
@@ -212,7 +212,7 @@ def test_days_that_cannot_be_read_show_nothing_instead_of_everything(
         assert refused["Location"] == f"{LOG}?{query}&action=key.created"
 
 
-def test_the_first_event_of_a_moment_is_found_among_other_organizations(
+def test_first_since_returns_the_exact_event_of_the_organization(
     home: Member, stranger: Member, november: datetime
 ) -> None:
     """The binary search finds each event exactly, so newer events than the requested days are not read."""
@@ -227,7 +227,7 @@ def test_the_first_event_of_a_moment_is_found_among_other_organizations(
     assert first_since(stranger.organization, november) == 0
 
 
-def test_events_of_hosts_whose_clocks_differ_are_found_on_their_day(
+def test_events_with_clock_differences_are_found_on_their_day(
     home: Member, ann: User, admin: Client, november: datetime
 ) -> None:
     midnight = november + timedelta(days=2)
