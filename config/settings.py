@@ -181,7 +181,7 @@ DATABASES = {
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             "connect_timeout": 3,
-            # A host that fails does not close its connections. These options end them after about 30 s without response.
+            # A host that fails closes no connection. These options end connections after about 30 s without response.
             "tcp_user_timeout": 10_000,
             "keepalives_idle": 10,
             "keepalives_interval": 5,

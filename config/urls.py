@@ -90,7 +90,7 @@ from webhooks.api import (
 
 
 class AnyString:
-    """Path converter that accepts any string as an ID, even with slashes and line breaks; the view refuses invalid IDs."""
+    """Path converter that accepts any string as an ID, even with slashes and line breaks; views refuse invalid IDs."""
 
     regex = r"[\s\S]+"
 

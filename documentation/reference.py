@@ -223,7 +223,7 @@ class _Reader:
         return " or ".join((kind, *null))
 
     def _resolved(self, schema: Schema) -> Schema:
-        """Resolve `$ref`, `allOf`, and `oneOf` with null. Keywords beside a reference override the referenced schema's."""
+        """Resolve `$ref`, `allOf`, and `oneOf` with null. Keywords beside a reference override its schema."""
         if "$ref" in schema:
             return self._resolved(self.components["schemas"][schema["$ref"].rpartition("/")[2]])
         for keyword in schema.keys() & {"allOf", "oneOf"}:

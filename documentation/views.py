@@ -168,7 +168,7 @@ def _text(markdown: str) -> SafeString:
 
 
 def _render_page(request: HttpRequest, page: Page, path: str | None = None, section: str | None = None) -> HttpResponse:
-    """Render a page with navigation. `path` is the canonical path, `section` the path of the page's navigation entry."""
+    """Render a page with navigation. `path` is the canonical path, `section` the path of the navigation entry."""
     path = request.path if path is None else path
     groups = [Link(tag, reverse("docs-group", args=[anchor_of(tag)])) for tag in TAGS]
     types = [Link(scan_type.label, _list_address(scan_type, "")) for scan_type in ScanType]

@@ -1,4 +1,4 @@
-"""Access to a tenant's rows: whose rows each function returns, and what it refuses."""
+"""Access to a tenant's rows: rows that each function returns, and refusals."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ from website_scan.ids import new_id
 KEY = Resource(ApiKey, "key", "key", related=("organization__tier",), hint=", or it was revoked.")
 
 
-def test_find_loads_related_rows_in_one_query(
-    home: Member, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_find_loads_related_rows_in_one_query(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(1):
         key = KEY.find(home.organization.pk, home.key.id)
         assert key == home.key
@@ -54,14 +52,12 @@ def test_not_found_accepts_another_message(home: Member) -> None:
 @pytest.mark.parametrize(
     ("lock", "waits"), [(None, []), (Lock.CHANGE, ["NO KEY UPDATE"]), (Lock.DELETION, ["KEY SHARE", "NO KEY UPDATE"])]
 )
-def test_row_lock_does_not_lock_related_rows(
-    lock: Lock | None, waits: list[str], elsewhere: Elsewhere
-) -> None:
+def test_row_lock_does_not_lock_related_rows(lock: Lock | None, waits: list[str], elsewhere: Elsewhere) -> None:
     member = member_of("Home")
     of_key = "SELECT FROM accounts_apikey WHERE id = %s FOR"
     with transaction.atomic():
         KEY.find(member.organization.pk, member.key.id, lock=lock)
-        waiting = [each for each in ("KEY SHARE", "NO KEY UPDATE") if not elsewhere(f"{of_key} {each}", member.key.id)]
+        waiting = [mode for mode in ("KEY SHARE", "NO KEY UPDATE") if not elsewhere(f"{of_key} {mode}", member.key.id)]
         assert waiting == waits
         assert elsewhere("SELECT FROM accounts_organization WHERE id = %s FOR UPDATE", member.organization.pk)
 
@@ -119,7 +115,9 @@ def test_shared_rows_exclude_closed_organizations(home: Member, stranger: Member
 def test_shared_audit_shares_the_reports_of_its_pages(home: Member) -> None:
     audit = make_audit(home, kind="site", url="https://example.com/", shared_at=timezone.now())
     page = AuditPage.objects.create(audit=audit, position=0, url=audit.url, origin="https://example.com")
-    own, other, shared = (Report.objects.get(scan=finished_scan(home, audit_page=each)) for each in (page, None, None))
+    own, other, shared = (
+        Report.objects.get(scan=finished_scan(home, audit_page=audit_page)) for audit_page in (page, None, None)
+    )
     Report.objects.filter(pk=shared.pk).update(shared_at=timezone.now())
     visible = access.shared_rows(Report, part_of="scan__audit_page__audit")
     assert set(visible) == {own, shared}

@@ -93,7 +93,7 @@ def test_each_form_with_a_name_refuses_addresses(home: Member) -> None:
         staff.post(f"/admin/accounts/user/{owner.pk}/change/", {"first_name": name}),
         staff.post(f"/admin/accounts/user/{owner.pk}/change/", {"last_name": name}),
     ]
-    for each in answers:
-        assert each.status_code == 200
-        assert "Use a name without web and e-mail addresses." in each.content.decode()
+    for answer in answers:
+        assert answer.status_code == 200
+        assert "Use a name without web and e-mail addresses." in answer.content.decode()
     assert not Organization.objects.filter(name=name).exists()

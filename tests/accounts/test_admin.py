@@ -1,4 +1,4 @@
-"""Django admin: every list works, secrets are never shown, and read-only rows cannot be changed."""
+"""Django admin: lists work, secrets are not displayed, and read-only rows cannot be changed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def operator(db: None) -> Client:
 
 @pytest.fixture
 def furnished(home: Member) -> list[str]:
-    """Create at least one row in every table; returns the secrets that must never be shown."""
+    """Create at least one row in every table; return the secrets that must not be displayed."""
     secret = new_secret()
     Webhook.objects.create(
         organization=home.organization,
@@ -103,9 +103,7 @@ def address(model: type[Model], page: str, *ids: int | str) -> str:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_admin_lists_and_rows_display_no_secret(
-    operator: Client, furnished: list[str], model: type[Model]
-) -> None:
+def test_admin_lists_and_rows_display_no_secret(operator: Client, furnished: list[str], model: type[Model]) -> None:
     row = model._default_manager.first()
     assert row is not None
     for page in (address(model, "changelist"), address(model, "change", row.pk)):
@@ -119,14 +117,16 @@ def test_admin_lists_and_rows_display_no_secret(
 
 
 def test_admin_registers_only_the_listed_models() -> None:
-    import_module("config.urls")  # registers them
+    import_module("config.urls")  # This import registers the models.
     registered = {model for model in admin.site._registry if model._meta.app_label != "auth"}
     assert registered == set(MODELS)
     assert admin.site.check(list(apps.get_app_configs())) == []
 
 
 @pytest.mark.parametrize("model", READ_ONLY, ids=lambda model: model.__name__)
-def test_read_only_rows_cannot_be_changed_in_the_admin(operator: Client, furnished: list[str], model: type[Model]) -> None:
+def test_read_only_rows_cannot_be_changed_in_the_admin(
+    operator: Client, furnished: list[str], model: type[Model]
+) -> None:
     row = model._default_manager.first()
     assert row is not None
     assert operator.get(address(model, "add")).status_code == 403
@@ -170,9 +170,7 @@ def test_admin_change_of_membership_revokes_its_invitations(operator: Client, ho
         assert invitation.revoked_at is not None
 
 
-def test_admin_rename_keeps_organization_and_digest_of_a_key(
-    operator: Client, home: Member, stranger: Member
-) -> None:
+def test_admin_rename_keeps_organization_and_digest_of_a_key(operator: Client, home: Member, stranger: Member) -> None:
     form = {
         "organization": stranger.organization.pk,
         "name": "Renamed",
@@ -239,7 +237,7 @@ def test_admin_refuses_an_address_that_differs_only_in_case(operator: Client) ->
 
 
 @pytest.mark.parametrize(
-    ("entered", "kept"),
+    ("entered", "domain"),
     [
         ("Example.COM", "example.com"),
         (" *.example.com. ", "example.com"),
@@ -248,10 +246,10 @@ def test_admin_refuses_an_address_that_differs_only_in_case(operator: Client) ->
         ("Bücher.example", "bücher.example"),
     ],
 )
-def test_blocked_domain_is_normalized(operator: Client, entered: str, kept: str) -> None:
+def test_blocked_domain_is_normalized(operator: Client, entered: str, domain: str) -> None:
     assert operator.post(address(BlockedDomain, "add"), {"domain": entered}).status_code == 302
-    assert BlockedDomain.objects.get().domain == kept
-    assert operator.post(address(BlockedDomain, "add"), {"domain": kept}).status_code == 200
+    assert BlockedDomain.objects.get().domain == domain
+    assert operator.post(address(BlockedDomain, "add"), {"domain": domain}).status_code == 200
     assert BlockedDomain.objects.count() == 1
 
 
@@ -270,7 +268,7 @@ def test_admin_list_executes_no_count_query(operator: Client, home: Member, monk
         with CaptureQueriesContext(connection) as queries:
             text = operator.get(address(Scan, "changelist") + query).content.decode()
         assert "Scans 1 to 2, there are more" in text
-        assert not [each["sql"] for each in queries if "COUNT(" in each["sql"]]
+        assert not [executed["sql"] for executed in queries if "COUNT(" in executed["sql"]]
     assert "Scans 3 to 3" in operator.get(address(Scan, "changelist") + "?p=2").content.decode()
 
 
@@ -285,7 +283,7 @@ def test_admin_report_list_does_not_load_the_export_column(operator: Client, hom
     finished_scan(home)
     with CaptureQueriesContext(connection) as queries:
         operator.get(address(Report, "changelist"))
-    assert not [each["sql"] for each in queries if '"reports_report"."export"' in each["sql"]]
+    assert not [query["sql"] for query in queries if '"reports_report"."export"' in query["sql"]]
 
 
 @pytest.fixture
@@ -339,7 +337,7 @@ def test_staff_with_all_permissions_cannot_join_an_organization(home: Member) ->
         staff.post("/admin/auth/group/add/", {"name": "Mine"}),
         staff.post(f"/admin/accounts/user/{owner.pk}/password/", password),
     ]
-    assert [each.status_code for each in refused] == [403] * len(refused)
+    assert [response.status_code for response in refused] == [403] * len(refused)
     theirs.refresh_from_db()
     assert theirs.role == "viewer"
     assert not User.objects.filter(email="invited@people.test").exists()

@@ -1,4 +1,4 @@
-"""Closing an organization or an account: unusable at once, deleted soon after, even while it is in use."""
+"""Closing an organization or an account: unusable at once, deleted soon afterwards, even while in use."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def owner_of(member: Member, email: str = "owner@people.test") -> Membership:
     return Membership.objects.get(user=person_of(member, "owner", email))
 
 
-def later() -> bool:
+def delete_after_grace() -> bool:
     return delete_closed(timezone.now() + GRACE + timedelta(seconds=1), time_limit_s=60)
 
 
 def rows_left(organization_id: int) -> dict[str, int]:
-    """Count each table's rows of the organization, with or without a foreign key; empty tables are left out."""
+    """Count each table's rows of the organization, with or without a foreign key; empty tables are omitted."""
     left = {}
     for model in apps.get_models():
         if any(field.attname == "organization_id" for field in model._meta.concrete_fields):
@@ -98,7 +98,7 @@ def test_deletion_of_an_organization_deletes_all_its_rows_and_no_others(
     close_organization_as_owner(actor=actor)
     assert delete_closed(timezone.now(), time_limit_s=60)
     assert Organization.objects.filter(id=home.organization.id).exists(), "requests that began before may still run"
-    assert later()
+    assert delete_after_grace()
     assert rows_left(home.organization.id) == {}
     assert not Organization.objects.filter(id=home.organization.id).exists()
     assert rows_left(stranger.organization.id) == before
@@ -109,7 +109,7 @@ def test_deletion_continues_after_the_time_limit(home: Member) -> None:
     close_organization_as_owner(actor=owner_of(home))
     assert not delete_closed(timezone.now() + 2 * GRACE, time_limit_s=-1)
     assert Organization.objects.exists()
-    assert later()
+    assert delete_after_grace()
     assert not ScanCount.objects.exists()
 
 
@@ -123,7 +123,7 @@ def test_only_owner_can_delete_an_organization(home: Member, role: str) -> None:
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_organization_under_load_is_deleted_without_errors(target: str) -> None:
-    """Regression test: when the rows were deleted at once, every such deletion failed, and other requests as well."""
+    """Regression test: when the rows were deleted at once, the deletion and other requests failed."""
     member = member_of("Busy", "enterprise")
     answers: list[tuple[int, str]] = []
     ended = threading.Event()
@@ -143,7 +143,7 @@ def test_organization_under_load_is_deleted_without_errors(target: str) -> None:
     while len(answers) < 12:
         threads[0].join(0.01)
     close_organization_as_owner(actor=owner_of(member))
-    assert later(), "even while requests that began before still run"
+    assert delete_after_grace(), "even while requests that began before still run"
     ended.set()
     for thread in threads:
         thread.join()
@@ -166,7 +166,7 @@ def test_closed_account_leaves_only_activity_log_entries(home: Member) -> None:
     assert members.find_invitation(members.invitation_token(invitation)) is None
     assert ActivityEvent.objects.filter(action="member.left", actor_email="ada@people.test").exists()
     assert User.objects.create_user("ada@people.test"), "the address is free"
-    assert later()
+    assert delete_after_grace()
     assert not User.objects.filter(email__endswith=NO_ADDRESS).exists()
     assert Api(key).get("/v1/usage").status_code == 200, "the organization's key is not the person's"
 
@@ -192,7 +192,7 @@ def test_operator_deletes_organization_and_owner_in_the_admin(home: Member) -> N
     operator.post(person, {"post": "yes"})
     actor.user.refresh_from_db()
     assert actor.user.closed_at is not None
-    assert later()
+    assert delete_after_grace()
     assert set(User.objects.values_list("email", flat=True)) == {"operator@people.test"}
 
 
@@ -221,10 +221,10 @@ def test_owner_deletes_organization_and_then_account_on_pages(home: Member) -> N
     refused = browser.post("/account/delete", {"confirmation": actor.user.email})
     slug = home.organization.slug
     for page in (refused, browser.get("/account/delete")):
-        said = page.content.decode()
-        assert "You are the only owner" in said
-        assert f"/o/{slug}/members/" in said
-        assert 'name="confirmation"' not in said
+        text = page.content.decode()
+        assert "You are the only owner" in text
+        assert f"/o/{slug}/members/" in text
+        assert 'name="confirmation"' not in text
     assert f"/o/{slug}/settings/delete" in browser.get(f"/o/{slug}/settings/").content.decode()
     gone = browser.post(f"/o/{slug}/settings/delete", {"confirmation": "Home"})
     assert (gone.status_code, gone["Location"]) == (302, "/organizations/")
@@ -233,5 +233,5 @@ def test_owner_deletes_organization_and_then_account_on_pages(home: Member) -> N
     left = browser.post("/account/delete", {"confirmation": "OWNER@people.test"})
     assert (left.status_code, left["Location"]) == (302, "/")
     assert browser.get("/account/").status_code == 302
-    assert later()
+    assert delete_after_grace()
     assert not User.objects.exists()

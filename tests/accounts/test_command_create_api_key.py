@@ -1,4 +1,4 @@
-"""`manage.py create_api_key`, run in a process of its own: keys that work, and its errors."""
+"""`manage.py create_api_key`, run in a separate process: valid keys, and errors."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def database_url(name: str) -> str:
 
 
 def create_api_key(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the command on the tests' database, in a process of its own."""
+    """Run the command on the tests' database, in a separate process."""
     database = database_url(connection.settings_dict["NAME"])
-    known = {"DATABASE_URL": database, "SECRET_KEY": settings.SECRET_KEY, "REDIS_URL": settings.REDIS_URL}
-    return run("create_api_key", *arguments, **known | variables)
+    defaults = {"DATABASE_URL": database, "SECRET_KEY": settings.SECRET_KEY, "REDIS_URL": settings.REDIS_URL}
+    return run("create_api_key", *arguments, **defaults | variables)
 
 
 def test_command_prints_a_valid_key_and_creates_the_organization() -> None:
@@ -84,7 +84,7 @@ def test_scope_and_expires_options_set_the_key() -> None:
         (["A" * 101], "1 to 100"),
         (["Acme", "--name", "N" * 101], "1 to 100"),
         (["Acme\x1b[31m"], "printable characters"),
-        (["Acme\udcff"], "printable characters"),  # an argument's byte that is not UTF-8 is decoded to this surrogate
+        (["Acme\udcff"], "printable characters"),  # Python decodes a byte that is not UTF-8 to this surrogate.
     ],
 )
 def test_wrong_usage_exits_with_2_and_creates_nothing(arguments: list[str], complaint: str) -> None:

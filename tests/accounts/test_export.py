@@ -1,4 +1,4 @@
-"""Data export: complete, of one organization, without secrets, in parts that survive the death of a worker."""
+"""Data export: complete, of one organization, without secrets, in parts that survive the crash of a worker."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def owner_in(furnished: Furnished) -> Membership:
     return Membership.objects.get(user=furnished.people["owner"], organization=furnished.home.organization)
 
 
-def made(actor: Membership) -> DataExport:
+def run_export(actor: Membership) -> DataExport:
     """Request an export and run its tasks."""
-    asked = export.request_export(actor=actor)
-    while DataExport.objects.get(id=asked.id).status == "making":
+    requested = export.request_export(actor=actor)
+    while DataExport.objects.get(id=requested.id).status == "making":
         before = DataExportPart.objects.count()
-        make_export(asked.id)
+        make_export(requested.id)
         assert DataExportPart.objects.count() == before + 1
-    return DataExport.objects.get(id=asked.id)
+    return DataExport.objects.get(id=requested.id)
 
 
-def files_of(found: DataExport) -> dict[str, bytes]:
-    """Return the files of all its zip files, which can be unpacked into the same folder."""
+def files_of(data_export: DataExport) -> dict[str, bytes]:
+    """Return the contents of all zip files of an export, which can be unpacked into the same folder."""
     files: dict[str, bytes] = {}
-    for part in found.parts.order_by("number"):
+    for part in data_export.parts.order_by("number"):
         data = b"".join(export.read_chunks(part))
         assert len(data) == part.size
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -82,18 +82,21 @@ def furnished(db: None) -> Furnished:
 
 def test_export_contains_all_rows_of_the_organization(furnished: Furnished) -> None:
     home = furnished.home
-    files = files_of(made(owner_in(furnished)))
-    assert files.keys() >= {"README.txt", *(f"{each.name}.json" for each in kinds() if not each.has_own_files)}
+    files = files_of(run_export(owner_in(furnished)))
+    assert files.keys() >= {
+        "README.txt",
+        *(f"{row_kind.name}.json" for row_kind in kinds() if not row_kind.has_own_files),
+    }
     for kind in kinds():
         expected = kind.rows(home.organization.id)
         if kind.has_own_files:
             assert {name for name in files if name.startswith(f"{kind.name}/")} == {
-                f"{kind.name}/{each.pk}.json" for each in expected
+                f"{kind.name}/{row.pk}.json" for row in expected
             }
         else:
             assert len(rows(files, kind.name)) == expected.count() > 0, kind.name
     scan = Scan.objects.filter(organization=home.organization, report__isnull=False).latest("created_at")
-    (shown,) = [each for each in rows(files, "scans") if each["id"] == scan.id]
+    (shown,) = [row for row in rows(files, "scans") if row["id"] == scan.id]
     answer = home.api.get(f"/v1/scan/{scan.id}").json()
     del answer["progress"]
     assert answer.items() <= shown.items()
@@ -102,33 +105,33 @@ def test_export_contains_all_rows_of_the_organization(furnished: Furnished) -> N
 
 
 def test_each_table_is_exported_or_listed_as_excluded(db: None) -> None:
-    held = {kind.rows(0).model for kind in kinds()}
+    exported = {kind.rows(0).model for kind in kinds()}
     # Tables that are not exported: parts of exported rows, rows deleted within days, and internal state, among it the
     # export itself.
     parts = {"AuditPage", "AuditFinding", "AuditPlace", "ListCount", "FormerKey", "Event"}
     short = {"IdempotencyRecord", "Mail"}
     inner = {"ScanCount", "Turn", "MonitorState", "FormerSecret", "DataExport", "DataExportPart", "DataExportChunk"}
-    reach: set[type[models.Model]] = {Organization}
+    tables: set[type[models.Model]] = {Organization}
     while True:
         more = {
             relation.related_model
-            for model in reach
+            for model in tables
             for relation in model._meta.related_objects
             if relation.on_delete is models.CASCADE
         }
-        if more <= reach:
+        if more <= tables:
             break
-        reach |= more
-    reach |= {
-        each for each in apps.get_models() if "organization_id" in {f.attname for f in each._meta.concrete_fields}
+        tables |= more
+    tables |= {
+        table for table in apps.get_models() if "organization_id" in {f.attname for f in table._meta.concrete_fields}
     }
-    assert {each.__name__ for each in reach - held} == parts | short | inner
+    assert {table.__name__ for table in tables - exported} == parts | short | inner
 
 
 def test_export_contains_no_secrets_or_foreign_rows(furnished: Furnished) -> None:
     home = furnished.home
-    found = made(owner_in(furnished))
-    everything = b"\n".join(files_of(found).values())
+    data_export = run_export(owner_in(furnished))
+    everything = b"\n".join(files_of(data_export).values())
     for secret in (home.plaintext, home.key.digest, "whsec_", "password", "encrypted", "pbkdf2", "argon2"):
         assert secret.encode() not in everything, secret
     assert b"outsider@people.test" not in everything
@@ -136,7 +139,7 @@ def test_export_contains_no_secrets_or_foreign_rows(furnished: Furnished) -> Non
 
 
 def test_documentation_lists_each_exported_file_and_field(furnished: Furnished) -> None:
-    files = files_of(made(owner_in(furnished)))
+    files = files_of(run_export(owner_in(furnished)))
     for kind in kinds():
         path = f"{kind.name}/" if kind.has_own_files else f"{kind.name}.json"
         assert f"`{path}" in DOC, path
@@ -152,29 +155,29 @@ def test_export_in_parts_survives_a_crash_of_the_worker(home: Member, monkeypatc
     monkeypatch.setattr(kinds_of_export, "FILE_BATCH", 2)
     at = timezone.now()
     for _ in range(5):
-        make_scan(home, created_at=at)  # at the same moment, so that only their IDs differ
+        make_scan(home, created_at=at)  # The same time, so that only the IDs differ.
     for _ in range(3):
         finished_scan(home)
     actor = owner_of(home)
-    asked = export.request_export(actor=actor)
+    requested = export.request_export(actor=actor)
 
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
-    make_export(asked.id)
+    make_export(requested.id)
     with monkeypatch.context() as dying:
-        dying.setattr(export, "_keep", die)
+        dying.setattr(export, "_store_part", die)
         with pytest.raises(KeyboardInterrupt):
-            make_export(asked.id)
-    make_export(asked.id)
+            make_export(requested.id)
+    make_export(requested.id)
     assert DataExportPart.objects.count() == 1, "the dead one's lease holds"
     DataExport.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
     while DataExport.objects.get().status == "making":
-        make_export(asked.id)
-    found = DataExport.objects.get()
-    assert found.parts.count() > 8
-    files = files_of(found)
-    scans = [each["id"] for each in rows(files, "scans")]
+        make_export(requested.id)
+    finished = DataExport.objects.get()
+    assert finished.parts.count() > 8
+    files = files_of(finished)
+    scans = [row["id"] for row in rows(files, "scans")]
     assert len(scans) == len(set(scans)) == 8
     assert len([name for name in files if name.startswith("reports/")]) == 3
 
@@ -182,9 +185,9 @@ def test_export_in_parts_survives_a_crash_of_the_worker(home: Member, monkeypatc
 def test_export_with_lost_message_is_enqueued_again(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[tuple[str, str]] = []
     monkeypatch.setattr("infrastructure.queue.enqueue", lambda task, row_id: sent.append((task, row_id)))
-    asked = export.request_export(actor=owner_of(home))
+    requested = export.request_export(actor=owner_of(home))
     wake_exports()
-    assert sent[-1] == ("accounts.tasks.make_export", asked.id)
+    assert sent[-1] == ("accounts.tasks.make_export", requested.id)
     DataExport.objects.update(claim_token=uuid.uuid4(), lease_expires_at=timezone.now() + timedelta(minutes=1))
     sent.clear()
     wake_exports()
@@ -222,7 +225,7 @@ def test_only_owner_can_request_an_export(home: Member, role: str) -> None:
 
 
 def test_export_of_another_organization_cannot_be_downloaded(home: Member, stranger: Member) -> None:
-    made(owner_of(home))
+    run_export(owner_of(home))
     other = browser_of(person_of(stranger, "owner", "mallory@people.test"))
     assert other.post("/o/home/settings/export/1").status_code == 404
     assert other.post(f"/o/{stranger.organization.slug}/settings/export/1").status_code == 404
@@ -231,21 +234,21 @@ def test_export_of_another_organization_cannot_be_downloaded(home: Member, stran
 
 def test_exports_are_limited_to_one_an_hour(home: Member) -> None:
     actor = owner_of(home)
-    asked = export.request_export(actor=actor)
+    requested = export.request_export(actor=actor)
     with pytest.raises(AccountRefused, match="already being prepared"):
         export.request_export(actor=actor)
-    make_export(asked.id)
+    make_export(requested.id)
     with pytest.raises(AccountRefused, match="less than an hour ago"):
         export.request_export(actor=actor)
     DataExport.objects.update(created_at=timezone.now() - timedelta(hours=2))
     again = export.request_export(actor=actor)
-    assert [each.id for each in DataExport.objects.all()] == [again.id]
+    assert [data_export.id for data_export in DataExport.objects.all()] == [again.id]
     assert not DataExportChunk.objects.exists()
 
 
 def test_export_expires_after_a_week(home: Member) -> None:
     actor = owner_of(home)
-    made(actor)
+    run_export(actor)
     delete_exports()
     assert DataExport.objects.count() == 1
     DataExport.objects.update(ended_at=timezone.now() - export.RETENTION)
@@ -259,15 +262,15 @@ def test_too_large_export_fails(home: Member, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(export, "PART_BYTES", 1)
     monkeypatch.setattr(export, "MAX_BYTES", 1)
     actor = owner_of(home)
-    assert made(actor).status == "failed"
+    assert run_export(actor).status == "failed"
     page = browser_of(actor.user).get("/o/home/settings/export").content.decode()
     assert "The last export failed" in page
 
 
 def test_export_of_a_closed_organization_stops(home: Member) -> None:
-    asked = export.request_export(actor=owner_of(home))
+    requested = export.request_export(actor=owner_of(home))
     close_organization(home.organization)
-    make_export(asked.id)
+    make_export(requested.id)
     assert not DataExportPart.objects.exists()
     assert delete_closed(timezone.now() + GRACE + timedelta(seconds=1), time_limit_s=60)
     assert not DataExport.objects.exists()
@@ -275,16 +278,21 @@ def test_export_of_a_closed_organization_stops(home: Member) -> None:
 
 def test_number_of_export_queries_is_independent_of_rows(furnished: Furnished) -> None:
     for kind in kinds():
-        if kind.has_own_files or kind.name in ("monitors", "lists"):  # read in pieces, or names its people
+        if kind.has_own_files or kind.name in (
+            "monitors",
+            "lists",
+        ):  # These kinds are read in pieces, or query people per row.
             continue
-        with counted() as asked:
+        with counted() as queries:
             batch = kind.next_batch(furnished.home.organization.id, None)
             for _, row in batch:
                 kind.serialize(row)
-        assert len(asked) <= 3, (kind.name, len(batch))
+        assert len(queries) <= 3, (kind.name, len(batch))
 
 
-def test_command_exports_an_organization_to_a_file(home: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_exports_an_organization_to_a_file(
+    home: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     finished_scan(home)
     file = tmp_path / "home.zip"
     call_command("export_organization", "home", str(file))
@@ -296,4 +304,4 @@ def test_command_exports_an_organization_to_a_file(home: Member, tmp_path: Path,
         call_command("export_organization", "home", str(file))
     with pytest.raises(CommandError, match="There is no organization 'nobody'"):
         call_command("export_organization", "nobody", str(tmp_path / "x.zip"))
-    assert [each.name for each in tmp_path.iterdir()] == ["home.zip"]
+    assert [path.name for path in tmp_path.iterdir()] == ["home.zip"]

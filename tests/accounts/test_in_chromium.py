@@ -35,17 +35,17 @@ def test_open_menus_are_accessible(
     def look(context: BrowserContext, page: Page) -> dict[str, list[str]]:
         context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
         page.goto(f"{live_server.url}/o/home/members/")
-        found = {}
+        problems = {}
         for button in (".menu-button", ".switch-button", ".person"):
             page.click(button)
             flaws = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
             wide = page.evaluate("document.documentElement.scrollWidth") > PHONE["width"]
-            found[button] = [each["nodes"][0]["html"] for each in flaws] + ["scrolls sideways"] * wide
+            problems[button] = [flaw["nodes"][0]["html"] for flaw in flaws] + ["scrolls sideways"] * wide
             page.keyboard.press("Escape")
-        return found
+        return problems
 
-    found = visit(look, color_scheme=scheme, viewport=PHONE)
-    assert found == {".menu-button": [], ".switch-button": [], ".person": []}
+    problems = visit(look, color_scheme=scheme, viewport=PHONE)
+    assert problems == {".menu-button": [], ".switch-button": [], ".person": []}
 
 
 def test_menus_are_usable_by_keyboard_without_scripts(

@@ -82,9 +82,7 @@ def copied_link(owner: User) -> str:
     return str(link)
 
 
-def test_copied_link_does_not_create_an_account(
-    home: Member, owner: User, client: Client
-) -> None:
+def test_copied_link_does_not_create_an_account(home: Member, owner: User, client: Client) -> None:
     mailed = invite(owner)
     copied = copied_link(owner)
     assert copied != mailed
@@ -177,7 +175,7 @@ def test_revoked_invitation_returns_410(home: Member, owner: User, client: Clien
     browser_of(owner).post(f"/o/home/invitations/{invitation.id}/revoke")
     assert client.get(link).status_code == 410
     assert client.post(link, {"password": PASSWORD}).status_code == 410
-    assert ActivityEvent.objects.filter(action="invitation.revoked", target=EMAIL).exists()
+    assert ActivityEvent.objects.filter(action="invitation.revoked", object_name=EMAIL).exists()
 
 
 def test_second_invitation_replaces_the_first(home: Member, owner: User, client: Client) -> None:
@@ -243,7 +241,7 @@ def test_number_of_open_invitations_is_limited(owner: User, monkeypatch: pytest.
     invite(owner)
     response = browser_of(owner).post("/o/home/members/", {"email": "carl@people.test", "role": "viewer"})
     assert "which is the maximum" in response.content.decode()
-    invite(owner)  # replaces the previous invitation
+    invite(owner)  # A second invitation replaces the first.
 
 
 def test_invitations_are_limited_per_mailbox_over_all_organizations(

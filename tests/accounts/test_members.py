@@ -41,11 +41,13 @@ def may(call: object) -> bool:
         *[(actor, subject, False) for actor in ("member", "viewer") for subject in ROLES if actor != subject],
     ],
 )
-def test_role_decides_who_may_change_and_remove_members(cast: dict[str, Membership], actor: str, subject: str, allowed: bool) -> None:
+def test_role_decides_who_may_change_and_remove_members(
+    cast: dict[str, Membership], actor: str, subject: str, allowed: bool
+) -> None:
     role = "viewer" if subject != "viewer" else "member"
     assert may(lambda: change_role(actor=cast[actor], subject=cast[subject], role=role)) is allowed
     if actor != subject:
-        # Restores the role, which the change above may have changed.
+        # Restore the role, which the assertion above may have changed.
         Membership.objects.filter(pk=cast[subject].pk).update(role=cast[subject].role)
         assert may(lambda: remove_member(actor=cast[actor], subject=cast[subject])) is allowed
 
@@ -98,8 +100,8 @@ def test_concurrent_leaving_keeps_one_owner() -> None:
             connection.close()
 
     with ThreadPoolExecutor(2) as pool:
-        left = list(pool.map(leave, pair))
-    assert sorted(left) == [False, True]
+        results = list(pool.map(leave, pair))
+    assert sorted(results) == [False, True]
     assert home.organization.membership_set.count() == 1
 
 
@@ -108,7 +110,7 @@ def test_role_change_on_the_page_is_recorded(home: Member, cast: dict[str, Membe
     response = client.post(f"/o/home/members/{cast['member'].pk}/role", {"role": "viewer"}, follow=True)
     assert "member@people.test now has the role viewer." in response.content.decode()
     event = ActivityEvent.objects.latest("id")
-    assert (event.action, event.target, event.details) == (
+    assert (event.action, event.object_name, event.details) == (
         "member.role_changed",
         "member@people.test",
         {"role": {"from": "member", "to": "viewer"}},
@@ -147,13 +149,13 @@ def test_member_is_removed_after_confirmation(cast: dict[str, Membership]) -> No
 
 
 def test_member_list_is_paginated(home: Member, cast: dict[str, Membership], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(organization, "MEMBERS_SHOWN", 3)
+    monkeypatch.setattr(organization, "MEMBERS_PER_PAGE", 3)
     client = browser_of(cast["viewer"].user)
     pages = ["/o/home/members/"]
-    seen: list[str] = []
+    emails: list[str] = []
     while pages:
-        shown = client.get(pages.pop()).content.decode().replace("<wbr>", "")
-        seen += re.findall(r'<th scope="row">(\S+@people.test)', shown)
-        pages += [f"/o/home/members/{query}" for query in re.findall(r'href="(\?after=\d+)"', shown)]
-    assert sorted(seen) == sorted(membership.user.email for membership in cast.values())
+        text = client.get(pages.pop()).content.decode().replace("<wbr>", "")
+        emails += re.findall(r'<th scope="row">(\S+@people.test)', text)
+        pages += [f"/o/home/members/{query}" for query in re.findall(r'href="(\?after=\d+)"', text)]
+    assert sorted(emails) == sorted(membership.user.email for membership in cast.values())
     assert client.get("/o/home/members/?after=x").status_code == 200

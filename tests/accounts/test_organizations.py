@@ -1,4 +1,4 @@
-"""People with several organizations: the organization of a page, switching, and creating another one."""
+"""People with several organizations: the organization of a page, switching, and creating another organization."""
 
 from __future__ import annotations
 
@@ -39,17 +39,15 @@ def test_htmx_request_without_session_redirects_the_whole_page(db: None, client:
     assert foreign["HX-Redirect"] == "/login/?next=/dashboard/"
 
 
-def both(home: Member, stranger: Member) -> Client:
-    """Return the client of an owner of both organizations, who joined Home first."""
+def client_of_both(home: Member, stranger: Member) -> Client:
+    """Return the client of an owner of client_of_both organizations, who joined Home first."""
     ada = person_of(home, "owner", ADA)
     Membership.objects.create(organization=stranger.organization, user=ada, role="owner")
     return browser_of(ada)
 
 
-def test_dashboard_opens_the_selected_organization(
-    home: Member, stranger: Member
-) -> None:
-    client = both(home, stranger)
+def test_dashboard_opens_the_selected_organization(home: Member, stranger: Member) -> None:
+    client = client_of_both(home, stranger)
     assert client.get("/dashboard/")["Location"] == "/o/home/"
     switched = client.post("/organizations/switch", {"organization": stranger.organization.pk})
     assert switched["Location"] == "/o/stranger/"
@@ -57,7 +55,7 @@ def test_dashboard_opens_the_selected_organization(
 
 
 def test_form_acts_on_its_organization_despite_another_tab(home: Member, stranger: Member) -> None:
-    client = both(home, stranger)
+    client = client_of_both(home, stranger)
     one = page_of(client.get("/o/home/members/"))
     (invites,) = one.xpath("//form[.//input[@name='email']]")
     keys = page_of(client.get("/o/home/keys/")).xpath("//form[.//input[@name='name']]/@action")
@@ -76,7 +74,7 @@ def test_form_acts_on_its_organization_despite_another_tab(home: Member, strange
 
 
 def test_get_request_does_not_switch_the_organization(home: Member, stranger: Member) -> None:
-    client = both(home, stranger)
+    client = client_of_both(home, stranger)
     for page in ("/o/stranger/", "/o/stranger/keys/", f"/report/{finished_scan(stranger).id}", "/organizations/"):
         assert client.get(page).status_code == 200
         assert client.get("/dashboard/")["Location"] == "/o/home/", page
@@ -93,8 +91,8 @@ def test_foreign_organization_returns_404(home: Member, stranger: Member, slug: 
 @pytest.mark.parametrize("sent", ["", "x", "0", "-1", "9" * 30, "٣", None])
 def test_switch_to_a_foreign_organization_returns_404(home: Member, stranger: Member, sent: str | None) -> None:
     client = browser_of(person_of(home, "owner", ADA))
-    chosen = str(stranger.organization.pk) if sent is None else sent
-    assert client.post("/organizations/switch", {"organization": chosen}).status_code == 404
+    organization_id = str(stranger.organization.pk) if sent is None else sent
+    assert client.post("/organizations/switch", {"organization": organization_id}).status_code == 404
     assert client.get("/dashboard/")["Location"] == "/o/home/"
 
 
@@ -146,9 +144,7 @@ def test_created_organizations_per_day_are_limited(home: Member, monkeypatch: py
     assert other.post("/organizations/new", {"organization": "Bob's"}).status_code == 302
 
 
-def test_closed_sign_up_lets_only_staff_create_organizations(
-    home: Member, settings: pytest_django.Settings
-) -> None:
+def test_closed_sign_up_lets_only_staff_create_organizations(home: Member, settings: pytest_django.Settings) -> None:
     settings.SIGN_UP_OPEN = False
     ada = person_of(home, "owner", ADA)
     client = browser_of(ada)

@@ -134,7 +134,9 @@ def test_retention_deletes_expired_sessions(ada: User) -> None:
 
 
 @pytest.mark.parametrize(("data", "ends_with_the_browser"), [({}, True), ({"remember": "on"}, False)])
-def test_remember_option_makes_the_session_cookie_persistent(ada: User, data: dict[str, str], ends_with_the_browser: bool) -> None:
+def test_remember_option_makes_the_session_cookie_persistent(
+    ada: User, data: dict[str, str], ends_with_the_browser: bool
+) -> None:
     client = Client()
     log_in(client, **data)
     assert (client.cookies["sessionid"]["max-age"] == "") is ends_with_the_browser

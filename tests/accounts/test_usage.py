@@ -1,4 +1,4 @@
-"""Quota of one organization: what a month allows, what a refusal says, and what the lock on an organization covers."""
+"""Quota of one organization: limits of a month, refusals, and the lock on an organization."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOVEMBER, DECEMBER = date(2026, 11, 1), date(2026, 12, 1)
 
 @pytest.fixture
 def organization(db: None) -> Organization:
-    """Organization on a plan with 100 scans a month, of which two may run at once."""
+    """Organization in a tier with 100 scans a month, of which two may run at once."""
     Tier.objects.filter(name="free").update(scans_per_month=100, concurrent_scans=2)
     return ensure_organization(name="Home", tier="free")
 
@@ -76,7 +76,7 @@ def test_retry_after_is_at_least_one_second(organization: Organization) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "wanted", "message"),
+    ("before", "scans", "message"),
     [
         (60, 40, ""),
         (60, 41, "This needs 41 scans, and 40 are left; the next month begins on 2026-12-01."),
@@ -85,14 +85,14 @@ def test_retry_after_is_at_least_one_second(organization: Organization) -> None:
     ],
 )
 def test_run_is_refused_if_the_quota_is_less_than_its_scans(
-    organization: Organization, before: int, wanted: int, message: str
+    organization: Organization, before: int, scans: int, message: str
 ) -> None:
     use(organization, before)
     if not message:
-        usage.refuse_more_than_left(organization.pk, limits(organization), wanted, NOW)
+        usage.refuse_more_than_left(organization.pk, limits(organization), scans, NOW)
         return
     with pytest.raises(QuotaExceeded) as refused:
-        usage.refuse_more_than_left(organization.pk, limits(organization), wanted, NOW)
+        usage.refuse_more_than_left(organization.pk, limits(organization), scans, NOW)
     assert str(refused.value) == message
 
 
@@ -137,8 +137,8 @@ def test_concurrent_limit_message_contains_the_number(organization: Organization
 
 def test_refund_reduces_usage_of_its_organization_and_month(organization: Organization) -> None:
     other = ensure_organization(name="Other", tier="free")
-    for each, moment in ((organization, NOW), (organization, NOW + timedelta(days=20)), (other, NOW)):
-        use(each, 10, moment)
+    for charged, moment in ((organization, NOW), (organization, NOW + timedelta(days=20)), (other, NOW)):
+        use(charged, 10, moment)
     usage.refund(organization.pk, NOVEMBER, 3)
     assert (used(organization), used(organization, DECEMBER), used(other)) == (7, 10, 10)
     usage.refund(organization.pk, NOVEMBER, 8)
@@ -158,7 +158,7 @@ def test_organizations_of_one_owner_have_the_same_account(db: None) -> None:
     one, two, other = (create_organization(name=str(n), owner=owner) for n, owner in enumerate((ada, ada, bob)))
     Organization.objects.filter(pk=two.pk).update(tier="pro")
     Tier.objects.filter(name="pro").update(concurrent_scans=7, quota_per_owner=False)
-    accounts = [usage.account_of(each.pk) for each in (one, two, other)]
+    accounts = [usage.account_of(owned.pk) for owned in (one, two, other)]
     assert accounts[0].key == accounts[1].key != accounts[2].key
     assert accounts[1].places == 7
     alone = Organization.objects.create(name="Alone", slug="alone")
@@ -166,7 +166,7 @@ def test_organizations_of_one_owner_have_the_same_account(db: None) -> None:
 
 
 def test_owner_digest_is_stable_over_releases(organization: Organization) -> None:
-    """Another digest for the same mailbox and secret key would give every owner a new quota in the month's middle."""
+    """Another digest for the same mailbox and secret key would give each owner a new quota within the month."""
     ada = User.objects.create_user("Ada+7@people.test")
     Membership.objects.create(organization=organization, user=ada, role="owner")
     assert usage.account_of(organization.pk).key == "1b9f17df4bdfec473f00c082eef70c82560ff5a66eb377d39e2b980622b94e09"

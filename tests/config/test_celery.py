@@ -1,4 +1,4 @@
-"""Celery app: a worker's connection to PostgreSQL stays open between tasks, and is replaced when it has died."""
+"""Celery app: a worker's connection to PostgreSQL stays open between tasks, and is replaced when broken."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BACKEND = "SELECT pg_backend_pid()"
 
 
 def run_task() -> int:
-    """Do what Celery does around a task that asks for the process of its connection; return that."""
+    """Run Celery's signals around a task; return the ID of the PostgreSQL process of the task's connection."""
     fixup, task = DjangoFixup(app).worker_fixup, mock.Mock()
     task.request.is_eager = False
     fixup.on_task_prerun(task)
@@ -30,7 +30,7 @@ def run_task() -> int:
 
 @pytest.fixture
 def process(db: None) -> Iterator[ThreadPoolExecutor]:
-    """Executor with one thread, which has a connection of its own, like a process of a worker."""
+    """Executor with one thread, which has its own database connection, like a process of a worker."""
     with ThreadPoolExecutor(1) as thread:
         yield thread
         thread.submit(lambda: connection.close()).result()

@@ -16,8 +16,10 @@ KEY = "k" * 40
 def settings_with(**variables: str) -> list[str]:
     code = "from config.settings import SECRET_KEY; from website_scan.environment import problems; "
     code += "print(SECRET_KEY); print(*problems)"
-    known = environment(**variables)
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=known, capture_output=True, text=True, check=True)
+    variables_of_process = environment(**variables)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=variables_of_process, capture_output=True, text=True, check=True
+    )
     return ran.stdout.splitlines()
 
 

@@ -21,7 +21,7 @@ from tests.operations.stack.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = 2
-PATIENCE_S = 30
+TIMEOUT_S = 30
 APPLICATION = """
 import threading
 import config.gunicorn
@@ -62,7 +62,7 @@ class Server:
     ) -> None:
         (folder / "patient.py").write_text(APPLICATION.format(deadlines=deadlines))
         with socket.socket() as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)  # so that the kernel holds little
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)  # a small buffer in the kernel
             listener.bind(("127.0.0.1", 0))
             listener.listen()
             listener.set_inheritable(True)
@@ -80,16 +80,16 @@ class Server:
             )
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), PATIENCE_S)
+        return socket.create_connection(("127.0.0.1", self.port), TIMEOUT_S)
 
     def send(self, *data: bytes) -> socket.socket:
         connection = self.connect()
-        for each in data:
-            connection.sendall(each)
+        for piece in data:
+            connection.sendall(piece)
         return connection
 
     def get(self, path: str = "/") -> tuple[int, bytes]:
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)) as connection:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)) as connection:
             connection.request("GET", path)
             answer = connection.getresponse()
             return answer.status, answer.read()
@@ -101,7 +101,7 @@ def started(folder: Path, deadlines: str, connections: int = 1000) -> Iterator[S
         yield server
     finally:
         server.process.terminate()
-        server.process.wait(PATIENCE_S)
+        server.process.wait(TIMEOUT_S)
 
 
 @pytest.fixture
@@ -144,8 +144,8 @@ UNFINISHED = {
 @pytest.mark.parametrize("connections", [24, 500])
 def test_many_unfinished_requests_occupy_no_thread(server: Server, connections: int) -> None:
     with ExitStack() as cleanup:
-        begun = [each for each, _ in zip(cycle(UNFINISHED.values()), range(connections), strict=False)]
-        waiting = [cleanup.enter_context(server.send(each)) for each in begun]
+        begun = [data for data, _ in zip(cycle(UNFINISHED.values()), range(connections), strict=False)]
+        waiting = [cleanup.enter_context(server.send(data)) for data in begun]
         for _ in range(3):
             assert server.get() == (200, b"GET 0")
             assert server.get("/healthz")[0] == 200
@@ -166,15 +166,15 @@ def test_each_kind_of_unfinished_request_occupies_no_thread(server_of_many: Serv
 def test_body_in_one_byte_chunks_needs_little_cpu_time(server_of_many: Server) -> None:
     data = CHUNKED + b"1\r\nx\r\n" * 170_000 + b"0\r\n\r\n"
 
-    def processor_s() -> float:
+    def cpu_s() -> float:
         [worker] = psutil.Process(server_of_many.process.pid).children()
         return sum(worker.cpu_times()[:2])
 
     assert server_of_many.get() == (200, b"GET 0")
-    before = processor_s()
+    before = cpu_s()
     with server_of_many.send(data.replace(b"Host: a\r\n", b"Host: a\r\nConnection: close\r\n", 1)) as connection:
         assert received(connection).endswith(b"POST 170000")
-    assert processor_s() - before < 3  # gunicorn's own reader needs 0.5, one that copies the rest for each chunk 14
+    assert cpu_s() - before < 3  # seconds: gunicorn's reader needs 0.5, a reader that copies the rest for each chunk 14
 
 
 def test_healthz_responds_while_all_threads_are_busy(server: Server) -> None:
@@ -196,12 +196,12 @@ def test_unfinished_request_is_dropped_at_its_deadline(quick: Server) -> None:
 def test_slow_bytes_do_not_extend_the_deadline(quick: Server) -> None:
     with quick.connect() as connection:
         connection.settimeout(0.05)
-        deadline = time.monotonic() + PATIENCE_S
-        while not _is_left(connection):
+        deadline = time.monotonic() + TIMEOUT_S
+        while not _is_closed(connection):
             assert time.monotonic() < deadline
 
 
-def _is_left(connection: socket.socket) -> bool:
+def _is_closed(connection: socket.socket) -> bool:
     """Send one more byte, and return True if the server has closed the connection."""
     try:
         connection.sendall(b"G")
@@ -224,7 +224,9 @@ def test_unsent_responses_occupy_no_thread_and_arrive(server_of_many: Server) ->
         slow = [cleanup.enter_context(server_of_many.send(HEAD.replace(b"/", b"/page", 1) + b"\r\n")) for _ in range(8)]
         assert server_of_many.get() == (200, b"GET 0")
         for connection in slow:
-            connection.sendall(HEAD + b"Connection: close\r\n\r\n")  # waits until the first answer has been taken
+            connection.sendall(
+                HEAD + b"Connection: close\r\n\r\n"
+            )  # The second request waits until the client has received the first response.
         assert server_of_many.get() == (200, b"GET 0")
         for connection in slow:
             answers = received(connection)
@@ -235,15 +237,15 @@ def test_unsent_responses_occupy_no_thread_and_arrive(server_of_many: Server) ->
 def test_oldest_unsent_response_is_dropped_above_the_limit(server_of_many: Server) -> None:
     page = HEAD.replace(b"/", b"/page", 1) + b"\r\n"
     with ExitStack() as cleanup:
-        slow = [cleanup.enter_context(_reluctant(server_of_many, page)) for _ in range(25)]
+        slow = [cleanup.enter_context(_slow_connection(server_of_many, page)) for _ in range(25)]
         assert server_of_many.get() == (200, b"GET 0")
         assert len(received(slow[0])) < 900_000
 
 
-def _reluctant(server: Server, data: bytes) -> socket.socket:
-    """Connection with little room for an answer."""
+def _slow_connection(server: Server, data: bytes) -> socket.socket:
+    """Return a connection with a small receive buffer, which does not read the response."""
     connection = socket.socket()
-    connection.settimeout(PATIENCE_S)
+    connection.settimeout(TIMEOUT_S)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.connect(("127.0.0.1", server.port))
     connection.sendall(data)
@@ -328,16 +330,16 @@ def test_invalid_or_too_large_request_gets_a_json_error(
 
 @contextmanager
 def draining(folder: Path, graceful_timeout_s: int) -> Iterator[Server]:
-    """Worker that got SIGTERM and drains for half of `graceful_timeout_s`."""
+    """Context with a worker that got SIGTERM and drains for half of `graceful_timeout_s`."""
     server = Server(folder, "60, 60, 60", drain_s=600, graceful_timeout_s=graceful_timeout_s)
     try:
         assert server.get("/readyz")[0] == 200
         server.process.terminate()
-        wait_until(lambda: server.get("/readyz")[0] == 503, PATIENCE_S)
+        wait_until(lambda: server.get("/readyz")[0] == 503, TIMEOUT_S)
         yield server
     finally:
         server.process.kill()
-        server.process.wait(PATIENCE_S)
+        server.process.wait(TIMEOUT_S)
 
 
 def test_draining_worker_reports_not_ready_and_serves_requests(tmp_path: Path) -> None:
@@ -345,7 +347,7 @@ def test_draining_worker_reports_not_ready_and_serves_requests(tmp_path: Path) -
         status, body = server.get("/readyz")
         assert (status, json.loads(body)["status"]) == (503, "draining")
         assert server.get("/healthz")[0] == 200
-        answer = received(cleanup.enter_context(server.send(HEAD + b"\r\n")))  # until the server closes
+        answer = received(cleanup.enter_context(server.send(HEAD + b"\r\n")))  # The server closes the connection.
         assert answer.startswith(b"HTTP/1.1 200 OK")
         assert b"\r\nConnection: close\r\n" in answer
         for _ in range(THREADS):
@@ -355,4 +357,4 @@ def test_draining_worker_reports_not_ready_and_serves_requests(tmp_path: Path) -
 
 def test_draining_ends_within_the_graceful_timeout(tmp_path: Path) -> None:
     with draining(tmp_path, graceful_timeout_s=4) as server:
-        assert server.process.wait(PATIENCE_S) == 0
+        assert server.process.wait(TIMEOUT_S) == 0

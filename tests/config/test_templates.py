@@ -1,4 +1,4 @@
-"""Jinja2 environment of pages and e-mails: escaping, misspelled names, and what templates take from each other."""
+"""Jinja2 environment of pages and e-mails: escaping, undefined names, and includes and imports."""
 
 from __future__ import annotations
 
@@ -83,18 +83,18 @@ def test_included_and_imported_templates_exist(name: str) -> None:
     get_template(name, using="jinja2")
     assert TEMPLATES.loader is not None
     parsed = TEMPLATES.parse(TEMPLATES.loader.get_source(TEMPLATES, name)[0])
-    used = {each.name for each in parsed.find_all(nodes.Name)}
-    for each in parsed.find_all((nodes.Include, nodes.Extends, nodes.FromImport)):
-        assert isinstance(each, nodes.Include | nodes.Extends | nodes.FromImport)
-        if isinstance(each.template, nodes.Const):
-            taken = TEMPLATES.get_template(each.template.value)
-            for macro in each.names if isinstance(each, nodes.FromImport) else ():
+    used = {node.name for node in parsed.find_all(nodes.Name)}
+    for node in parsed.find_all((nodes.Include, nodes.Extends, nodes.FromImport)):
+        assert isinstance(node, nodes.Include | nodes.Extends | nodes.FromImport)
+        if isinstance(node.template, nodes.Const):
+            included = TEMPLATES.get_template(node.template.value)
+            for macro in node.names if isinstance(node, nodes.FromImport) else ():
                 assert macro in used
-                assert hasattr(taken.module, str(macro))
+                assert hasattr(included.module, str(macro))
 
 
 def test_server_error_page_needs_no_user(rf: RequestFactory) -> None:
-    """Neither a user nor a session is needed, as they may be what failed."""
+    """User and session may be the cause of the error."""
     shown = server_error(rf.get("/docs/"))
     assert shown.status_code == 500
     assert b"Something went wrong on our side." in shown.content

@@ -1,4 +1,4 @@
-"""WSGI application between gunicorn and Django: HEAD, Host, and time limits of the database."""
+"""WSGI application between gunicorn and Django: HEAD, Host, and timeouts of the database."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def application() -> Iterator[Callable[..., Any]]:
     options.update(before)
 
 
-def answered(application: Callable[..., Any], method: str, **more: str) -> tuple[str, dict[str, str], bytes]:
+def call_application(
+    application: Callable[..., Any], method: str, **variables: str
+) -> tuple[str, dict[str, str], bytes]:
     started: list[Any] = []
     environ: dict[str, Any] = {
         "REQUEST_METHOD": method,
@@ -36,7 +38,7 @@ def answered(application: Callable[..., Any], method: str, **more: str) -> tuple
         "wsgi.input": io.BytesIO(),
         "wsgi.url_scheme": "http",
     }
-    body = b"".join(application(environ | more, lambda *arguments: started.append(arguments)))
+    body = b"".join(application(environ | variables, lambda *arguments: started.append(arguments)))
     status, headers = started[0][:2]
     return status, dict(headers), body
 
@@ -44,7 +46,7 @@ def answered(application: Callable[..., Any], method: str, **more: str) -> tuple
 @pytest.mark.django_db  # a request checks its thread's database connection
 @pytest.mark.parametrize(("method", "body"), [("GET", b'{"status": "ok"}'), ("HEAD", b"")])
 def test_head_response_has_headers_but_no_body(application: Callable[..., Any], method: str, body: bytes) -> None:
-    status, headers, sent = answered(application, method)
+    status, headers, sent = call_application(application, method)
     assert (status, headers["Content-Type"], sent) == ("200 OK", "application/json", body)
 
 
@@ -60,9 +62,7 @@ with connection.cursor() as cursor:
 
 
 @pytest.mark.parametrize(("module", "limits"), [("config.wsgi", "15s 5s"), ("config.celery", "0 0")])
-def test_database_timeouts_apply_to_requests_but_not_to_tasks(
-    db: None, module: str, limits: str
-) -> None:
+def test_database_timeouts_apply_to_requests_but_not_to_tasks(db: None, module: str, limits: str) -> None:
     shown = subprocess.run(
         [sys.executable, "-c", SHOW.format(module=module)],
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"},
@@ -79,12 +79,12 @@ def test_database_timeouts_apply_to_requests_but_not_to_tasks(
     [
         ({"SERVER_PROTOCOL": "HTTP/1.1"}, "400 Bad Request"),
         ({"SERVER_PROTOCOL": "HTTP/1.1", "HTTP_HOST": "localhost"}, "200 OK"),
-        ({"SERVER_PROTOCOL": "HTTP/1.0"}, "200 OK"),  # does not require Host
+        ({"SERVER_PROTOCOL": "HTTP/1.0"}, "200 OK"),  # HTTP/1.0 does not require Host.
     ],
 )
 def test_http_1_1_request_without_host_is_refused(
     application: Callable[..., Any], request_line: dict[str, str], expected: str
 ) -> None:
-    status, headers, body = answered(application, "GET", **request_line)
+    status, headers, body = call_application(application, "GET", **request_line)
     assert (status, headers["Content-Type"]) == (expected, "application/json")
     assert ("code" in json.loads(body)) == (expected != "200 OK")

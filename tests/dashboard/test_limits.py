@@ -1,4 +1,4 @@
-"""Limits of the plan and of the service: told before a form is filled in, with who can change them."""
+"""Limits of the tier and of the service, which pages display instead of the form."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def test_monitor_form_is_replaced_when_the_limit_is_reached(home: Member) -> Non
     assert forms(client, "/o/home/monitors/new", "every") == 1
     make_monitor(home)
     for path in ("/o/home/monitors/new", "/o/home/monitors/"):
-        told = text_of(client.get(path))
-        assert "All 1 monitor of your plan are in use" not in told
-        assert "The only monitor of your plan is in use" in told, path
-        assert f"Delete one to add another. {OPERATOR}" in told, path
+        text = text_of(client.get(path))
+        assert "All 1 monitor of your plan are in use" not in text
+        assert "The only monitor of your plan is in use" in text, path
+        assert f"Delete one to add another. {OPERATOR}" in text, path
     assert forms(client, "/o/home/monitors/new", "every") == 0
     assert "in use" not in text_of(browser_of(home, "viewer").get("/o/home/monitors/")).split("monitor in your plan")[0]
 
@@ -40,8 +40,8 @@ def test_webhook_form_is_replaced_when_the_limit_is_reached(home: Member, target
         assert forms(client, "/o/home/webhooks/", "event") == 1
         register_webhook(home, f"{target}{n}")
     assert forms(client, "/o/home/webhooks/", "event") == 0
-    told = text_of(client.get("/o/home/webhooks/"))
-    assert f"All 3 webhooks of your plan are in use Delete one to add another. {OPERATOR}" in told
+    text = text_of(client.get("/o/home/webhooks/"))
+    assert f"All 3 webhooks of your plan are in use Delete one to add another. {OPERATOR}" in text
     refused = client.post("/o/home/webhooks/new", {"url": f"{target}late", "event": "scan.failed"})
     assert page_of(refused).xpath("string(//input[@name='url']/@value)") == f"{target}late", "the input stays"
 
@@ -49,9 +49,9 @@ def test_webhook_form_is_replaced_when_the_limit_is_reached(home: Member, target
 @pytest.mark.parametrize("things", ["monitors", "webhooks"])
 def test_page_says_if_the_tier_has_no_monitors_or_webhooks(home: Member, things: str) -> None:
     Tier.objects.filter(name="free").update(schedules=0, webhooks=0)
-    told = text_of(browser_of(home, "admin").get(f"/o/home/{things}/"))
-    assert f"Your plan has no {things}" in told
-    assert OPERATOR in told
+    text = text_of(browser_of(home, "admin").get(f"/o/home/{things}/"))
+    assert f"Your plan has no {things}" in text
+    assert OPERATOR in text
 
 
 def test_staff_have_a_link_from_the_limit_to_the_tier(home: Member, target: str) -> None:
@@ -83,7 +83,7 @@ def test_forms_are_hidden_when_service_limits_are_reached(home: Member, monkeypa
 
 
 def test_settings_list_the_limits_of_the_tier(home: Member) -> None:
-    told = text_of(browser_of(home, "viewer").get("/o/home/settings/"))
-    assert "Monitors 1, run every day at most" in told
-    assert "Pages per scan of a site 10" in told
-    assert "The operator of this service sets the plan." in told
+    text = text_of(browser_of(home, "viewer").get("/o/home/settings/"))
+    assert "Monitors 1, run every day at most" in text
+    assert "Pages per scan of a site 10" in text
+    assert "The operator of this service sets the plan." in text

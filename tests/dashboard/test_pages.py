@@ -103,13 +103,13 @@ def test_overview_draws_scores_of_recent_sites(home: Member) -> None:
         finished_scan(home, url="https://a.example.com/", age=timedelta(hours=age))
     finished_scan(home, url="https://b.example.com:8443/x", type="seo")
     page = page_of(browser_of(home).get("/o/home/"))
-    assert [each.text_content() for each in page.xpath("//ul[@class='site-cards']//h3/a")] == [
+    assert [element.text_content() for element in page.xpath("//ul[@class='site-cards']//h3/a")] == [
         "b.example.com:8443",
         "a.example.com",
     ]
     labels = page.xpath("//ul[@class='site-cards']//*[local-name()='svg']/@aria-label")
     assert labels == ["SEO: 71", "Security: 71, 71"]
-    lines = [each.text_content() for each in page.xpath("//ul[@class='lines']/li")]
+    lines = [element.text_content() for element in page.xpath("//ul[@class='lines']/li")]
     assert [line.split()[0] for line in lines if "Not scanned yet" in line] == [
         *("Security", "Performance", "Accessibility"),
         *("Performance", "Accessibility", "SEO"),
@@ -127,7 +127,7 @@ def test_scan_form_creates_an_audit_of_the_person(home: Member, target: str) -> 
     assert (scan.url, scan.type, scan.api_key, scan.created_by, scan.status) == (target, "seo", None, person, "queued")
     assert used(home) == 1
     event = ActivityEvent.objects.get(action="audit.created")
-    assert (event.actor, event.target) == (person, target)
+    assert (event.actor, event.object_name) == (person, target)
 
 
 def test_all_scan_types_of_a_page_use_one_slot(home: Member, target: str) -> None:
@@ -137,7 +137,7 @@ def test_all_scan_types_of_a_page_use_one_slot(home: Member, target: str) -> Non
     client.post("/o/home/scans/new", {"url": target, "type": ticked})
     assert sorted(Scan.objects.values_list("type", flat=True)) == sorted(ticked)
     assert (running_visits(home.organization.id), used(home)) == (1, 4)
-    # The plan has two slots.
+    # The tier has two slots.
     assert client.post("/o/home/scans/new", {"url": f"{target}x", "type": ticked}).status_code == 302
     assert running_visits(home.organization.id) == 2
 
@@ -200,12 +200,14 @@ def test_refused_url_displays_the_api_error_at_its_field(home: Member, entered: 
         ({"scope": "site", "exclude": "\n".join(f"/{n}" for n in range(51))}, "exclude", "Enter at most 50 patterns."),
     ],
 )
-def test_invalid_scan_option_displays_an_error_at_its_field(home: Member, form: dict[str, object], field: str, problem: str) -> None:
+def test_invalid_scan_option_displays_an_error_at_its_field(
+    home: Member, form: dict[str, object], field: str, problem: str
+) -> None:
     entered = {"url": "https://example.com/", "type": "seo", "discover": "links"} | form
     response = browser_of(home).post("/o/home/scans/new", entered)
     assert response.status_code == 400
-    (found,) = page_of(response).xpath("//*[@id=$id]", id=f"id_{field}_error")
-    assert problem in found.text_content()
+    (error,) = page_of(response).xpath("//*[@id=$id]", id=f"id_{field}_error")
+    assert problem in error.text_content()
     assert page_of(response).xpath("//*[@aria-describedby[contains(., $id)]]", id=f"id_{field}_error")
     # Fields with errors are not hidden in a closed section.
     assert not page_of(response).xpath("//details[not(@open)]//*[@id=$id]", id=f"id_{field}_error")
@@ -310,7 +312,7 @@ def test_cancelled_scan_fails_and_is_refunded(home: Member) -> None:
     assert not Report.objects.exists()
     assert claim_scan(scan.id) is None
     event = ActivityEvent.objects.get(action__startswith="scan.")
-    assert (event.action, event.actor, event.target) == ("scan.cancelled", person, scan.url)
+    assert (event.action, event.actor, event.object_name) == ("scan.cancelled", person, scan.url)
     assert "Cancelled" in text_of(client.get("/o/home/scans/"))
     # Cancelling twice changes nothing, and refunds nothing.
     MonthlyUsage.objects.update(used=5)
@@ -369,7 +371,7 @@ def test_scan_list_contains_one_organization_only(home: Member) -> None:
 
 
 def test_trend_contains_scores_of_one_page(home: Member) -> None:
-    """Regression: a missing page used to lower the trend of the whole site."""
+    """Regression: a page with status 404 used to lower the trend of the whole site."""
     for score, grade, url in ((86, "B", "/"), (88, "B", "/"), (40, "F", "/404"), (90, "A", "/")):
         scan = finished_scan(home, url=f"https://example.com{url}")
         Scan.objects.filter(id=scan.id).update(score=score, grade=grade)
@@ -377,10 +379,10 @@ def test_trend_contains_scores_of_one_page(home: Member) -> None:
 
     def scores(query: str = "") -> list[str]:
         shown = page_of(client.get(f"/o/home/sites/example.com{query}"))
-        return [each.text_content() for each in shown.xpath("//section[contains(@class, 'trend')]//tbody//td")]
+        return [element.text_content() for element in shown.xpath("//section[contains(@class, 'trend')]//tbody//td")]
 
     assert scores() == ["90 (A)", "88 (B)", "86 (B)"]
     assert scores("?page=https%3A//example.com/404") == ["40 (F)"]
     assert scores("?page=https%3A//elsewhere.test/") == scores()
     line = page_of(client.get("/o/home/")).xpath("//*[@class='site-cards']//*[@class='result']")
-    assert [" ".join(each.text_content().split()) for each in line] == ["Grade A 90"]
+    assert [" ".join(element.text_content().split()) for element in line] == ["Grade A 90"]

@@ -25,8 +25,8 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NONE = "\N{EN DASH}"
 
 
-def many(member: Member, urls: list[str], **columns: object) -> list[Scan]:
-    """Create scans of these URLs, the last one newest; each two have the same time."""
+def create_scans(member: Member, urls: list[str], **columns: object) -> list[Scan]:
+    """Create scans of these URLs, in chronological order; pairs of scans have the same time."""
     return Scan.objects.bulk_create(
         Scan(
             organization=member.organization,
@@ -60,7 +60,7 @@ def walk(client: Client, path: str | None, rel: str) -> list[list[str]]:
 
 def test_pagination_lists_each_scan_once_in_both_directions(home: Member) -> None:
     path = "/o/home/scans/"
-    many(home, [f"https://example.com/{n}" for n in range(60)])
+    create_scans(home, [f"https://example.com/{n}" for n in range(60)])
     make_scan(home, url="https://other.example.com/")
     client = browser_of(home)
     expected = [scan.url for scan in Scan.objects.order_by("-created_at", "-id")]
@@ -73,7 +73,7 @@ def test_pagination_lists_each_scan_once_in_both_directions(home: Member) -> Non
 
 
 def test_incomplete_previous_page_becomes_the_first_page(home: Member) -> None:
-    scans = many(home, [f"https://example.com/{n}" for n in range(30)])
+    scans = create_scans(home, [f"https://example.com/{n}" for n in range(30)])
     client = browser_of(home)
     second = link_of(client, "/o/home/scans/", "next")
     assert second is not None
@@ -117,15 +117,15 @@ def test_scans_are_filtered_by_type_status_and_text(home: Member) -> None:
     finished_scan(home, url="https://www.example.com/", type="seo")
     client = browser_of(home)
 
-    def found(query: str) -> set[str]:
+    def listed_urls(query: str) -> set[str]:
         return set(rows_of(client.get(f"/o/home/scans/?{query}")))
 
-    assert found("type=security") == {"https://shop.example.com/basket"}
-    assert found("status=partial") == {"https://shop.example.com/basket"}
-    assert found("type=seo&status=partial") == set()
-    assert found("q=BASKET") == {"https://shop.example.com/Basket", "https://shop.example.com/basket"}
-    assert found("q=%25") == set()
-    assert found("q=basket&type=seo") == {"https://shop.example.com/Basket"}
+    assert listed_urls("type=security") == {"https://shop.example.com/basket"}
+    assert listed_urls("status=partial") == {"https://shop.example.com/basket"}
+    assert listed_urls("type=seo&status=partial") == set()
+    assert listed_urls("q=BASKET") == {"https://shop.example.com/Basket", "https://shop.example.com/basket"}
+    assert listed_urls("q=%25") == set()
+    assert listed_urls("q=basket&type=seo") == {"https://shop.example.com/Basket"}
     page = page_of(client.get("/o/home/scans/?type=seo&status=partial&q=%22x"))
     assert page.xpath("//select[@name='type']/option[@selected]/@value") == ["seo"]
     assert page.xpath("//select[@name='status']/option[@selected]/@value") == ["partial"]
@@ -133,7 +133,7 @@ def test_scans_are_filtered_by_type_status_and_text(home: Member) -> None:
 
 
 def test_filters_are_part_of_pagination_links(home: Member) -> None:
-    many(home, [f"https://example.com/{n}" for n in range(30)])
+    create_scans(home, [f"https://example.com/{n}" for n in range(30)])
     link = link_of(browser_of(home), "/o/home/scans/?type=seo&status=failed&q=example", "next")
     query = parse_qs(urlsplit(link or "").query)
     assert {name: query[name] for name in ("type", "status", "q")} == {
@@ -145,24 +145,24 @@ def test_filters_are_part_of_pagination_links(home: Member) -> None:
 
 def test_search_continues_after_its_window(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keyset, "WINDOW", 20)
-    wanted = {3, 31, 32, 59}
-    many(home, [f"https://example.com/{'rare' if n in wanted else 'page'}-{n}" for n in range(60)])
+    matching = {3, 31, 32, 59}
+    create_scans(home, [f"https://example.com/{'rare' if n in matching else 'page'}-{n}" for n in range(60)])
     client = browser_of(home)
     path: str | None = "/o/home/scans/?q=rare"
     assert "Searched" in text_of(client.get(path or ""))
-    found: list[str] = flat(walk(client, path, "next"))
-    assert found == [f"https://example.com/rare-{n}" for n in sorted(wanted, reverse=True)]
+    urls: list[str] = flat(walk(client, path, "next"))
+    assert urls == [f"https://example.com/rare-{n}" for n in sorted(matching, reverse=True)]
     nothing = client.get("/o/home/scans/?q=nowhere")
     assert "Nothing found so far" in text_of(nothing)
     assert "Search further back" in text_of(nothing)
-    # The last window has no match, and ends the search.
+    # The last part of the search has no match.
     Scan.objects.filter(url__endswith="-3").delete()
-    found.remove("https://example.com/rare-3")
+    urls.remove("https://example.com/rare-3")
     # From the oldest page back to the newest, no row is lost.
     last = path
     while (older := link_of(client, last or "", "next")) is not None:
         last = older
-    assert set(flat(walk(client, last, "prev"))) == set(found)
+    assert set(flat(walk(client, last, "prev"))) == set(urls)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_site_lists_each_page_once_with_its_grades(home: Member) -> None:
     finished_scan(home, url="https://www.example.com/other")
     client = browser_of(home)
     page = page_of(client.get("/o/home/sites/example.com"))
-    assert [each.text_content() for each in page.xpath("//tr[@class='is-shown']/th/a")] == ["/"]
+    assert [element.text_content() for element in page.xpath("//tr[@class='is-shown']/th/a")] == ["/"]
     links = page.xpath("//table[contains(@class, 'graded')]//tbody//th/a/@href")
     rows = cells_of(page)
     assert [row[0] for row in rows] == ["/", "/a", "/b", "/b?x=1"]
@@ -236,8 +236,8 @@ def test_site_lists_each_page_once_with_its_grades(home: Member) -> None:
 
 def test_pages_of_a_site_are_paginated_in_both_directions(home: Member) -> None:
     paths = sorted(f"/{n:02}" for n in range(60))
-    many(home, [f"https://example.com{path}" for path in paths for _ in range(3)])
-    many(home, ["https://example.co/00", "https://example.com.au/00"])
+    create_scans(home, [f"https://example.com{path}" for path in paths for _ in range(3)])
+    create_scans(home, ["https://example.co/00", "https://example.com.au/00"])
     client = browser_of(home)
     pages = walk(client, "/o/home/sites/example.com", "next")
     assert [len(page) for page in pages] == [25, 25, 10]
@@ -255,7 +255,7 @@ def test_url_longer_than_the_index_is_displayed(home: Member) -> None:
 
 def test_sites_are_paginated_by_host_in_both_directions(home: Member) -> None:
     hosts = sorted(f"h{n:02}.example.com" for n in range(60))
-    many(home, [f"https://{host}/{n}" for host in hosts for n in range(2)])
+    create_scans(home, [f"https://{host}/{n}" for host in hosts for n in range(2)])
     client = browser_of(home)
     pages = walk(client, "/o/home/sites/", "next")
     assert [len(page) for page in pages] == [25, 25, 10]
@@ -268,7 +268,7 @@ def test_sites_are_paginated_by_host_in_both_directions(home: Member) -> None:
 
 def test_site_search_continues_to_the_last_site(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sites, "MAX_SEARCHED", 10)
-    many(home, [f"https://h{n:02}{'-Rare' if n == 25 else ''}.example.com/".lower() for n in range(30)])
+    create_scans(home, [f"https://h{n:02}{'-Rare' if n == 25 else ''}.example.com/".lower() for n in range(30)])
     client = browser_of(home)
     assert "Nothing found so far" in text_of(client.get("/o/home/sites/?q=RARE"))
     assert flat(walk(client, "/o/home/sites/?q=RARE", "next")) == ["h25-rare.example.com"]
@@ -282,7 +282,7 @@ def test_site_displays_trends_of_a_page_with_numbers(home: Member) -> None:
     page = page_of(browser_of(home).get("/o/home/sites/example.com?page=https://example.com/a"))
     assert page.xpath("//*[contains(@aria-label, 'Scores of 3 scans')]")
     numbers = page.xpath("//section[contains(@class, 'trend')]//details")[0].xpath(".//tbody//td")
-    assert [each.text_content() for each in numbers] == ["71 (C)"] * 3
+    assert [cell.text_content() for cell in numbers] == ["71 (C)"] * 3
     assert "One result so far" in page.text_content()
     assert page.xpath("//a[contains(@href, '/o/home/scans/new?url=')]/@href") == [
         "/o/home/scans/new?url=https%3A//example.com/"

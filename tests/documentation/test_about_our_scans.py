@@ -1,4 +1,4 @@
-"""Page about our scans: the User-Agent links to it, so that site owners learn who scans and how to opt out."""
+"""Page about the service's scans, to which the User-Agent links, for owners of scanned sites."""
 
 from __future__ import annotations
 
@@ -53,13 +53,15 @@ def test_about_page_without_contact_and_addresses_says_so(client: Client) -> Non
 
 
 @pytest.mark.parametrize(
-    ("visits", "gap_s", "said"),
+    ("visits", "gap_s", "sentence"),
     [
         (4, 1.0, "4 visits to a domain, its subdomains included, run at the same time, and each starts at "),
         (1, 0.5, "At most 1 visit to a domain, its subdomains included, runs at the same time, and each starts at "),
         (2, 0.0, "At most 2 visits to a domain, its subdomains included, run at the same time. That holds"),
     ],
 )  # fmt: skip
-def test_about_page_lists_configured_limits(client: Client, settings: Any, visits: int, gap_s: float, said: str) -> None:
+def test_about_page_lists_configured_limits(
+    client: Client, settings: Any, visits: int, gap_s: float, sentence: str
+) -> None:
     settings.SCAN_VISITS_PER_DOMAIN, settings.SCAN_GAP_PER_DOMAIN_S = visits, gap_s
-    assert said in page(client)
+    assert sentence in page(client)

@@ -84,30 +84,32 @@ def test_landing_page_has_curl_examples_of_each_type(db: None, settings: Setting
 
 def test_landing_page_has_three_articles_with_pictures_and_links(db: None) -> None:
     page = page_of(Client().get("/"))
-    stories = {each.findtext(".//h2"): each for each in page.xpath("//article")}
-    assert list(stories) == ["Your program scans", "Your team looks after sites", "Somebody sent you a report"]
-    for each in page.xpath("//picture//*[@src or @srcset]"):
-        path = (each.get("srcset") or each.get("src")).removeprefix("/static/")
+    articles = {element.findtext(".//h2"): element for element in page.xpath("//article")}
+    assert list(articles) == ["Your program scans", "Your team looks after sites", "Somebody sent you a report"]
+    for element in page.xpath("//picture//*[@src or @srcset]"):
+        path = (element.get("srcset") or element.get("src")).removeprefix("/static/")
         picture = Path(finders.find(path) or "").read_bytes()
         assert picture[8:12] == b"WEBP", path
-    for each in page.xpath("//picture/img"):
-        file = Path(finders.find(each.get("src").removeprefix("/static/")) or "").read_bytes()
-        # Width and height of a lossy WebP (RFC 9649, section 2.5), so that nothing shifts when it arrives.
+    for element in page.xpath("//picture/img"):
+        file = Path(finders.find(element.get("src").removeprefix("/static/")) or "").read_bytes()
+        # The declared width and height must be those of the lossy WebP (RFC 9649, section 2.5), to avoid layout shifts.
         assert file[12:16] == b"VP8 "
-        assert struct.unpack("<HH", file[26:30]) == (int(each.get("width")), int(each.get("height")))
-    links = {link for each in stories.values() for link in each.xpath(".//a/@href")}
-    assert {f"/report/sample/{each}" for each in ScanType} <= links
+        assert struct.unpack("<HH", file[26:30]) == (int(element.get("width")), int(element.get("height")))
+    links = {link for article in articles.values() for link in article.xpath(".//a/@href")}
+    assert {f"/report/sample/{scan_type}" for scan_type in ScanType} <= links
     assert {"/docs/", "/docs/webhooks", "/docs/monitors", "/docs/mutes", "/samples/", "/docs/scoring"} <= links
-    # The first screen leads to each of them.
-    assert page.xpath("//nav[@aria-label='Start here']//a/@href") == [f"#{each.get('id')}" for each in stories.values()]
-    for each in stories.values():
-        assert "First step:" in each.text_content()
-        assert each.xpath(".//picture | .//pre")
+    # The navigation at the top links to each article.
+    assert page.xpath("//nav[@aria-label='Start here']//a/@href") == [
+        f"#{article.get('id')}" for article in articles.values()
+    ]
+    for article in articles.values():
+        assert "First step:" in article.text_content()
+        assert article.xpath(".//picture | .//pre")
 
 
 def test_curl_example_of_the_landing_page_starts_a_scan(home: Member, target: str) -> None:
-    said = page_of(Client().get("/")).xpath("string(//pre[@id='curl'])")
-    address, headers, (body,) = said.split()[1], re.findall(r'-H "(.+?): (.+?)"', said), re.findall(r"-d '(.+)'", said)
+    text = page_of(Client().get("/")).xpath("string(//pre[@id='curl'])")
+    address, headers, (body,) = text.split()[1], re.findall(r'-H "(.+?): (.+?)"', text), re.findall(r"-d '(.+)'", text)
     assert address == f"{django_settings.BASE_URL}/v1/scan"
     sent = {name: value.replace("$API_KEY", home.plaintext) for name, value in headers}
     body = body.replace("https://example.com/", target)
@@ -117,16 +119,16 @@ def test_curl_example_of_the_landing_page_starts_a_scan(home: Member, target: st
 
 def test_landing_page_has_no_broken_link(db: None) -> None:
     links = set(page_of(Client().get("/")).xpath("//a/@href"))
-    inside = {each for each in links if each.startswith("/")}
-    assert {each: Client().get(each).status_code for each in inside} == dict.fromkeys(inside, 200)
+    inside = {link for link in links if link.startswith("/")}
+    assert {path: Client().get(path).status_code for path in inside} == dict.fromkeys(inside, 200)
 
 
 def test_landing_page_displays_output_of_the_command(db: None) -> None:
-    said = page_of(Client().get("/")).xpath("string(//section[@aria-labelledby='gate']//pre)")
-    (exposed,) = [each for each in checks(ScanType.SECURITY) if each.id == "exposed-git"]
-    assert said.startswith("$ website-scan https://shop.example.com/ ")
+    text = page_of(Client().get("/")).xpath("string(//section[@aria-labelledby='gate']//pre)")
+    (exposed,) = [check for check in checks(ScanType.SECURITY) if check.id == "exposed-git"]
+    assert text.startswith("$ website-scan https://shop.example.com/ ")
     for text in (exposed.found, exposed.why, "Gate failed"):
-        assert text in " ".join(said.split())
+        assert text in " ".join(text.split())
 
 
 def test_landing_page_counts_the_checks_of_the_catalogue(db: None) -> None:
@@ -149,12 +151,12 @@ def test_landing_page_links_to_sign_up_only_if_open(db: None, settings: Settings
 
 def test_url_field_of_the_landing_page_leads_to_the_scan_form(db: None, settings: Settings, home: Member) -> None:
     form = page_of(Client().get("/")).forms[0]
-    assert (form.method, form.action, [each.name for each in form.inputs]) == ("GET", "/scan", ["url"])
+    assert (form.method, form.action, [field.name for field in form.inputs]) == ("GET", "/scan", ["url"])
     path = "/scan?url=shop.example.com/a%3Fb%3Dc%26d"
-    way = "next=/scan%3Furl%3Dshop.example.com/a%253Fb%253Dc%2526d"
-    assert Client().get(path)["Location"] == f"/signup/?{way}"
+    login_query = "next=/scan%3Furl%3Dshop.example.com/a%253Fb%253Dc%2526d"
+    assert Client().get(path)["Location"] == f"/signup/?{login_query}"
     settings.SIGN_UP_OPEN = False
-    assert Client().get(path)["Location"] == f"/login/?{way}"
+    assert Client().get(path)["Location"] == f"/login/?{login_query}"
     known = browser(home).get(path, follow=True)
     assert known.redirect_chain == [
         (f"/o/{home.organization.slug}/scans/new?url=shop.example.com%2Fa%3Fb%3Dc%26d", 302)
@@ -184,12 +186,12 @@ def test_unknown_sample_report_returns_404(db: None) -> None:
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_sample_reports_contain_only_existing_checks(scan_type: ScanType) -> None:
-    """If this fails, run `make pictures`, which makes new samples."""
+    """If this test fails, `make pictures` creates new samples."""
     sample = sample_of(scan_type)
     assert sample is not None
     categories = sample.document["categories"]
     found = {check["id"] for category in categories for check in category["checks"]}
-    assert found <= {each.id for each in checks(scan_type)}
+    assert found <= {entry.id for entry in checks(scan_type)}
     assert len(found) > 20
 
 
@@ -200,7 +202,7 @@ def test_each_page_has_footer_links_and_home_screen_icons(db: None, settings: Se
         page = page_of(client.get(path))
         links = page.xpath("//footer//a/@href")
         assert {"/docs/", "/openapi.yaml", "/licence", settings.SOURCE_URL} <= set(links)
-        assert "/readyz" not in links  # for machines: JSON
+        assert "/readyz" not in links  # because that page is JSON for machines
         assert page.xpath("//link[@rel='apple-touch-icon' or @rel='manifest']/@href") == [
             "/static/img/icon-180.png",
             "/site.webmanifest",
@@ -211,7 +213,7 @@ def test_each_page_has_footer_links_and_home_screen_icons(db: None, settings: Se
 def test_icon_files_have_the_declared_size(db: None) -> None:
     manifest = Client().get("/site.webmanifest")
     assert manifest["Content-Type"] == "application/manifest+json"
-    icons = {each["src"]: each["sizes"] for each in manifest.json()["icons"]} | {"/static/img/icon-180.png": "180x180"}
+    icons = {icon["src"]: icon["sizes"] for icon in manifest.json()["icons"]} | {"/static/img/icon-180.png": "180x180"}
     for path, sizes in icons.items():
         data = Path(finders.find(path.removeprefix("/static/")) or "").read_bytes()
         assert data[:8] == b"\x89PNG\r\n\x1a\n"
@@ -271,10 +273,10 @@ def test_robots_txt_and_sitemap_list_public_pages(db: None, settings: Settings) 
     assert sitemap["Content-Type"].startswith("application/xml")
     locations = strings(etree.fromstring(sitemap.content), "//*[local-name()='loc']/text()")
     pages = ["/", "/about-our-scans", "/docs/"]
-    assert locations[:3] == [f"https://scan.acme.test{each}" for each in pages]
+    assert locations[:3] == [f"https://scan.acme.test{page}" for page in pages]
     assert {"https://scan.acme.test/docs/checks/hsts", "https://scan.acme.test/samples/"} <= {*locations}
     assert len(locations) == len(set(locations))
-    assert {Client().get(urlsplit(each).path).status_code for each in locations[:30]} == {200}
+    assert {Client().get(urlsplit(url).path).status_code for url in locations[:30]} == {200}
 
 
 def test_security_txt_contains_the_contact(db: None, settings: Settings) -> None:
@@ -324,7 +326,9 @@ def test_version_is_defined_in_one_file(settings: Settings) -> None:
     assert f"version: {__version__}\n" in (settings.BASE_DIR / "openapi.yaml").read_text()[:200]
 
 
-def test_landing_page_needs_no_query_for_anonymous_visitors(django_assert_num_queries: DjangoAssertNumQueries, db: None) -> None:
+def test_landing_page_needs_no_query_for_anonymous_visitors(
+    django_assert_num_queries: DjangoAssertNumQueries, db: None
+) -> None:
     with django_assert_num_queries(0):
         assert Client().get("/").status_code == 200
 
@@ -399,9 +403,7 @@ def test_server_error_without_static_files_has_a_response(broken_landing: None, 
     assert "Something went wrong on our side." in response.content.decode()
 
 
-def test_served_openapi_yaml_is_the_committed_file_with_base_url(
-    client: Client, settings: Any
-) -> None:
+def test_served_openapi_yaml_is_the_committed_file_with_base_url(client: Client, settings: Any) -> None:
     served = inlined(yaml.load(client.get("/openapi.yaml").content, yaml.CSafeLoader))
     assert served["servers"] == [{"url": settings.BASE_URL, "description": "The installation"}]
     assert served | {"servers": description()["servers"]} == description()

@@ -1,4 +1,4 @@
-"""Links to the pages of checks from reports, SARIF and the command's formats; no link if there is no page."""
+"""Links to the pages of checks from reports, SARIF and the command's formats; no link without a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search of the documentation: its index, and what leads to results."""
+"""Search of the documentation: the index and its results."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Index = dict[str, Any]
 def index() -> Index:
     text = Client().get("/docs/search-index.js").content.decode()
     assert text == search_index()
-    found: Index = json.loads(text.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
-    return found
+    parsed: Index = json.loads(text.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
+    return parsed
 
 
 def titles(index: Index, word: str) -> list[str]:
@@ -36,9 +36,9 @@ def test_search_index_is_a_script_cached_for_an_hour() -> None:
 
 
 def test_search_index_contains_each_page(index: Index) -> None:
-    found = {address.partition("#")[0] for *_, address in index["sections"]}
-    assert found == {*addresses()} - {"/docs/checks/"}
-    assert {each.title for each in GUIDES} <= {page for _, page, _ in index["sections"]}
+    paths = {address.partition("#")[0] for *_, address in index["sections"]}
+    assert paths == {*addresses()} - {"/docs/checks/"}
+    assert {guide.title for guide in GUIDES} <= {page for _, page, _ in index["sections"]}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_search_results_link_to_existing_headings(index: Index) -> None:
         if path not in pages:
             pages[path] = set(page_of(Client().get(path)).xpath("//@id"))
         assert not anchor or anchor in pages[path], address
-    assert sum(len(each.operations) for each in api().groups.values()) > 40
+    assert sum(len(group.operations) for group in api().groups.values()) > 40
 
 
 def test_search_field_is_hidden_without_scripts() -> None:
@@ -78,4 +78,4 @@ def test_search_field_is_hidden_without_scripts() -> None:
     assert form.get("hidden") is not None
     assert form.xpath(".//label/@for") == form.xpath(".//input/@id")
     listed = set(page.xpath("//nav[@aria-label='Documentation']//li/a/@href"))
-    assert {each for each in addresses() if not each.startswith("/docs/checks/")} <= listed
+    assert {path for path in addresses() if not path.startswith("/docs/checks/")} <= listed

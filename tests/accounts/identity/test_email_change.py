@@ -1,4 +1,4 @@
-"""Change of an e-mail address: it must be confirmed and free, and the former address is told."""
+"""Change of an e-mail address: the new address must be confirmed and free, and the former address gets a notice."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_new_address_takes_effect_when_its_link_is_confirmed(client: Client, ada
     assert ada.email == EMAIL
     link = link_in_mail(NEW)
     assert EMAIL in mail.outbox[-1].body.replace(WORD_JOINER, ""), "whoever gets it knows whose account it is"
-    reader = Client()  # the mail is read on a phone
+    reader = Client()  # The person reads the mail on a phone.
     assert NEW in reader.get(link).content.decode()
     ada.refresh_from_db()
     assert ada.email == EMAIL, "no program that looks into mails changes anything"
@@ -63,7 +63,7 @@ def test_address_change_is_in_the_activity_log(home: Member) -> None:
     client.post("/account/email/", {"email": NEW})
     client.post(link_in_mail(NEW))
     event = ActivityEvent.objects.latest("id")
-    assert (event.action, event.target) == ("person.email_changed", NEW)
+    assert (event.action, event.object_name) == ("person.email_changed", NEW)
 
 
 def test_taken_address_gets_the_same_response_but_another_mail(client: Client, ada: User) -> None:
@@ -102,11 +102,11 @@ def test_second_change_request_invalidates_the_first_link(client: Client, ada: U
 
 def test_address_change_requires_reauthentication(ada: User) -> None:
     client = browser_of(ada)
-    asked = client.post("/account/email/", {"email": NEW})
-    assert path_of(asked) == "/account/again/"
+    refused = client.post("/account/email/", {"email": NEW})
+    assert path_of(refused) == "/account/again/"
     assert mail.outbox == []
-    client.post(asked["Location"], {"password": PASSWORD})
-    assert mail.outbox[-1].to == [NEW], "what was asked for is done when the proof is there"
+    client.post(refused["Location"], {"password": PASSWORD})
+    assert mail.outbox[-1].to == [NEW], "what was refused for is done when the proof is there"
 
 
 @pytest.mark.parametrize("key", ["x", "a:b:c", "é", "%00", "\x00"])

@@ -55,8 +55,10 @@ def enter(page: Page, entered: str) -> None:
     page.get_by_role("button", name="Log in", exact=True).click()
 
 
-def test_authenticator_app_is_added_and_replaced_by_recovery_codes_without_scripts(visit: Visit, ada: User, live_server: LiveServer) -> None:
-    """Runs also with scripts switched off."""
+def test_authenticator_app_is_added_and_replaced_by_recovery_codes_without_scripts(
+    visit: Visit, ada: User, live_server: LiveServer
+) -> None:
+    """The pages work without scripts."""
     base = live_server.url
 
     def add(context: BrowserContext, page: Page) -> tuple[str, list[str]]:
@@ -130,9 +132,7 @@ def test_passkey_is_second_factor_and_passwordless_login(visit: Visit, ada: User
     assert visit(walk) == []
 
 
-def test_member_without_required_second_factor_can_add_an_app(
-    visit: Visit, ada: User, live_server: LiveServer
-) -> None:
+def test_member_without_required_second_factor_can_add_an_app(visit: Visit, ada: User, live_server: LiveServer) -> None:
     Organization.objects.filter(slug="home").update(second_factor_required=True)
     base = live_server.url
 

@@ -1,4 +1,4 @@
-"""Log-in with an identity provider: to which account it leads, and when it is refused."""
+"""Log-in with an identity provider: connection to accounts, and refusals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from accounts.closing.services import close_account
 from accounts.members import invite
 from accounts.models import Mail, Membership, User
 from infrastructure.environment import IdentityProvider, identity_providers
-from tests.accounts.identity.people import EMAIL, PASSWORD, code, is_logged_in, path_of, with_app
+from tests.accounts.identity.people import EMAIL, PASSWORD, add_app, code, is_logged_in, path_of
 from tests.factories import Member, browser_of, person_of
 from tests.page_reading import page_of
 from tests.responses import ClientResponse
@@ -32,34 +32,34 @@ def acme(identity_provider: IdentityProvider, settings: Any) -> None:
     settings.OIDC_PROVIDERS = [identity_provider]
 
 
-def come_back(client: Client, sub: str, next_page: str = "/dashboard/", **changes: str) -> ClientResponse:
+def log_in_with_provider(client: Client, sub: str, next_page: str = "/dashboard/", **changes: str) -> ClientResponse:
     """Log in at the provider as this person, and follow the callback."""
     page = page_of(client.post("/login/with/acme/", {"next": next_page}))
-    (onward,) = page.xpath("//main//a/@href")
-    assert "code_challenge=" in onward
-    answer = requests.post(onward, data={"sub": sub} | changes, allow_redirects=False, timeout=10)
+    (provider_url,) = page.xpath("//main//a/@href")
+    assert "code_challenge=" in provider_url
+    answer = requests.post(provider_url, data={"sub": sub} | changes, allow_redirects=False, timeout=10)
     return client.get(answer.headers["Location"])
 
 
 def test_provider_login_connects_to_the_existing_account() -> None:
     ada = User.objects.create_user(EMAIL, PASSWORD)
     client = Client()
-    assert come_back(client, "ada", "/report/scan_x")["Location"] == "/report/scan_x"
+    assert log_in_with_provider(client, "ada", "/report/scan_x")["Location"] == "/report/scan_x"
     assert client.session["_auth_user_id"] == str(ada.pk)
     assert User.objects.get().check_password(PASSWORD)
     assert Mail.objects.get(subject="Log-in connected").text.count("with Acme")
-    # Afterwards the provider's `sub` identifies the person, even if the account's address changes.
+    # From then on, the provider's `sub` identifies the person, even if the account's address changes.
     ada.email = "ada@new.test"
     ada.save()
     again = Client()
-    come_back(again, "ada")
+    log_in_with_provider(again, "ada")
     assert again.session["_auth_user_id"] == str(ada.pk)
     assert not SocialToken.objects.exists()
 
 
 def test_provider_login_creates_an_account_for_a_new_person() -> None:
     client = Client()
-    assert path_of(come_back(client, "bob")) == "/dashboard/"
+    assert path_of(log_in_with_provider(client, "bob")) == "/dashboard/"
     bob = User.objects.get(email="bob@people.test")
     assert not bob.has_usable_password()
     assert path_of(client.get("/dashboard/")) == "/organizations/new"
@@ -71,7 +71,7 @@ def test_unverified_provider_address_is_refused(sub: str) -> None:
     User.objects.create_user(EMAIL, PASSWORD)
     User.objects.create_user("eve@elsewhere.test", PASSWORD)
     client = Client()
-    response = come_back(client, sub)
+    response = log_in_with_provider(client, sub)
     assert response.status_code == 403
     assert "has not confirmed" in response.content.decode()
     assert not is_logged_in(client)
@@ -80,9 +80,9 @@ def test_unverified_provider_address_is_refused(sub: str) -> None:
 
 
 def test_provider_login_still_requires_the_second_factor() -> None:
-    with_app(User.objects.create_user(EMAIL, PASSWORD))
+    add_app(User.objects.create_user(EMAIL, PASSWORD))
     client = Client()
-    assert path_of(come_back(client, "ada", "/organizations/")) == "/login/code/"
+    assert path_of(log_in_with_provider(client, "ada", "/organizations/")) == "/login/code/"
     assert not is_logged_in(client)
     assert client.post("/login/code/", {"code": code()})["Location"] == "/organizations/"
 
@@ -90,23 +90,23 @@ def test_provider_login_still_requires_the_second_factor() -> None:
 def test_closed_sign_up_lets_only_invited_people_use_a_provider(home: Member, settings: Any) -> None:
     settings.SIGN_UP_OPEN = False
     client = Client()
-    assert come_back(client, "bob").status_code == 403
+    assert log_in_with_provider(client, "bob").status_code == 403
     assert not User.objects.exists()
     owner = person_of(home, "owner", "owner@people.test")
     invite(actor=Membership.objects.get(user=owner), email="Bob@people.test", role="member")
-    assert come_back(client, "bob").status_code == 302
+    assert log_in_with_provider(client, "bob").status_code == 302
     assert is_logged_in(client)
 
 
 def test_deactivated_account_cannot_log_in_with_a_provider() -> None:
     ada = User.objects.create_user(EMAIL, PASSWORD)
-    come_back(Client(), "ada")
+    log_in_with_provider(Client(), "ada")
     User.objects.update(is_active=False)
     client = Client()
-    assert come_back(client, "ada").status_code == 403
+    assert log_in_with_provider(client, "ada").status_code == 403
     assert not is_logged_in(client)
     User.objects.update(is_active=True)
-    with_app(ada)
+    add_app(ada)
     close_account(user=ada, actor=ada)
     assert not SocialAccount.objects.exists()
     assert not Authenticator.objects.exists()
@@ -115,8 +115,8 @@ def test_deactivated_account_cannot_log_in_with_a_provider() -> None:
 def test_callback_of_a_login_begun_in_another_browser_is_refused() -> None:
     """Login CSRF: otherwise a stranger could make a victim work in the stranger's account."""
     page = page_of(Client().post("/login/with/acme/"))
-    (onward,) = page.xpath("//main//a/@href")
-    answer = requests.post(onward, data={"sub": "bob"}, allow_redirects=False, timeout=10)
+    (provider_url,) = page.xpath("//main//a/@href")
+    answer = requests.post(provider_url, data={"sub": "bob"}, allow_redirects=False, timeout=10)
     victim = Client()
     assert victim.get(answer.headers["Location"]).status_code == 403
     assert not is_logged_in(victim)
@@ -125,13 +125,13 @@ def test_callback_of_a_login_begun_in_another_browser_is_refused() -> None:
 
 def test_login_denied_at_the_provider_is_refused() -> None:
     client = Client()
-    assert come_back(client, "ada", action="deny").status_code == 403
+    assert log_in_with_provider(client, "ada", action="deny").status_code == 403
     assert not is_logged_in(client)
 
 
 @pytest.mark.parametrize("target", ["https://evil.test/", "//evil.test/", "/\\evil.test"])
 def test_provider_login_never_redirects_to_another_host(target: str) -> None:
-    assert "evil" not in come_back(Client(), "bob", target)["Location"]
+    assert "evil" not in log_in_with_provider(Client(), "bob", target)["Location"]
 
 
 def test_unreachable_provider_returns_503(settings: Any) -> None:
@@ -176,16 +176,16 @@ def test_login_page_lists_the_provider() -> None:
 
 def test_person_without_password_reauthenticates_with_the_provider(home: Member) -> None:
     client = Client()
-    come_back(client, "bob")
+    log_in_with_provider(client, "bob")
     Membership.objects.create(organization=home.organization, user=User.objects.get(), role="owner")
     form = {"name": "x", "scope": "read", "lifetime": ""}
     assert path_of(client.post("/o/home/keys/", form)) == "/o/home/keys/"
     session = client.session
     session["account_authentication_methods"][-1]["at"] -= 3600
     session.save()
-    asked = client.post("/o/home/keys/", form | {"name": "y"})
-    assert path_of(asked) == "/account/again/provider/"
-    assert "Log in with Acme" in client.get(asked["Location"]).content.decode()
+    redirected = client.post("/o/home/keys/", form | {"name": "y"})
+    assert path_of(redirected) == "/account/again/provider/"
+    assert "Log in with Acme" in client.get(redirected["Location"]).content.decode()
 
 
 @pytest.mark.parametrize("parameter", ["process=connect", "process=login", "scope=admin", "auth_params=prompt%3Dnone"])
@@ -206,14 +206,14 @@ def test_provider_request_without_https_is_refused(url: str) -> None:
 
 
 def test_provider_redirect_without_https_is_refused(settings: Any) -> None:
-    def answer(server: socket.socket) -> None:
+    def redirect(server: socket.socket) -> None:
         connection, _ = server.accept()
         with connection:
             connection.recv(65536)
             connection.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://id.test/\r\nContent-Length: 0\r\n\r\n")
 
     with socket.create_server(("127.0.0.1", 0)) as server:
-        thread = threading.Thread(target=answer, args=(server,))
+        thread = threading.Thread(target=redirect, args=(server,))
         thread.start()
         issuer = f"http://127.0.0.1:{server.getsockname()[1]}"
         settings.OIDC_PROVIDERS = [IdentityProvider("led", "Led", issuer, "wss", "secret")]
@@ -227,9 +227,9 @@ GOOD_WITH_A_BAD_ID = "[" + GOOD.replace('"a"', '"A/b"') + "]"
 
 
 def test_identity_provider_setting_is_parsed() -> None:
-    (found,) = identity_providers(f"[{GOOD}]")
-    assert (found.id, found.issuer, found.domains) == ("a", "https://id.test", ())
-    assert "y" not in repr(found).replace("IdentityProvider", "")
+    (provider,) = identity_providers(f"[{GOOD}]")
+    assert (provider.id, provider.issuer, provider.domains) == ("a", "https://id.test", ())
+    assert "y" not in repr(provider).replace("IdentityProvider", "")
     for host in ("localhost:8080", "127.0.0.1", "[::1]"):
         assert identity_providers(f"[{GOOD.replace('https://id.test', f'http://{host}')}]")
     (limited,) = identity_providers(f'[{GOOD[:-1]}, "domains": ["People.test"]}}]')

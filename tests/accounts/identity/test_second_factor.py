@@ -1,4 +1,4 @@
-"""Authenticator apps and recovery codes: adding, checking and removing them, and the notices about it."""
+"""Authenticator apps and recovery codes: adding, verifying and removing, and the notices of these changes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.accounts.identity.people import (
     EMAIL,
     PASSWORD,
     SECRET,
+    add_app,
     code,
     is_logged_in,
     log_in,
     path_of,
     recovery_codes,
-    with_app,
 )
 from tests.factories import Member, browser_of, person_of
 from tests.page_reading import page_of, parsed
@@ -54,24 +54,26 @@ def subjects() -> list[str]:
     return list(Mail.objects.order_by("created_at").values_list("subject", flat=True))
 
 
-def test_added_app_ends_other_sessions_and_is_required_at_login(member: User, django_capture_on_commit_callbacks: Any) -> None:
+def test_added_app_ends_other_sessions_and_is_required_at_login(
+    member: User, django_capture_on_commit_callbacks: Any
+) -> None:
     client, elsewhere = Client(), Client()
     log_in(client)
     log_in(elsewhere)
     page = page_of(client.get("/account/security/app/"))
-    (shown,) = page.xpath("//code/text()")
+    (secret,) = page.xpath("//code/text()")
     assert page.xpath("//*[local-name()='svg']/@aria-label")
     with django_capture_on_commit_callbacks(execute=True):
-        done = client.post("/account/security/app/", {"code": code(shown.replace(" ", ""))})
+        done = client.post("/account/security/app/", {"code": code(secret.replace(" ", ""))})
     assert path_of(done) == "/account/security/codes/"
     assert len(page_of(client.get(done["Location"])).xpath("//li/code")) == 10
     assert LoginSession.objects.count() == 1, "other sessions have ended"
     assert "Authenticator app added" in subjects()
     assert actions()[-1] == "person.second_factor_added"
-    # From now on a log-in asks for the code.
+    # From now on, a log-in requires the code.
     again = Client()
-    half = log_in(again)
-    assert path_of(half) == "/login/code/"
+    first_step = log_in(again)
+    assert path_of(first_step) == "/login/code/"
     assert not is_logged_in(again)
     assert again.get("/account/").status_code == 302
     assert not LoginSession.objects.filter(id=again.session.get("login", "")).exists()
@@ -83,12 +85,12 @@ def test_app_code_logs_in_only_once(ada: User, later: int, monkeypatch: pytest.M
     stopped = SimpleNamespace(time=lambda: now)
     monkeypatch.setattr(people, "time", stopped)
     monkeypatch.setattr(auth, "time", stopped)
-    with_app(ada)
+    add_app(ada)
     client, replayed = Client(), Client()
     used = code(later=later)
-    for each in (client, replayed):
-        log_in(each, next="/report/scan_x")
-        each.get("/login/code/")
+    for browser in (client, replayed):
+        log_in(browser, next="/report/scan_x")
+        browser.get("/login/code/")
     assert client.post("/login/code/", {"code": used})["Location"] == "/report/scan_x"
     assert is_logged_in(client)
     assert replayed.post("/login/code/", {"code": used}).status_code == 200
@@ -97,7 +99,7 @@ def test_app_code_logs_in_only_once(ada: User, later: int, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("entered", ["000000", "", "abcdef", "\x00", "9" * 5000])
 def test_wrong_app_code_does_not_log_in(member: User, entered: str) -> None:
-    with_app(member)
+    add_app(member)
     client = Client()
     log_in(client)
     assert client.post("/login/code/", {"code": entered}).status_code == 200
@@ -107,7 +109,7 @@ def test_wrong_app_code_does_not_log_in(member: User, entered: str) -> None:
 
 
 def test_second_factor_page_requires_the_password_first(ada: User) -> None:
-    with_app(ada)
+    add_app(ada)
     client = Client()
     assert path_of(client.get("/login/code/")) == "/login/"
     assert path_of(client.post("/login/code/", {"code": code()})) == "/login/"
@@ -115,7 +117,7 @@ def test_second_factor_page_requires_the_password_first(ada: User) -> None:
 
 
 def test_recovery_code_logs_in_once_and_causes_a_notice(ada: User) -> None:
-    with_app(ada)
+    add_app(ada)
     one = recovery_codes(ada)[0]
     for works in (True, False):
         client = Client()
@@ -128,12 +130,12 @@ def test_recovery_code_logs_in_once_and_causes_a_notice(ada: User) -> None:
 def test_code_guesses_are_limited_per_account_except_in_known_browsers(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with_app(ada)
+    add_app(ada)
     known = Client()
     log_in(known)
     known.post("/login/code/", {"code": code()})
     known.post("/logout/")
-    monkeypatch.setattr(security, "PROOFS_PER_MINUTE", 2)
+    monkeypatch.setattr(security, "AUTHENTICATIONS_PER_MINUTE", 2)
     for number in range(2):
         stranger = Client(REMOTE_ADDR=f"192.0.{number}.1")
         log_in(stranger)
@@ -151,7 +153,7 @@ def test_redis_outage_refuses_codes_with_503(ada: User, monkeypatch: pytest.Monk
 
     from accounts import limits
 
-    with_app(ada)
+    add_app(ada)
     client = Client()
     log_in(client)
 
@@ -165,7 +167,7 @@ def test_redis_outage_refuses_codes_with_503(ada: User, monkeypatch: pytest.Monk
 
 def test_admin_login_requires_the_second_factor(ada: User) -> None:
     User.objects.update(is_staff=True, is_superuser=True)
-    with_app(ada)
+    add_app(ada)
     client = Client()
     assert client.get("/admin/", follow=True).request["PATH_INFO"] == "/login/"
     log_in(client, next="/admin/")
@@ -177,7 +179,7 @@ def test_admin_login_requires_the_second_factor(ada: User) -> None:
 def test_password_reset_keeps_the_second_factor(ada: User) -> None:
     from tests.accounts.mailbox import link_in_mail
 
-    with_app(ada)
+    add_app(ada)
     client = Client()
     client.post("/password/", {"email": EMAIL})
     form = client.get(link_in_mail(EMAIL))["Location"]
@@ -188,9 +190,9 @@ def test_password_reset_keeps_the_second_factor(ada: User) -> None:
 
 def test_second_factor_secrets_are_encrypted_and_reencrypted(ada: User, settings: Any) -> None:
     settings.ENCRYPTION_KEYS = ["former" * 8]
-    with_app(ada)
+    add_app(ada)
     codes = recovery_codes(ada)
-    stored = {each.type: each.data for each in Authenticator.objects.all()}
+    stored = {authenticator.type: authenticator.data for authenticator in Authenticator.objects.all()}
     assert SECRET not in str(stored)
     settings.ENCRYPTION_KEYS = ["newest" * 8, "former" * 8]
     call_command("reencrypt_secrets")
@@ -203,7 +205,7 @@ def test_second_factor_secrets_are_encrypted_and_reencrypted(ada: User, settings
 
 
 def test_app_removal_requires_reauthentication_and_causes_a_notice(member: User) -> None:
-    with_app(member)
+    add_app(member)
     client = browser_of(member)
     asked = client.get("/account/security/app/remove/")
     assert path_of(asked) == "/account/again/"
@@ -218,14 +220,14 @@ def test_app_removal_requires_reauthentication_and_causes_a_notice(member: User)
 
 
 def test_password_guesses_at_reauthentication_are_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security, "PROOFS_PER_MINUTE", 1)
+    monkeypatch.setattr(security, "AUTHENTICATIONS_PER_MINUTE", 1)
     client = browser_of(ada)
     assert client.post("/account/again/?next=/account/", {"password": "wrong"}).status_code == 200
     assert client.post("/account/again/?next=/account/", {"password": PASSWORD}).status_code == 429
 
 
 def test_recovery_codes_are_visible_only_to_their_person(ada: User) -> None:
-    with_app(ada)
+    add_app(ada)
     eve = browser_of(User.objects.create_user("eve@people.test"))
     for path in ("/account/security/codes/", "/account/security/codes/download/"):
         assert eve.get(path).status_code == 404
@@ -254,7 +256,7 @@ def test_login_from_a_new_browser_causes_a_notice(member: User) -> None:
 
 
 def test_operator_command_removes_all_second_factors(member: User, capsys: pytest.CaptureFixture[str]) -> None:
-    with_app(member)
+    add_app(member)
     elsewhere = browser_of(member)
     call_command("remove_second_factor", EMAIL.upper())
     assert EMAIL in capsys.readouterr().out
@@ -280,13 +282,13 @@ def test_number_of_passkeys_is_limited(member: User, monkeypatch: pytest.MonkeyP
 
 def test_passkey_challenges_have_a_rate_limit(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(security, "ATTEMPTS_PER_ADDRESS", 2)
-    asked = [Client().get("/login/passkey/", headers={"X-Requested-With": "XMLHttpRequest"}) for _ in range(3)]
-    assert [each.status_code for each in asked] == [200, 200, 429]
+    responses = [Client().get("/login/passkey/", headers={"X-Requested-With": "XMLHttpRequest"}) for _ in range(3)]
+    assert [response.status_code for response in responses] == [200, 200, 429]
     assert Session.objects.count() == 2
 
 
 def test_passkey_name_is_escaped_on_pages(member: User) -> None:
-    with_app(member)
+    add_app(member)
     name = 'Phone "<b>"'
     passkey = Authenticator.objects.create(user=member, type="webauthn", data={"name": name, "credential": {}})
     client = browser_of(member)

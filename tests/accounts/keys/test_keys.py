@@ -1,4 +1,4 @@
-"""API keys: their form, and the API's answers to wrong keys."""
+"""API keys: format, and the API's responses to wrong keys."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_arbitrary_text_is_not_a_well_formed_key(text: str) -> None:
     assert not minting.is_well_formed(text)
 
 
-def answer(response: ClientResponse) -> tuple[int, str]:
+def status_and_code(response: ClientResponse) -> tuple[int, str]:
     assert response["WWW-Authenticate"] == "Bearer"
     assert set(response.json()) == {"code", "error"}
     return response.status_code, response.json()["code"]
@@ -46,7 +46,7 @@ def test_bearer_scheme_is_case_insensitive(home: Member) -> None:
 
 def test_revoked_key_is_refused_with_KEY_REVOKED(home: Member) -> None:
     revoke_api_key(home.key)
-    assert answer(home.api.get("/v1/scans")) == (401, "KEY_REVOKED")
+    assert status_and_code(home.api.get("/v1/scans")) == (401, "KEY_REVOKED")
 
 
 def test_plaintext_of_a_key_is_not_stored(home: Member) -> None:
@@ -81,7 +81,7 @@ def test_wrong_keys_are_limited_per_client_address(home: Member) -> None:
 
 
 def test_wrong_keys_are_limited_per_ipv6_network(home: Member) -> None:
-    """A customer has a /64 network: if addresses were counted one by one, there would be no limit."""
+    """A customer has a /64 network, so a limit per single address would have no effect."""
     for number in range(30):
         assert Api("wrong", f"2001:db8:1:2::{number:x}").get("/v1/scans").status_code == 401
     assert Api("wrong", "2001:db8:1:2:ffff::1").get("/v1/scans").status_code == 429

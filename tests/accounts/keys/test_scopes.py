@@ -39,8 +39,8 @@ def key_of(member: Member, scope: Scope) -> Api:
 
 
 def test_scope_includes_lower_scopes() -> None:
-    held = {scope: [needed for needed in Scope if scope.holds(needed)] for scope in Scope}
-    assert held == {Scope.READ: ["read"], Scope.SCAN: ["read", "scan"], Scope.MANAGE: ["read", "scan", "manage"]}
+    included = {scope: [other for other in Scope if scope.holds(other)] for scope in Scope}
+    assert included == {Scope.READ: ["read"], Scope.SCAN: ["read", "scan"], Scope.MANAGE: ["read", "scan", "manage"]}
 
 
 def test_each_endpoint_requires_the_lowest_sufficient_scope() -> None:

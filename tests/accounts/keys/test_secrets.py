@@ -1,4 +1,4 @@
-"""Regeneration of a key's secret: the former secret works for a while, or ends at once."""
+"""Regeneration of a key's secret: the former secret works for another 24 hours, or ends at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from accounts.authentication import LAST_USED_STEP
+from accounts.authentication import LAST_USED_RESOLUTION
 from accounts.keys import services
 from accounts.keys.services import (
     OVERLAP,
@@ -36,7 +36,7 @@ def regenerate(actor: Membership, key: ApiKey, expires_at: datetime | None = Non
     return plaintext
 
 
-def answer(plaintext: str) -> tuple[int, str]:
+def status_and_code(plaintext: str) -> tuple[int, str]:
     response = Api(plaintext).get("/v1/usage")
     return response.status_code, response.json().get("code", "")
 
@@ -45,7 +45,7 @@ def test_former_and_new_secret_both_work_after_regeneration(home: Member, actor:
     before = home.key.id, home.key.name, home.key.scope
     new = regenerate(actor, home.key)
     assert (home.key.id, home.key.name, home.key.scope) == before
-    assert answer(new) == answer(home.plaintext) == (200, "")
+    assert status_and_code(new) == status_and_code(home.plaintext) == (200, "")
     former = FormerKey.objects.get()
     assert abs(former.expires_at - timezone.now() - OVERLAP) < timedelta(minutes=1)
     assert home.plaintext.startswith(former.prefix)
@@ -58,14 +58,14 @@ def test_former_and_new_secret_both_work_after_regeneration(home: Member, actor:
 def test_expired_former_secret_is_refused_with_KEY_REVOKED(home: Member, actor: Membership) -> None:
     new = regenerate(actor, home.key)
     FormerKey.objects.update(expires_at=timezone.now())
-    assert answer(home.plaintext) == (401, "KEY_REVOKED")
-    assert answer(new) == (200, "")
+    assert status_and_code(home.plaintext) == (401, "KEY_REVOKED")
+    assert status_and_code(new) == (200, "")
 
 
 def test_immediate_regeneration_ends_all_former_secrets(home: Member, actor: Membership) -> None:
     second = regenerate(actor, home.key)
     third = regenerate(actor, home.key, at_once=True)
-    assert [answer(each) for each in (home.plaintext, second, third)] == [
+    assert [status_and_code(secret) for secret in (home.plaintext, second, third)] == [
         (401, "KEY_REVOKED"),
         (401, "KEY_REVOKED"),
         (200, ""),
@@ -77,15 +77,15 @@ def test_former_secret_can_be_ended_early(home: Member, actor: Membership) -> No
     former = FormerKey.objects.get()
     assert end_former_key(actor=actor, key_id=home.key.id, former_id=former.pk)
     assert not end_former_key(actor=actor, key_id=home.key.id, former_id=former.pk), "the second click"
-    assert answer(home.plaintext) == (401, "KEY_REVOKED")
-    assert answer(new) == (200, "")
+    assert status_and_code(home.plaintext) == (401, "KEY_REVOKED")
+    assert status_and_code(new) == (200, "")
     assert ActivityEvent.objects.filter(action="key.former_ended").count() == 1
 
 
 def test_revoked_key_refuses_all_secrets_and_changes(home: Member, actor: Membership) -> None:
     new = regenerate(actor, home.key)
     revoke_api_key(home.key)
-    assert answer(new) == answer(home.plaintext) == (401, "KEY_REVOKED")
+    assert status_and_code(new) == status_and_code(home.plaintext) == (401, "KEY_REVOKED")
     with pytest.raises(AccountRefused):
         regenerate(actor, home.key)
     with pytest.raises(AccountRefused):
@@ -98,21 +98,21 @@ def test_former_secret_does_not_outlive_the_key_expiry(home: Member, actor: Memb
     new = regenerate(actor, home.key)
     assert FormerKey.objects.get().expires_at == soon
     assert home.key.expires_at is None
-    assert answer(new) == (200, "")
+    assert status_and_code(new) == (200, "")
 
 
 def test_regenerating_an_expired_key_revives_only_the_new_secret(home: Member, actor: Membership) -> None:
     ApiKey.objects.update(expires_at=timezone.now() - timedelta(days=1))
-    assert answer(home.plaintext) == (401, "UNAUTHORIZED")
+    assert status_and_code(home.plaintext) == (401, "UNAUTHORIZED")
     new = regenerate(actor, home.key, timezone.now() + timedelta(days=30))
-    assert answer(home.plaintext) == (401, "KEY_REVOKED")
-    assert answer(new) == (200, "")
+    assert status_and_code(home.plaintext) == (401, "KEY_REVOKED")
+    assert status_and_code(new) == (200, "")
 
 
 def test_new_key_expiry_also_ends_the_former_secret(home: Member, actor: Membership) -> None:
     regenerate(actor, home.key)
     ApiKey.objects.update(expires_at=timezone.now())
-    assert answer(home.plaintext) == (401, "UNAUTHORIZED")
+    assert status_and_code(home.plaintext) == (401, "UNAUTHORIZED")
 
 
 def test_regeneration_form_sent_twice_replaces_one_secret(home: Member, actor: Membership) -> None:
@@ -120,10 +120,12 @@ def test_regeneration_form_sent_twice_replaces_one_secret(home: Member, actor: M
     new = regenerate(actor, home.key)
     with pytest.raises(AccountRefused, match="has just been regenerated"):
         regenerate_api_key(actor=actor, key_id=home.key.id, prefix=prefix, expires_at=None, at_once=True)
-    assert answer(new) == answer(home.plaintext) == (200, "")
+    assert status_and_code(new) == status_and_code(home.plaintext) == (200, "")
 
 
-def test_number_of_valid_former_secrets_is_limited(home: Member, actor: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_valid_former_secrets_is_limited(
+    home: Member, actor: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(services, "MAX_FORMER_KEYS", 1)
     regenerate(actor, home.key)
     with pytest.raises(AccountRefused, match="End one of them first"):
@@ -137,7 +139,7 @@ def test_each_secret_records_its_own_last_use(home: Member, actor: Membership) -
     assert (home.key.last_used_at, home.key.last_used_from) == (None, ""), "not yet in its place"
     former = FormerKey.objects.get()
     assert former.last_used_from == "192.0.2.1"
-    FormerKey.objects.update(last_used_at=timezone.now() - 2 * LAST_USED_STEP)
+    FormerKey.objects.update(last_used_at=timezone.now() - 2 * LAST_USED_RESOLUTION)
     Api(home.plaintext, "192.0.2.2").get("/v1/usage")
     Api(new, "2001:db8::1").get("/v1/usage")
     home.key.refresh_from_db()
@@ -174,4 +176,4 @@ def test_keys_of_another_organization_cannot_be_changed(stranger: Member, actor:
     ):
         with pytest.raises(AccountRefused):
             change()
-    assert answer(stranger.plaintext) == (200, "")
+    assert status_and_code(stranger.plaintext) == (200, "")

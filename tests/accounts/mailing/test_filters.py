@@ -1,4 +1,4 @@
-"""Filters of mails: strangers' addresses become no links, and everything else can be copied."""
+"""Filter `unlinked` of e-mails: strangers' addresses do not become links; other text is unchanged."""
 
 from __future__ import annotations
 

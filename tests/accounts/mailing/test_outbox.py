@@ -59,15 +59,15 @@ def test_mail_with_the_same_key_is_written_once_per_person(home: Member, ann: Us
 def test_concurrent_posts_with_the_same_key_write_one_mail(home: Member, ann: User, post: Post) -> None:
     written: list[int] = []
 
-    def tell() -> None:
+    def post_concurrently() -> None:
         written.append(post(ann, key="run:1"))
         connection.close()
 
-    others = [threading.Thread(target=tell) for _ in range(4)]
-    for each in others:
-        each.start()
-    for each in others:
-        each.join()
+    threads = [threading.Thread(target=post_concurrently) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert sorted(written) == [0, 0, 0, 1]
 
 
@@ -84,7 +84,7 @@ def test_only_active_subscribed_members_get_a_mail(home: Member, stranger: Membe
 
 
 @pytest.mark.parametrize(
-    ("subject", "kept"),
+    ("subject", "expected"),
     [
         ("Shop\r\nBcc: all@example.com", "Shop Bcc: all@example.com"),
         ("a\x00b\x1b[31mc\u2028d", "a\ufffdb [31mc d"),
@@ -94,9 +94,9 @@ def test_only_active_subscribed_members_get_a_mail(home: Member, stranger: Membe
         ("Büro 中文 👩‍👩‍👧", "Büro 中文 👩‍👩‍👧"),
     ],
 )
-def test_subject_is_one_line_without_control_characters(ann: User, post: Post, subject: str, kept: str) -> None:
+def test_subject_is_one_line_without_control_characters(ann: User, post: Post, subject: str, expected: str) -> None:
     post(ann, subject=subject)
-    assert Mail.objects.get().subject == kept
+    assert Mail.objects.get().subject == expected
 
 
 def test_text_of_strangers_is_escaped_and_unlinked(home: Member, ann: User, post: Post) -> None:

@@ -1,4 +1,4 @@
-"""Sending mails to a real SMTP server: once, with retries, given up in the end, and without blocking a worker."""
+"""Sending mails to a real SMTP server: headers, retries, giving up, and slow or killed processes."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ DEADLINE_S = 60
 def make_due() -> None:
     """Make all unsent mails due, and end the pause after a failure of the mail server."""
     Mail.objects.filter(sent_at=None).update(next_attempt_at=timezone.now(), lease_expires_at=None)
-    cache.delete(sending.SILENT)
+    cache.delete(sending.OUTAGE)
 
 
 def wait_for(condition: Callable[[], object]) -> None:
-    ends_at = time.monotonic() + DEADLINE_S
+    deadline = time.monotonic() + DEADLINE_S
     while not condition():
-        assert time.monotonic() < ends_at
+        assert time.monotonic() < deadline
         threading.Event().wait(0.02)
 
 
@@ -60,7 +60,7 @@ def test_mail_is_sent_once_with_standard_headers(ann: User, post: Post, smtp: Sm
     assert message["Auto-Submitted"] == "auto-generated"
     assert message["Message-ID"] == f"<{mail.id}@localhost>"
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    # The raw header has the link in one piece, as mail services need it.
+    # Mail services need the link of the raw header in one piece.
     (link,) = re.findall(rb"^List-Unsubscribe:\s+<([^>\s]+)>\r\n", server.raw[0], re.MULTILINE)
     assert max(map(len, server.raw[0].split(b"\r\n"))) < 998
     subscription = subscription_of(link.decode().rpartition("/")[2])
@@ -94,13 +94,13 @@ def test_due_mails_of_organizations_take_turns(home: Member, stranger: Member, p
     other = person_of(stranger, "owner", "other@stranger.test")
     post(other, organization=stranger.organization, topic=f"webhooks:{stranger.organization.pk}")
     taken = claims.claim(limit=2, now=timezone.now())
-    assert {each.mail.organization_id for each in taken} == {home.organization.pk, stranger.organization.pk}
+    assert {claim.mail.organization_id for claim in taken} == {home.organization.pk, stranger.organization.pk}
 
 
 def test_mails_per_person_and_hour_are_limited(
     home: Member, stranger: Member, ann: User, post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "PER_PERSON", 3)
+    monkeypatch.setattr(claims, "MAX_PER_PERSON_AND_HOUR", 3)
     Membership.objects.create(organization=stranger.organization, user=ann, role="owner")
     theirs = {"organization": stranger.organization, "topic": f"webhooks:{stranger.organization.pk}"}
     for _ in range(3):
@@ -111,16 +111,16 @@ def test_mails_per_person_and_hour_are_limited(
     post(ann, template="security", topic="security", organization=None, context=SECURITY)
     now = timezone.now()
     first = claims.claim(limit=50, now=now)
-    assert sorted((each.mail.user_id, each.mail.topic == "security") for each in first) == [
+    assert sorted((claim.mail.user_id, claim.mail.topic == "security") for claim in first) == [
         *[(ann.pk, False)] * 3,
         (ann.pk, True),
         (ben.pk, False),
     ]
-    for each in first:
-        claims.note_sent(each, now)
+    for claim in first:
+        claims.record_sent(claim, now)
     assert claims.claim(limit=50, now=now) == []
     later = claims.claim(limit=50, now=now + timedelta(hours=1, seconds=1))
-    assert [each.mail.user_id for each in later] == [ann.pk] * 3
+    assert [claim.mail.user_id for claim in later] == [ann.pk] * 3
 
 
 def test_mail_goes_to_the_present_address(ann: User, post: Post, smtp: Smtp) -> None:
@@ -299,12 +299,12 @@ def test_mail_of_a_killed_sender_is_resent_with_the_same_message_id(ann: User, p
     folder = url.path.rpartition("/")[0]
     code = "from accounts.mailing.sending import send_due; send_due()"
 
-    def taken_but_silent(raw: str) -> str:
+    def accept_without_response(raw: str) -> str:
         server.take(raw.encode())
         server.closing.wait(DEADLINE_S)
         return "250 taken"
 
-    with smtp(MailServer({"TEXT": taken_but_silent})) as server:
+    with smtp(MailServer({"TEXT": accept_without_response})) as server:
         variables: dict[str, str] = {
             "DATABASE_URL": urlunsplit(url._replace(path=f"{folder}/{connection.settings_dict['NAME']}")),
             "REDIS_URL": settings.REDIS_URL,
@@ -333,7 +333,7 @@ def test_sender_with_expired_lease_cannot_record_a_result(ann: User, post: Post)
     (dead,) = claims.claim(limit=1, now=timezone.now())
     make_due()
     (other,) = claims.claim(limit=1, now=timezone.now())
-    assert not claims.note_failure(dead, timezone.now(), "late", for_good=True)
+    assert not claims.record_failure(dead, timezone.now(), "late", for_good=True)
     assert Mail.objects.get().given_up_at is None
-    claims.note_sent(other, timezone.now())
+    claims.record_sent(other, timezone.now())
     assert Mail.objects.get().sent_at is not None

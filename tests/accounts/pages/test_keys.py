@@ -23,7 +23,7 @@ def admin(home: Member) -> Client:
 
 
 def create(client: Client, name: str = "Nightly build", **fields: str) -> tuple[str, ApiKey]:
-    """Create a key; returns the page that shows it, and its row."""
+    """Create a key; return the page that displays its plaintext, and its row."""
     made = client.post("/o/home/keys/", {"name": name, "scope": "scan", "lifetime": ""} | fields)
     assert made.status_code == 302, "reloading the page that shows the key must not make another"
     response = client.get(made["Location"])
@@ -49,20 +49,20 @@ def test_plaintext_of_a_new_key_is_displayed_once(admin: Client) -> None:
     assert f"{key.prefix}…" in listed
     assert "by admin@people.<wbr>test" in listed
     event = ActivityEvent.objects.latest("id")
-    assert (event.action, event.target) == ("key.created", f"Nightly build ({key.prefix}…)")
+    assert (event.action, event.object_name) == ("key.created", f"Nightly build ({key.prefix}…)")
     assert plaintext not in str(event.details)
 
 
 def test_scope_hints_name_all_api_tags() -> None:
-    seen, changed = set(), set()
+    readable, writable = set(), set()
     for methods in description()["paths"].values():
         for method, operation in methods.items():
             if isinstance(operation, dict) and "tags" in operation:
-                seen |= set(operation["tags"])
-                changed |= set(operation["tags"]) if method != "get" else set()
+                readable |= set(operation["tags"])
+                writable |= set(operation["tags"]) if method != "get" else set()
     hints = {value: str(label.hint).lower() for value, label in KeyForm.base_fields["scope"].choices}  # type: ignore[attr-defined]
-    assert {each for each in seen if each.lower() not in hints["read"]} == set()
-    assert {each for each in changed if each.lower() not in hints["scan"] + hints["manage"]} == set()
+    assert {tag for tag in readable if tag.lower() not in hints["read"]} == set()
+    assert {tag for tag in writable if tag.lower() not in hints["scan"] + hints["manage"]} == set()
 
 
 def test_key_form_sent_twice_creates_one_key(admin: Client) -> None:
@@ -241,21 +241,23 @@ def test_activity_log_names_actor_and_action(home: Member, stranger: Member, adm
     assert "not for home" not in page
 
 
-def test_activity_log_is_paginated_and_filtered_by_action(home: Member, admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_activity_log_is_paginated_and_filtered_by_action(
+    home: Member, admin: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(activity, "PAGE_SIZE", 2)
     ActivityEvent.objects.all().delete()
     for number in range(5):
         activity.record(home.organization, None, "scan.created" if number % 2 else "key.created", f"target-{number}")
 
-    def targets(path: str) -> list[int]:
+    def listed_numbers(path: str) -> list[int]:
         page = admin.get(path).content.decode()
         return [number for number in reversed(range(5)) if f"target-{number}" in page]
 
-    assert targets("/o/home/activity/") == [4, 3]
-    older = ActivityEvent.objects.get(target="target-3").pk
+    assert listed_numbers("/o/home/activity/") == [4, 3]
+    older = ActivityEvent.objects.get(object_name="target-3").pk
     assert f"before={older}" in admin.get("/o/home/activity/").content.decode()
-    assert targets(f"/o/home/activity/?before={older}") == [2, 1]
-    assert targets("/o/home/activity/?action=scan.created") == [3, 1]
+    assert listed_numbers(f"/o/home/activity/?before={older}") == [2, 1]
+    assert listed_numbers("/o/home/activity/?action=scan.created") == [3, 1]
     assert "There are no events of this kind." in admin.get("/o/home/activity/?action=unheard.of").content.decode()
 
 
@@ -273,4 +275,4 @@ def test_activity_events_remain_after_deletion_of_the_person(home: Member) -> No
     activity.record(home.organization, person, "key.revoked", "x" * 500)
     person.delete()
     event = ActivityEvent.objects.latest("id")
-    assert (event.actor, event.actor_email, len(event.target)) == (None, "gone@people.test", 300)
+    assert (event.actor, event.actor_email, len(event.object_name)) == (None, "gone@people.test", 300)

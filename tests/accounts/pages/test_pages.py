@@ -82,11 +82,11 @@ def test_logins_are_limited_per_account_and_client(ada: User, monkeypatch: pytes
     assert response.status_code == 429
     assert response["Retry-After"] == "60"
     assert not is_logged_in(client)
-    # Attempts from one client do not lock the person out elsewhere.
+    # Attempts from one client do not lock the person out of other clients.
     assert log_in(Client(REMOTE_ADDR="192.0.2.1")).status_code == 302
 
 
-def guess_from_many_places(attempts: int) -> None:
+def guess_from_many_addresses(attempts: int) -> None:
     for number in range(attempts):
         log_in(Client(REMOTE_ADDR=f"192.0.2.{number}"), password="wrong")
 
@@ -98,21 +98,19 @@ def test_guesses_from_many_addresses_do_not_lock_out_a_known_browser(
     known = Client()
     assert log_in(known).status_code == 302
     known.post("/logout/")
-    guess_from_many_places(3)
+    guess_from_many_addresses(3)
     assert log_in(Client()).status_code == 429
     assert log_in(known, "ADA@people.test").status_code == 302
     assert is_logged_in(known)
 
 
-def test_hourly_login_limit_cannot_be_exhausted_from_one_network(
-    ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hourly_login_limit_cannot_be_exhausted_from_one_network(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR", 2)
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_AND_HOUR", 4)
     known = Client()
     assert log_in(known).status_code == 302
     known.post("/logout/")
-    guess_from_many_places(9)  # of one network
+    guess_from_many_addresses(9)  # of one network
     assert log_in(Client(REMOTE_ADDR="192.0.2.99"))["Retry-After"] == "3600"
     assert log_in(Client(REMOTE_ADDR="198.51.100.1")).status_code == 302
     assert log_in(Client(REMOTE_ADDR="203.0.113.1")).status_code == 429, "the fifth of the hour"
@@ -135,7 +133,7 @@ def test_device_cookie_is_valid_for_one_account(ada: User, monkeypatch: pytest.M
     eve = Client()
     log_in(eve, "eve@people.test")
     eve.post("/logout/")
-    guess_from_many_places(3)
+    guess_from_many_addresses(3)
     assert log_in(eve).status_code == 429
     eve.cookies["device"] = "forged:1:signature"
     assert log_in(eve).status_code == 429
@@ -156,10 +154,8 @@ def test_logins_are_limited_per_client_address(ada: User, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(("inside", "outside"), [("192.0.2.{}", "198.51.100.1"), ("2001:db8:5:{}::1", "2001:db8:6::1")])
-def test_logins_are_limited_per_network(
-    ada: User, monkeypatch: pytest.MonkeyPatch, inside: str, outside: str
-) -> None:
-    """Rented addresses are in one network, and each wrong password takes CPU time."""
+def test_logins_are_limited_per_network(ada: User, monkeypatch: pytest.MonkeyPatch, inside: str, outside: str) -> None:
+    """A tenant of many addresses has them in one network, and each wrong password takes CPU time."""
     monkeypatch.setattr(login, "ATTEMPTS_PER_NETWORK", 2)
     for number in range(2):
         wrong = log_in(Client(REMOTE_ADDR=inside.format(number)), f"nobody-{number}@people.test")
@@ -222,7 +218,7 @@ def test_rows_of_member_include_only_own_organizations(ada: User, home: Member, 
 def test_page_shows_its_organization_with_many_memberships(
     ada: User, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(roles, "MAX_SHOWN", most)
+    monkeypatch.setattr(roles, "MAX_LOADED", most)
     client = Client()
     client.force_login(ada)
     for number in range(4):

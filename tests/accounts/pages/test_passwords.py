@@ -23,7 +23,7 @@ def ada(db: None) -> User:
 
 
 def choose(client: Client, link: str, password: str = NEW) -> ClientResponse:
-    """Follow the link as a browser does, which is redirected to a form whose URL has no token."""
+    """Follow the reset link, which redirects to a form without a token in its URL, and send the form."""
     form = client.get(link)
     if form.status_code != 302:
         return form
@@ -96,9 +96,7 @@ def test_unknown_address_gets_the_same_response_but_another_mail(client: Client,
         assert "No active account" in mail.outbox[-1].body
 
 
-def test_reset_mails_are_limited_per_recipient(
-    client: Client, ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reset_mails_are_limited_per_recipient(client: Client, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "MAILS_PER_RECIPIENT", 1)
     for email in (EMAIL, "nobody@people.test"):
         assert client.post("/password/", {"email": email}).status_code == 302
@@ -136,10 +134,10 @@ def test_invalid_password_form_changes_nothing(ada: User, change: dict[str, str]
 
 
 def test_guesses_of_the_old_password_are_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security, "PROOFS_PER_HOUR", 1)
+    monkeypatch.setattr(security, "AUTHENTICATIONS_PER_HOUR", 1)
     here = browser_of(ada)
     form = {"old_password": "wrong", "new_password1": NEW, "new_password2": NEW}
     assert here.post("/account/", form).status_code == 200
     assert here.post("/account/", form | {"old_password": OLD}).status_code == 429
-    # The page that asks for the password again shares the limit.
+    # The reauthentication page shares the limit.
     assert here.post("/account/again/", {"password": OLD}).status_code == 429

@@ -1,4 +1,4 @@
-"""Sign-up: only somebody who reads the address's mail gets an account, and nobody learns who has one."""
+"""Sign-up: an account requires access to the address's mail, and pages do not reveal existing accounts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FORM = {"organization": "Analytical Engines", "password": PASSWORD}
 pytestmark = pytest.mark.django_db
 
 
-def ask(client: Client, email: str = EMAIL) -> ClientResponse:
+def request_sign_up(client: Client, email: str = EMAIL) -> ClientResponse:
     return client.post("/signup/", {"email": email})
 
 
@@ -53,7 +53,7 @@ def test_sign_up_creates_a_person_who_owns_an_organization(client: Client) -> No
 
 
 def test_sign_up_continues_with_the_requested_scan() -> None:
-    """Also works in another browser, because mail is often read on a phone."""
+    """The link also works in another browser, because people often read mail on a phone."""
     client = Client(REMOTE_ADDR="198.51.100.9")
     page = client.get("/scan?url=shop.example.com/teas", follow=True)
     assert "shop.example.com/teas" in page.content.decode()
@@ -80,7 +80,7 @@ def test_login_continues_with_the_requested_scan(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("email", "asked"),
+    ("email", "next_page"),
     [
         ("a@people.test", "https://evil.test/"),
         ("b@people.test", "//evil.test"),
@@ -88,9 +88,9 @@ def test_login_continues_with_the_requested_scan(client: Client) -> None:
         ("d@people.test", f"/scan?url={'a' * 1000}"),
     ],
 )
-def test_sign_up_ignores_foreign_or_long_next_page(email: str, asked: str) -> None:
-    client = Client(REMOTE_ADDR="198.51.100.9")  # which has a limit of its own
-    client.post("/signup/", {"email": email, "next": asked})
+def test_sign_up_ignores_foreign_or_long_next_page(email: str, next_page: str) -> None:
+    client = Client(REMOTE_ADDR="198.51.100.9")  # This address has its own rate limit.
+    client.post("/signup/", {"email": email, "next": next_page})
     response = client.post(link_in_mail(email), FORM)
     assert response["Location"] == "/dashboard/"
 
@@ -201,13 +201,13 @@ def test_closed_sign_up_is_refused_with_403(client: Client, settings: pytest_dja
 def test_sign_up_mails_are_limited_per_recipient(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "MAILS_PER_RECIPIENT", 2)
     for _ in range(2):
-        assert ask(Client()).status_code == 302
+        assert request_sign_up(Client()).status_code == 302
     for address in ("192.0.2.1", "192.0.2.2"):
         response = Client(REMOTE_ADDR=address).post("/signup/", {"email": "ADA@people.test"})
         assert (response.status_code, response["Retry-After"]) == (429, "3600")
-    assert ask(Client(), "ada+1@people.test").status_code == 429, "the same mailbox"
+    assert request_sign_up(Client(), "ada+1@people.test").status_code == 429, "the same mailbox"
     assert len(mail.outbox) == 2
-    assert ask(Client(), "bob@people.test").status_code == 302
+    assert request_sign_up(Client(), "bob@people.test").status_code == 302
 
 
 def test_sign_up_mails_are_limited_per_client(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,7 +237,9 @@ def test_sign_up_redirects_people_who_are_logged_in(client: Client) -> None:
 
 
 def test_long_names_get_different_slugs() -> None:
-    first, second = ("A very long name of a company that goes on and on and on and on " + each for each in ("1", "2"))
+    first, second = (
+        "A very long name of a company that goes on and on and on and on " + suffix for suffix in ("1", "2")
+    )
     one, two = services.ensure_organization(name=first), services.ensure_organization(name=second)
     assert one.pk != two.pk
     assert services.ensure_organization(name=first).pk == one.pk
@@ -272,11 +274,9 @@ PAGES = ("/signup/", "/signup/sent/", "/password/", "/password/sent/")
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_mail_pages_say_if_mails_go_to_the_log(
-    client: Client, path: str, settings: pytest_django.Settings
-) -> None:
-    for backend, told in ((CONSOLE, True), ("django.core.mail.backends.smtp.EmailBackend", False)):
+def test_mail_pages_say_if_mails_go_to_the_log(client: Client, path: str, settings: pytest_django.Settings) -> None:
+    for backend, goes_to_log in ((CONSOLE, True), ("django.core.mail.backends.smtp.EmailBackend", False)):
         settings.EMAIL_BACKEND = backend
         page = client.get(path).content.decode()
-        assert ("E-mails are written to its log" in page) == told
-        assert ("Check your e-mail" in page) == (path.endswith("/sent/") and not told)
+        assert ("E-mails are written to its log" in page) == goes_to_log
+        assert ("Check your e-mail" in page) == (path.endswith("/sent/") and not goes_to_log)
