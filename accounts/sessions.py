@@ -45,8 +45,8 @@ SYSTEMS = (
 class AuthenticationMiddleware(middleware.AuthenticationMiddleware):
     """Django's middleware, except that a user without a LoginSession row is anonymous. The user is queried lazily.
 
-    A response that depends on the user gets `Cache-Control: no-store`, unless its view sets the header: the next person with
-    the same browser could see a cached page.
+    A response that depends on the user gets `Cache-Control: no-store`, unless its view sets the header, because the
+    next person with the same browser could see a cached page.
     """
 
     def process_request(self, request: HttpRequest) -> None:

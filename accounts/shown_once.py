@@ -7,5 +7,5 @@ from __future__ import annotations
 
 from infrastructure.web.session_box import SessionBox
 
-# Secrets in the session, by the ID of the key or webhook. They expire after ten minutes.
+# Secrets in the session, by the ID of the key or webhook. Secrets expire after ten minutes.
 SECRETS = SessionBox("shown_once", most=5, max_age_s=600)

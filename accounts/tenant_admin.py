@@ -52,7 +52,7 @@ class UncountedChangeList(ChangeList):
         self.show_full_result_count = self.can_show_all = False
         self.show_admin_actions = bool(rows)
         self.multi_page = self.paginator.num_pages > 1
-        # templates/django/admin/pagination.html displays these.
+        # templates/django/admin/pagination.html displays `place` and `has_more`.
         self.place = (start + 1, start + len(self.result_list)) if rows else (0, 0)
         self.has_more = len(rows) > self.list_per_page
 

@@ -26,8 +26,8 @@ from infrastructure.postgresql.statements import fetch
 from website_scan.errors import Refusal
 from website_scan.messages import agreeing, counted
 
-# SQL scalar: number of scans that the organization has used. These expressions need `quota_parameters` and
-# `organization`.
+# SQL scalar: number of scans that the organization has used. Its parameters are `organization` and those of
+# `quota_parameters`, as for the expressions below.
 USED = """coalesce((
     SELECT used FROM accounts_monthlyusage WHERE organization_id = %(organization)s AND period = %(period)s
 ), 0)"""

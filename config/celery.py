@@ -24,8 +24,7 @@ from infrastructure import environment
 SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
 HARD_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 30
 
-# Celery warns at every connection loss that it could cancel tasks. Tasks need no cancellation: their state is in
-# PostgreSQL.
+# Celery warns at a connection loss that tasks are not cancelled. They continue, because PostgreSQL has their state.
 warnings.simplefilter("ignore", CPendingDeprecationWarning)
 
 app = Celery("config")

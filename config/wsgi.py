@@ -16,8 +16,7 @@ from django.conf import settings
 from infrastructure import environment
 from infrastructure.loading import uncollected
 
-# Timeouts in milliseconds for statements and locks in requests, which tasks and commands do not have. `DATABASE_URL`
-# may override them.
+# Timeouts (ms) for statements and locks in requests. Tasks and commands have none. `DATABASE_URL` may override them.
 settings.DATABASES["default"]["OPTIONS"].setdefault("options", "-c statement_timeout=15000 -c lock_timeout=5000")
 NO_HOST = b'{"code": "INVALID_PARAMS", "error": "The request has no Host header."}'
 

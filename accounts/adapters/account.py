@@ -41,9 +41,9 @@ NOTICES = {
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Adapter for accounts. Django's own backend checks e-mail address and password, not django-allauth's.
+    """Adapter for accounts. Django's own backend, not django-allauth's, checks e-mail address and password.
 
-    So an address that is not confirmed cannot be used to log in. The pages limit attempts (`accounts.limits`).
+    So an unconfirmed address cannot be used to log in. The pages limit attempts (`accounts.limits`).
     """
 
     error_messages = DefaultAccountAdapter.error_messages | {

@@ -175,7 +175,7 @@ def list_keys(organization_id: int, now: datetime) -> QuerySet[ApiKey]:
 
 
 def _lock_key(actor: Membership, key_id: str) -> ApiKey:
-    """Lock and return a key that is not revoked. The organization's row is locked first, as everywhere."""
+    """Lock and return a key that is not revoked. The organization's row is locked first, as in all services."""
     lock(actor.organization_id)
     rows = access.rows(ApiKey, actor.organization_id).filter(id=key_id, revoked_at=None)
     key = rows.select_for_update(no_key=True, of=("self",)).first()

@@ -67,7 +67,7 @@ class User(AbstractUser):
 
 
 class Interval(models.TextChoices):
-    """Intervals of monitors, the shortest first."""
+    """Intervals of monitors, shortest first."""
 
     HOUR = "hour", "every hour"
     SIX_HOURS = "6h", "every 6 hours"
@@ -211,7 +211,7 @@ class Membership(models.Model):
         return self.has(self.Role.MEMBER)
 
 
-# Roles from the fewest to the most permissions.
+# Roles, ordered from the fewest to the most permissions.
 RANKS = (Membership.Role.VIEWER, Membership.Role.MEMBER, Membership.Role.ADMIN, Membership.Role.OWNER)
 
 INVITATION_LIFETIME = timedelta(days=7)

@@ -35,7 +35,7 @@ def recorded_events(home: Member) -> list[tuple[str, str, str]]:
 def test_each_api_write_is_recorded_with_its_key(home: Member, target: str, answering: str) -> None:
     Tier.objects.update(concurrent_scans=50, webhooks=5, schedules=5)
     api = home.api
-    done: set[tuple[str, str]] = set()
+    tested_writes: set[tuple[str, str]] = set()
     last: dict[str, Any] = {}
 
     def write(method: str, route: str, path: str, body: object, *actions: str) -> None:
@@ -47,7 +47,7 @@ def test_each_api_write_is_recorded_with_its_key(home: Member, target: str, answ
         if answer.content:
             last.update(answer.json())
         assert recorded_events(home)[before:] == [(action, home.key.id, home.key.name) for action in actions], path
-        done.add((method, route))
+        tested_writes.add((method, route))
 
     write("post", "v1/scan", "/v1/scan", {"url": target, "type": "security"}, "scan.created")
     write("post", "v1/audits", "/v1/audits", {"page": target, "types": ["seo"]}, "audit.created")
@@ -94,7 +94,7 @@ def test_each_api_write_is_recorded_with_its_key(home: Member, target: str, answ
     write("post", replay, f"{path}/deliveries/{delivery}/replay", {}, "delivery.replayed")
     write("delete", one, path, None, "webhook.deleted")
 
-    assert done == set(writes()), "the API has learned something that this test does not know"
+    assert tested_writes == set(writes()), "the API has learned something that this test does not know"
     assert Audit.objects.exists()
 
 

@@ -136,24 +136,24 @@ def test_read_only_rows_cannot_be_changed_in_the_admin(
 
 def test_admin_displays_a_new_key_once(operator: Client, home: Member) -> None:
     form = {"organization": home.organization.pk, "name": "CI", "scope": "read", "expires_at_0": "", "expires_at_1": ""}
-    made = operator.post(address(ApiKey, "add"), form)
+    redirected = operator.post(address(ApiKey, "add"), form)
     key = ApiKey.objects.get(name="CI")
-    assert made["Location"] == f"/admin/accounts/apikey/{key.pk}/shown/", "reloading the page makes no second key"
-    assert "messages" not in made.cookies, "what stands in a cookie stands in a browser's files"
-    response = operator.get(made["Location"])
+    assert redirected["Location"] == f"/admin/accounts/apikey/{key.pk}/shown/", "reloading the page makes no second key"
+    assert "messages" not in redirected.cookies, "what stands in a cookie stands in a browser's files"
+    response = operator.get(redirected["Location"])
     assert "no-store" in response["Cache-Control"]
-    assert operator.get(made["Location"])["Location"] == address(ApiKey, "changelist")
-    (shown,) = [
+    assert operator.get(redirected["Location"])["Location"] == address(ApiKey, "changelist")
+    (plaintext,) = [
         word
         for word in response.content.decode().replace("<", " ").replace(">", " ").split()
         if word.startswith("wss_") and minting.is_well_formed(word)
     ]
-    assert key.digest == minting.digest(shown)
+    assert key.digest == minting.digest(plaintext)
     assert key.created_by is not None
     assert key.created_by.email == "operator@people.test"
-    assert shown not in operator.get(address(ApiKey, "change", key.pk)).content.decode()
-    assert shown not in operator.get(address(ApiKey, "changelist")).content.decode()
-    assert not LogEntry.objects.filter(object_repr__contains=shown).exists()
+    assert plaintext not in operator.get(address(ApiKey, "change", key.pk)).content.decode()
+    assert plaintext not in operator.get(address(ApiKey, "changelist")).content.decode()
+    assert not LogEntry.objects.filter(object_repr__contains=plaintext).exists()
     assert LogEntry.objects.get().object_id == key.pk
 
 

@@ -38,29 +38,29 @@ def delete_after_grace() -> bool:
 
 def rows_left(organization_id: int) -> dict[str, int]:
     """Count each table's rows of the organization, with or without a foreign key; empty tables are omitted."""
-    left = {}
+    counts = {}
     for model in apps.get_models():
         if any(field.attname == "organization_id" for field in model._meta.concrete_fields):
-            left[model.__name__] = model._default_manager.filter(organization_id=organization_id).count()
-    return {name: count for name, count in left.items() if count}
+            counts[model.__name__] = model._default_manager.filter(organization_id=organization_id).count()
+    return {name: count for name, count in counts.items() if count}
 
 
 def test_closed_organization_is_unusable_at_once(home: Member, stranger: Member) -> None:
     actor = owner_of(home)
     browser = browser_of(actor.user)
-    done = finished_scan(home)
+    finished = finished_scan(home)
     Report.objects.update(shared_at=timezone.now())
     queued, running = make_scan(home), make_scan(home)
     claim = claim_scan(running.id)
     invitation = members.invite(actor=actor, email="bob@people.test", role="member")
-    assert Client().get(f"/report/{done.id}").status_code == 200
+    assert Client().get(f"/report/{finished.id}").status_code == 200
 
     close_organization_as_owner(actor=actor)
 
     answer = home.api.get("/v1/scans")
     assert (answer.status_code, answer.json()["code"]) == (401, "KEY_REVOKED")
     for client in (browser, Client()):
-        assert client.get(f"/report/{done.id}").status_code in (302, 404)
+        assert client.get(f"/report/{finished.id}").status_code in (302, 404)
     assert members.find_invitation(members.invitation_token(invitation)) is None
     assert not Membership.objects.filter(organization=home.organization).exists()
     assert claim is not None
@@ -226,12 +226,12 @@ def test_owner_deletes_organization_and_then_account_on_pages(home: Member) -> N
         assert f"/o/{slug}/members/" in text
         assert 'name="confirmation"' not in text
     assert f"/o/{slug}/settings/delete" in browser.get(f"/o/{slug}/settings/").content.decode()
-    gone = browser.post(f"/o/{slug}/settings/delete", {"confirmation": "Home"})
-    assert (gone.status_code, gone["Location"]) == (302, "/organizations/")
+    response = browser.post(f"/o/{slug}/settings/delete", {"confirmation": "Home"})
+    assert (response.status_code, response["Location"]) == (302, "/organizations/")
     assert "Home has been deleted." in browser.get("/organizations/").content.decode()
     assert browser.get(f"/o/{slug}/").status_code == 404
-    left = browser.post("/account/delete", {"confirmation": "OWNER@people.test"})
-    assert (left.status_code, left["Location"]) == (302, "/")
+    account_response = browser.post("/account/delete", {"confirmation": "OWNER@people.test"})
+    assert (account_response.status_code, account_response["Location"]) == (302, "/")
     assert browser.get("/account/").status_code == 302
     assert delete_after_grace()
     assert not User.objects.exists()

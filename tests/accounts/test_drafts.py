@@ -130,8 +130,8 @@ def test_draft_excludes_passwords_and_credentials(home: Member, client: Client) 
     secrets = {"headers": "X-Key: s3cret", "cookies": "a=s3cret", "username": "s3cret", "password": "s3cret"}
     send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/plain"} | secrets)
     log_in(client)
-    kept = drafts.DRAFTS._value(client.session["drafts"][SCAN_NEW])
-    assert kept["text"] == "url=https%3A%2F%2Fexample.com%2Fplain"
+    draft = drafts.DRAFTS._value(client.session["drafts"][SCAN_NEW])
+    assert draft["text"] == "url=https%3A%2F%2Fexample.com%2Fplain"
     stored = [session.get_decoded() for session in Session.objects.all()]
     assert "example.com" not in str(stored), "sessions hold it encrypted"
 
@@ -202,12 +202,12 @@ def test_form_with_outdated_csrf_token_is_restored(home: Member, client: Client)
     (csrf,) = set(page_of(page).xpath("//input[@name='csrfmiddlewaretoken']/@value"))
     strict.cookies["csrftoken"] = "a" * 32  # as after a log-in in another tab
     entered = {"url": "https://example.com/mine", "csrfmiddlewaretoken": csrf, drafts.FIELD: token}
-    ours = strict.post(SCAN_NEW, entered, HTTP_ORIGIN="http://testserver")
-    assert (ours.status_code, ours["Location"]) == (302, SCAN_NEW)
+    same_origin = strict.post(SCAN_NEW, entered, HTTP_ORIGIN="http://testserver")
+    assert (same_origin.status_code, same_origin["Location"]) == (302, SCAN_NEW)
     assert values_in(strict.get(SCAN_NEW), "url") == ["https://example.com/mine"]
     for headers in ({"Origin": "http://evil.test"}, None):
-        theirs = strict.post(SCAN_NEW, entered, headers=headers)
-        assert theirs.status_code == 403
-        assert "The form has expired." in theirs.content.decode()
+        foreign = strict.post(SCAN_NEW, entered, headers=headers)
+        assert foreign.status_code == 403
+        assert "The form has expired." in foreign.content.decode()
     assert values_in(strict.get(SCAN_NEW), "url") == []
     assert not Audit.objects.exists()

@@ -116,9 +116,9 @@ def test_organization_is_deleted_while_another_is_open_in_a_tab(
         assert in_thread(lambda: home.api.get("/v1/usage").json()["code"]) == "KEY_REVOKED"
         unfinished = Scan.objects.exclude(status__in=("completed", "failed"))
         assert in_thread(lambda: list(unfinished.values_list("organization", flat=True))) == [other.organization.id]
-        gone = page.goto(f"{base}/o/home/scans/")
-        assert gone is not None
-        assert gone.status == 404
+        not_found = page.goto(f"{base}/o/home/scans/")
+        assert not_found is not None
+        assert not_found.status == 404
         assert in_thread(delete_rows)
         # The second tab still works without a password.
         beside.reload()

@@ -96,10 +96,10 @@ def test_export_contains_all_rows_of_the_organization(furnished: Furnished) -> N
         else:
             assert len(rows(files, kind.name)) == expected.count() > 0, kind.name
     scan = Scan.objects.filter(organization=home.organization, report__isnull=False).latest("created_at")
-    (shown,) = [row for row in rows(files, "scans") if row["id"] == scan.id]
+    (exported_scan,) = [row for row in rows(files, "scans") if row["id"] == scan.id]
     answer = home.api.get(f"/v1/scan/{scan.id}").json()
     del answer["progress"]
-    assert answer.items() <= shown.items()
+    assert answer.items() <= exported_scan.items()
     exported = home.api.get(f"/v1/report/{scan.id}/export").content
     assert files[f"reports/{scan.report.id}.json"] == exported
 

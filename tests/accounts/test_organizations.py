@@ -205,6 +205,6 @@ def test_hostile_organization_name_is_escaped_on_pages(home: Member) -> None:
     Organization.objects.filter(pk=home.organization.pk).update(name="<img src=x onerror=alert(1)>")
     client = browser_of(person_of(home, "owner", '"><b>"@people.test'))
     for page in [*PAGES, "/account/", "/organizations/"]:
-        shown = client.get(page).content.decode()
-        assert "<img src=x" not in shown
-        assert '"><b>' not in shown
+        text = client.get(page).content.decode()
+        assert "<img src=x" not in text
+        assert '"><b>' not in text

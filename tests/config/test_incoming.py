@@ -224,8 +224,8 @@ def received_by_gunicorn(data: bytes) -> int:
 def test_cpu_time_is_at_most_twice_that_of_gunicorns_reader(name: str) -> None:
     data = FRAMINGS[name]
     assert received(data) == received_by_gunicorn(data)
-    ours, theirs = cpu_s(lambda: received(data)), cpu_s(lambda: received_by_gunicorn(data))
-    assert ours <= 2 * theirs + 0.002, f"{ours:.4f} s, gunicorn {theirs:.4f} s"
+    own_s, gunicorn_s = cpu_s(lambda: received(data)), cpu_s(lambda: received_by_gunicorn(data))
+    assert own_s <= 2 * gunicorn_s + 0.002, f"{own_s:.4f} s, gunicorn {gunicorn_s:.4f} s"
 
 
 def test_cpu_time_of_single_bytes_is_linear() -> None:

@@ -43,10 +43,10 @@ def hostile(db: None) -> Member:
 def test_hostile_names_are_escaped_on_pages(hostile: Member, page: str) -> None:
     hostile.organization.refresh_from_db()
     client = browser_of(person_of(hostile, "owner", '"ada\'&"@people.test'))
-    shown = client.get(f"/o/{hostile.organization.slug}/{page}").content.decode()
-    assert "&lt;script&gt;alert(1)" in shown
-    assert "<script>alert" not in shown
-    assert HOSTILE not in shown
+    text = client.get(f"/o/{hostile.organization.slug}/{page}").content.decode()
+    assert "&lt;script&gt;alert(1)" in text
+    assert "<script>alert" not in text
+    assert HOSTILE not in text
 
 
 def test_hostile_names_are_escaped_in_html_mails_only(db: None) -> None:
@@ -95,10 +95,10 @@ def test_included_and_imported_templates_exist(name: str) -> None:
 
 def test_server_error_page_needs_no_user(rf: RequestFactory) -> None:
     """User and session may be the cause of the error."""
-    shown = server_error(rf.get("/docs/"))
-    assert shown.status_code == 500
-    assert b"Something went wrong on our side." in shown.content
-    assert b"Log in" not in shown.content
+    response = server_error(rf.get("/docs/"))
+    assert response.status_code == 500
+    assert b"Something went wrong on our side." in response.content
+    assert b"Log in" not in response.content
 
 
 def test_pages_use_jinja2_and_the_admin_django_templates() -> None:

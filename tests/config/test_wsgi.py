@@ -63,14 +63,14 @@ with connection.cursor() as cursor:
 
 @pytest.mark.parametrize(("module", "limits"), [("config.wsgi", "15s 5s"), ("config.celery", "0 0")])
 def test_database_timeouts_apply_to_requests_but_not_to_tasks(db: None, module: str, limits: str) -> None:
-    shown = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", SHOW.format(module=module)],
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert shown.stdout.strip() == limits
+    assert process.stdout.strip() == limits
 
 
 @pytest.mark.django_db

@@ -378,8 +378,10 @@ def test_trend_contains_scores_of_one_page(home: Member) -> None:
     client = browser_of(home, "viewer")
 
     def scores(query: str = "") -> list[str]:
-        shown = page_of(client.get(f"/o/home/sites/example.com{query}"))
-        return [element.text_content() for element in shown.xpath("//section[contains(@class, 'trend')]//tbody//td")]
+        site_page = page_of(client.get(f"/o/home/sites/example.com{query}"))
+        return [
+            element.text_content() for element in site_page.xpath("//section[contains(@class, 'trend')]//tbody//td")
+        ]
 
     assert scores() == ["90 (A)", "88 (B)", "86 (B)"]
     assert scores("?page=https%3A//example.com/404") == ["40 (F)"]

@@ -40,8 +40,8 @@ def create_scans(member: Member, urls: list[str], **columns: object) -> list[Sca
 
 
 def link_of(client: Client, path: str, rel: str) -> str | None:
-    found = page_of(client.get(path)).xpath("//a[@rel=$rel]/@href", rel=rel)
-    return path.partition("?")[0] + found[0] if found else None
+    links = page_of(client.get(path)).xpath("//a[@rel=$rel]/@href", rel=rel)
+    return path.partition("?")[0] + links[0] if links else None
 
 
 def flat(pages: Iterable[list[str]]) -> list[str]:
@@ -228,10 +228,10 @@ def test_site_lists_each_page_once_with_its_grades(home: Member) -> None:
     assert [row[0] for row in rows] == ["/", "/a", "/b", "/b?x=1"]
     assert rows[1][1:5] == ["Grade C 71", "", "", "Grade C 71"]
     for link, row in zip(links, rows, strict=True):
-        shown = client.get(f"/o/home/sites/example.com{link}")
-        assert f"{row[0]} over time" in text_of(shown)
-    found = page_of(client.get("/o/home/sites/example.com?q=X%3D1"))
-    assert [row[0] for row in cells_of(found)] == ["/b?x=1"]
+        response = client.get(f"/o/home/sites/example.com{link}")
+        assert f"{row[0]} over time" in text_of(response)
+    filtered = page_of(client.get("/o/home/sites/example.com?q=X%3D1"))
+    assert [row[0] for row in cells_of(filtered)] == ["/b?x=1"]
 
 
 def test_pages_of_a_site_are_paginated_in_both_directions(home: Member) -> None:

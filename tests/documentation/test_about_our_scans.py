@@ -27,8 +27,8 @@ def test_user_agent_contains_the_url_of_the_about_page(client: Client, settings:
     assert agent == settings_policy().user_agent
     assert agent == "WebsiteScanService/1.0 (+https://scan.example.com/about-our-scans)"
     assert product_token(agent) == PRODUCT
-    shown = page(client)
-    assert shown.count(agent) == 2, "of requests, and of the browser"
+    text = page(client)
+    assert text.count(agent) == 2, "of requests, and of the browser"
     assert "<loc>https://scan.example.com/about-our-scans</loc>" in client.get("/sitemap.xml").content.decode()
 
 
@@ -39,17 +39,17 @@ def test_user_agent_of_the_command_has_no_url() -> None:
 def test_about_page_lists_contact_and_source_addresses(client: Client, settings: Any) -> None:
     settings.SCAN_CONTACT = "mailto:abuse@example.com"
     settings.SCAN_SOURCE_ADDRESSES = (ip_network("203.0.113.7"), ip_network("2001:db8::/64"))
-    shown = page(client)
-    assert '<a href="mailto:abuse@example.com">abuse@example.com</a>' in shown
-    assert "<code>203.0.113.7</code>" in shown
-    assert "<code>2001:db8::/64</code>" in shown
+    text = page(client)
+    assert '<a href="mailto:abuse@example.com">abuse@example.com</a>' in text
+    assert "<code>203.0.113.7</code>" in text
+    assert "<code>2001:db8::/64</code>" in text
 
 
 def test_about_page_without_contact_and_addresses_says_so(client: Client) -> None:
-    shown = page(client)
-    assert "has not published the addresses" in shown
-    assert "Ask the operator of" in shown
-    assert "mailto:" not in shown
+    text = page(client)
+    assert "has not published the addresses" in text
+    assert "Ask the operator of" in text
+    assert "mailto:" not in text
 
 
 @pytest.mark.parametrize(

@@ -110,11 +110,11 @@ def test_unknown_check_page_returns_404(db: None, check_id: str) -> None:
 
 def test_check_page_contains_its_snippets() -> None:
     assert fixes().keys() <= CATALOGUE.keys()
-    for check_id, found in fixes().items():
+    for check_id, of_check in fixes().items():
         page = main_of(f"/docs/checks/{check_id}")
         code = [element.text_content() for element in page.xpath(".//pre/code")]
         headings = [text_of(heading) for heading in page.xpath(".//h3")]
-        for fix in found:
+        for fix in of_check:
             assert fix.snippets, check_id
             for snippet in fix.snippets:
                 assert snippet.code in code
@@ -142,10 +142,10 @@ def test_server_checks_have_a_fix_for_each_server(check_id: str) -> None:
 
 def test_fix_for_one_web_server_has_snippets_for_all() -> None:
     """Regression: IIS had no snippet, so that owners of such sites got snippets of other servers."""
-    for check_id, found in fixes().items():
+    for check_id, of_check in fixes().items():
         if check_id == "exposed-server-status":  # a page of Apache and nginx
             continue
-        servers = {snippet.server for fix in found for snippet in fix.snippets} & {"nginx", "Apache", "IIS", "Caddy"}
+        servers = {snippet.server for fix in of_check for snippet in fix.snippets} & {"nginx", "Apache", "IIS", "Caddy"}
         assert not servers or servers == {"nginx", "Apache", "IIS", "Caddy"}, check_id
 
 
@@ -208,8 +208,8 @@ def test_check_list_has_all_checks_and_type_links() -> None:
 def test_check_list_is_searched_without_scripts() -> None:
     page = main_of("/docs/checks/?q=Secure+Cookie")
     # The search includes the words of each check's outcomes: “SameSite=None without Secure”.
-    found = [element.rpartition("/")[2] for element in page.xpath(".//ul[@class='check-list']//a/@href")]
-    assert found == ["cookie-secure", "cookie-samesite"]
+    ids = [element.rpartition("/")[2] for element in page.xpath(".//ul[@class='check-list']//a/@href")]
+    assert ids == ["cookie-secure", "cookie-samesite"]
     # Links to other types keep the search words.
     assert "/docs/checks/?type=seo&q=Secure+Cookie" in page.xpath(".//nav[@aria-label='Types']//a/@href")
     page = main_of("/docs/checks/?q=%3Cscript%3Ealert(1)&type=nothing")

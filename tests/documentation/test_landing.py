@@ -67,10 +67,10 @@ def assert_is_strict(response: ClientResponse) -> None:
     ["/", "/docs/", "/docs/checks/", "/docs/errors", "/about-our-scans", "/report/sample/seo"],
 )
 def test_public_page_with_a_logged_in_person_is_not_cached(home: Member, path: str) -> None:
-    known, unknown = browser(home).get(path), Client(raise_request_exception=False).get(path)
-    assert "staff@people.test" in known.content.decode()
-    assert "no-store" in known["Cache-Control"]
-    assert "no-store" not in unknown.get("Cache-Control", "")
+    response_of_person, anonymous_response = browser(home).get(path), Client(raise_request_exception=False).get(path)
+    assert "staff@people.test" in response_of_person.content.decode()
+    assert "no-store" in response_of_person["Cache-Control"]
+    assert "no-store" not in anonymous_response.get("Cache-Control", "")
 
 
 def test_landing_page_has_curl_examples_of_each_type(db: None, settings: Settings) -> None:
@@ -157,11 +157,11 @@ def test_url_field_of_the_landing_page_leads_to_the_scan_form(db: None, settings
     assert Client().get(path)["Location"] == f"/signup/?{login_query}"
     settings.SIGN_UP_OPEN = False
     assert Client().get(path)["Location"] == f"/login/?{login_query}"
-    known = browser(home).get(path, follow=True)
-    assert known.redirect_chain == [
+    form_page = browser(home).get(path, follow=True)
+    assert form_page.redirect_chain == [
         (f"/o/{home.organization.slug}/scans/new?url=shop.example.com%2Fa%3Fb%3Dc%26d", 302)
     ]
-    (field,) = page_of(known).xpath("//main//input[@name='url']/@value")
+    (field,) = page_of(form_page).xpath("//main//input[@name='url']/@value")
     assert field == "shop.example.com/a?b=c&d"
 
 
@@ -190,9 +190,9 @@ def test_sample_reports_contain_only_existing_checks(scan_type: ScanType) -> Non
     sample = sample_of(scan_type)
     assert sample is not None
     categories = sample.document["categories"]
-    found = {check["id"] for category in categories for check in category["checks"]}
-    assert found <= {entry.id for entry in checks(scan_type)}
-    assert len(found) > 20
+    used_ids = {check["id"] for category in categories for check in category["checks"]}
+    assert used_ids <= {entry.id for entry in checks(scan_type)}
+    assert len(used_ids) > 20
 
 
 def test_each_page_has_footer_links_and_home_screen_icons(db: None, settings: Settings) -> None:

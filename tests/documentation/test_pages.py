@@ -54,14 +54,14 @@ def test_documentation_pages_have_unique_ids_and_heading_order(pages: dict[str, 
 
 
 def test_links_within_the_documentation_are_valid(pages: dict[str, html.HtmlElement]) -> None:
-    known = {*addresses(), "/openapi.yaml", "/", "/login/"}
+    paths = {*addresses(), "/openapi.yaml", "/", "/login/"}
     for path, page in pages.items():
         for href in page.xpath("//main//a/@href"):
             if href.startswith("http"):
                 continue
             target, _, anchor = href.partition("#")
             target = (target or path).partition("?")[0]
-            assert target in known, (path, href)
+            assert target in paths, (path, href)
             if anchor:
                 assert anchor in pages[target].xpath("//@id"), (path, href)
 

@@ -68,9 +68,12 @@ def test_address_change_is_in_the_activity_log(home: Member) -> None:
 
 def test_taken_address_gets_the_same_response_but_another_mail(client: Client, ada: User) -> None:
     User.objects.create_user("Bob@people.test", PASSWORD)
-    free = client.post("/account/email/", {"email": NEW})
-    taken = client.post("/account/email/", {"email": "BOB@people.test"})
-    assert (free.status_code, free["Location"]) == (taken.status_code, taken["Location"])
+    response_for_free = client.post("/account/email/", {"email": NEW})
+    response_for_taken = client.post("/account/email/", {"email": "BOB@people.test"})
+    assert (response_for_free.status_code, response_for_free["Location"]) == (
+        response_for_taken.status_code,
+        response_for_taken["Location"],
+    )
     assert mail.outbox[-1].to == ["bob@people.test"]
     assert "You already have an account" in mail.outbox[-1].body
     assert "/account/email/" not in mail.outbox[-1].body

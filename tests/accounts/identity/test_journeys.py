@@ -112,13 +112,13 @@ def test_passkey_is_second_factor_and_passwordless_login(visit: Visit, ada: User
         page.wait_for_url("**/account/security/codes/")
         page.goto(f"{base}/account/security/")
         expect(page.get_by_role("rowheader", name="Phone")).to_be_visible()
-        # The passkey as a second factor.
+        # The passkey is the second factor of this log-in.
         log_out(page, base)
         log_in(page, base)
         page.wait_for_url("**/login/code/")
         page.get_by_role("button", name="Use your passkey").click()
         page.wait_for_url("**/o/home/")
-        # The passkey instead of address and password; then the requested page.
+        # The passkey replaces address and password, and leads to the requested page.
         log_out(page, base)
         page.goto(f"{base}/o/home/scans/")
         page.get_by_role("button", name="Log in with a passkey").click()

@@ -136,8 +136,8 @@ def test_provider_login_never_redirects_to_another_host(target: str) -> None:
 
 def test_unreachable_provider_returns_503(settings: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        gone = f"http://127.0.0.1:{server.getsockname()[1]}"
-    settings.OIDC_PROVIDERS = [IdentityProvider("gone", "Gone", gone, "wss", "secret")]
+        closed_url = f"http://127.0.0.1:{server.getsockname()[1]}"
+    settings.OIDC_PROVIDERS = [IdentityProvider("gone", "Gone", closed_url, "wss", "secret")]
     response = Client().post("/login/with/gone/")
     assert response.status_code == 503
     assert "does not answer" in response.content.decode()

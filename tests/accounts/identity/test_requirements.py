@@ -112,11 +112,11 @@ def test_owner_must_use_the_provider_before_requiring_it(home: Member, owner: Us
         assert "yourself before you require it" in client.post(LOGIN, form | {"login-domain": domain}).content.decode()
     assert "Enter the domain" in client_of_provider(owner).post(LOGIN, form | {"login-domain": ""}).content.decode()
     assert client_of_provider(owner).post(LOGIN, form)["Location"] == SETTINGS
-    found = Organization.objects.get(slug="home")
-    assert (found.login_provider, found.login_domain) == ("acme", "people.test")
+    organization = Organization.objects.get(slug="home")
+    assert (organization.login_provider, organization.login_domain) == ("acme", "people.test")
     assert client_of_provider(owner).post(LOGIN, {"login-provider": ""})["Location"] == SETTINGS
-    found.refresh_from_db()
-    assert (found.login_provider, found.login_domain) == ("", "")
+    organization.refresh_from_db()
+    assert (organization.login_provider, organization.login_domain) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -136,6 +136,6 @@ def test_sensitive_forms_require_reauthentication(home: Member, owner: User, pat
     client = browser_of(owner)
     redirected = client.post(path, form)
     assert path_of(redirected) == "/account/again/"
-    done = client.post(redirected["Location"], {"password": PASSWORD})
-    assert done.status_code in (200, 302)
+    response = client.post(redirected["Location"], {"password": PASSWORD})
+    assert response.status_code in (200, 302)
     assert client.post(path, form | {"x": ""}).get("Location", "") != redirected["Location"]

@@ -64,9 +64,9 @@ def test_added_app_ends_other_sessions_and_is_required_at_login(
     (secret,) = page.xpath("//code/text()")
     assert page.xpath("//*[local-name()='svg']/@aria-label")
     with django_capture_on_commit_callbacks(execute=True):
-        done = client.post("/account/security/app/", {"code": code(secret.replace(" ", ""))})
-    assert path_of(done) == "/account/security/codes/"
-    assert len(page_of(client.get(done["Location"])).xpath("//li/code")) == 10
+        response = client.post("/account/security/app/", {"code": code(secret.replace(" ", ""))})
+    assert path_of(response) == "/account/security/codes/"
+    assert len(page_of(client.get(response["Location"])).xpath("//li/code")) == 10
     assert LoginSession.objects.count() == 1, "other sessions have ended"
     assert "Authenticator app added" in subjects()
     assert actions()[-1] == "person.second_factor_added"
@@ -131,10 +131,10 @@ def test_code_guesses_are_limited_per_account_except_in_known_browsers(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_app(ada)
-    known = Client()
-    log_in(known)
-    known.post("/login/code/", {"code": code()})
-    known.post("/logout/")
+    known_browser = Client()
+    log_in(known_browser)
+    known_browser.post("/login/code/", {"code": code()})
+    known_browser.post("/logout/")
     monkeypatch.setattr(security, "AUTHENTICATIONS_PER_MINUTE", 2)
     for number in range(2):
         stranger = Client(REMOTE_ADDR=f"192.0.{number}.1")
@@ -143,9 +143,9 @@ def test_code_guesses_are_limited_per_account_except_in_known_browsers(
     stranger = Client(REMOTE_ADDR="198.51.100.1")
     log_in(stranger)
     assert stranger.post("/login/code/", {"code": code(later=1)}).status_code == 429
-    log_in(known)
-    known.post("/login/code/", {"code": code(later=1)})
-    assert is_logged_in(known)
+    log_in(known_browser)
+    known_browser.post("/login/code/", {"code": code(later=1)})
+    assert is_logged_in(known_browser)
 
 
 def test_redis_outage_refuses_codes_with_503(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,13 +207,13 @@ def test_second_factor_secrets_are_encrypted_and_reencrypted(ada: User, settings
 def test_app_removal_requires_reauthentication_and_causes_a_notice(member: User) -> None:
     add_app(member)
     client = browser_of(member)
-    asked = client.get("/account/security/app/remove/")
-    assert path_of(asked) == "/account/again/"
-    assert client.post(asked["Location"], {"password": "wrong"}).status_code == 200
+    redirected = client.get("/account/security/app/remove/")
+    assert path_of(redirected) == "/account/again/"
+    assert client.post(redirected["Location"], {"password": "wrong"}).status_code == 200
     assert client.post("/account/security/app/remove/").status_code == 302
     assert Authenticator.objects.count() == 2
     # The request is carried out after the reauthentication.
-    assert client.post(asked["Location"], {"password": PASSWORD})["Location"] == "/account/security/"
+    assert client.post(redirected["Location"], {"password": PASSWORD})["Location"] == "/account/security/"
     assert not Authenticator.objects.exists()
     assert "Authenticator app removed" in subjects()
     assert actions()[-1] == "person.second_factor_removed"
@@ -299,9 +299,9 @@ def test_passkey_name_is_escaped_on_pages(member: User) -> None:
         f"/account/security/passkeys/{passkey.pk}/remove/",
     )
     for page in pages:
-        shown = client.get(page)
-        assert shown.status_code == 200
-        text = shown.content.decode()
+        response = client.get(page)
+        assert response.status_code == 200
+        text = response.content.decode()
         assert "<b>" not in text
         assert name in parsed(text).text_content() + "".join(parsed(text).xpath("//@value"))
     for page in ("/account/security/app/remove/", "/account/again/code/"):

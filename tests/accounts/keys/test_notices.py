@@ -88,11 +88,11 @@ def test_near_expiry_chosen_at_creation_causes_no_notice(home: Member, ada: User
     key, _ = create_api_key(organization=home.organization, name="Short", created_by=ada, expires_at=end)
     assert post_notices() == []
     written = []
-    for left in (14, 3, 0.5):
+    for remaining_days in (14, 3, 0.5):
         before = Mail.objects.count()
-        ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now() + timedelta(days=left))
+        ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now() + timedelta(days=remaining_days))
         if len(post_notices()) > before:
-            written.append(left)
+            written.append(remaining_days)
     assert written == due
 
 

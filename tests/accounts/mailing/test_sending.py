@@ -93,8 +93,8 @@ def test_due_mails_of_organizations_take_turns(home: Member, stranger: Member, p
     post([person_of(home, "member", f"m{n}@home.test") for n in range(5)])
     other = person_of(stranger, "owner", "other@stranger.test")
     post(other, organization=stranger.organization, topic=f"webhooks:{stranger.organization.pk}")
-    taken = claims.claim(limit=2, now=timezone.now())
-    assert {claim.mail.organization_id for claim in taken} == {home.organization.pk, stranger.organization.pk}
+    claimed = claims.claim(limit=2, now=timezone.now())
+    assert {claim.mail.organization_id for claim in claimed} == {home.organization.pk, stranger.organization.pk}
 
 
 def test_mails_per_person_and_hour_are_limited(
@@ -102,10 +102,10 @@ def test_mails_per_person_and_hour_are_limited(
 ) -> None:
     monkeypatch.setattr(claims, "MAX_PER_PERSON_AND_HOUR", 3)
     Membership.objects.create(organization=stranger.organization, user=ann, role="owner")
-    theirs = {"organization": stranger.organization, "topic": f"webhooks:{stranger.organization.pk}"}
+    for_stranger = {"organization": stranger.organization, "topic": f"webhooks:{stranger.organization.pk}"}
     for _ in range(3):
         post(ann)
-        post(ann, **theirs)
+        post(ann, **for_stranger)
     ben = person_of(home, "admin", "ben@home.test")
     post(ben)
     post(ann, template="security", topic="security", organization=None, context=SECURITY)

@@ -104,11 +104,11 @@ def test_activity_log_is_filtered_by_person_or_key(home: Member, ann: User, admi
     activity.record(home.organization, bob, "key.revoked", "by bob again")
     page = page_of(admin.get(LOG))
     links = {element.get("aria-label"): element.get("href") for element in page.xpath("//ol//a[@aria-label]")}
-    theirs = links["Only what bob+x@people.test did"]
-    assert [event["target"] for event in events(admin, theirs)] == ["by bob again", "by bob+x@people.test"]
-    assert [event["target"] for event in events(admin, f"{theirs}&action=key.revoked")] == ["by bob again"]
+    query_of_bob = links["Only what bob+x@people.test did"]
+    assert [event["target"] for event in events(admin, query_of_bob)] == ["by bob again", "by bob+x@people.test"]
+    assert [event["target"] for event in events(admin, f"{query_of_bob}&action=key.revoked")] == ["by bob again"]
     assert [event["target"] for event in events(admin, links["Only what The API key tests did"])] == ["by the key"]
-    page_text = admin.get(f"{LOG}{theirs}").content.decode()
+    page_text = admin.get(f"{LOG}{query_of_bob}").content.decode()
     assert "by the key" not in page_text
     assert "/o/home/activity/export/csv?person=bob%2Bx%40people.test" in page_text
     assert "Show everybody" in page_text

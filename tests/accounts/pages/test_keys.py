@@ -24,9 +24,9 @@ def admin(home: Member) -> Client:
 
 def create(client: Client, name: str = "Nightly build", **fields: str) -> tuple[str, ApiKey]:
     """Create a key; return the page that displays its plaintext, and its row."""
-    made = client.post("/o/home/keys/", {"name": name, "scope": "scan", "lifetime": ""} | fields)
-    assert made.status_code == 302, "reloading the page that shows the key must not make another"
-    response = client.get(made["Location"])
+    response_of_post = client.post("/o/home/keys/", {"name": name, "scope": "scan", "lifetime": ""} | fields)
+    assert response_of_post.status_code == 302, "reloading the page that shows the key must not make another"
+    response = client.get(response_of_post["Location"])
     assert response.status_code == 200
     assert "no-store" in response["Cache-Control"]
     return response.content.decode(), ApiKey.objects.get(name=name)
@@ -160,10 +160,10 @@ def test_regenerated_secret_is_displayed_once(home: Member, admin: Client) -> No
     path = f"/o/home/keys/{home.key.id}/regenerate"
     form = admin.get(path).content.decode()
     assert f'value="{home.key.prefix}"' in form
-    made = admin.post(path, {"replaces": home.key.prefix, "lifetime": "30", "at_once": ""})
-    shown = admin.get(made["Location"])
-    assert "no-store" in shown["Cache-Control"]
-    new = plaintext_in(shown.content.decode())
+    redirected = admin.post(path, {"replaces": home.key.prefix, "lifetime": "30", "at_once": ""})
+    list_page = admin.get(redirected["Location"])
+    assert "no-store" in list_page["Cache-Control"]
+    new = plaintext_in(list_page.content.decode())
     assert Api(new).get("/v1/usage").status_code == home.api.get("/v1/usage").status_code == 200
     listed = admin.get("/o/home/keys/").content.decode()
     assert new not in listed
@@ -175,8 +175,8 @@ def test_regenerated_secret_is_displayed_once(home: Member, admin: Client) -> No
 
 def test_leaked_secret_stops_working_immediately(home: Member, admin: Client) -> None:
     form = {"replaces": home.key.prefix, "lifetime": "", "at_once": "1"}
-    shown = admin.post(f"/o/home/keys/{home.key.id}/regenerate", form, follow=True)
-    new = plaintext_in(shown.content.decode())
+    response = admin.post(f"/o/home/keys/{home.key.id}/regenerate", form, follow=True)
+    new = plaintext_in(response.content.decode())
     assert Api(new).get("/v1/usage").status_code == 200
     assert home.api.get("/v1/usage").json()["code"] == "KEY_REVOKED"
 

@@ -95,35 +95,35 @@ def test_guesses_from_many_addresses_do_not_lock_out_a_known_browser(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_ANYWHERE", 3)
-    known = Client()
-    assert log_in(known).status_code == 302
-    known.post("/logout/")
+    known_browser = Client()
+    assert log_in(known_browser).status_code == 302
+    known_browser.post("/logout/")
     guess_from_many_addresses(3)
     assert log_in(Client()).status_code == 429
-    assert log_in(known, "ADA@people.test").status_code == 302
-    assert is_logged_in(known)
+    assert log_in(known_browser, "ADA@people.test").status_code == 302
+    assert is_logged_in(known_browser)
 
 
 def test_hourly_login_limit_cannot_be_exhausted_from_one_network(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR", 2)
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_AND_HOUR", 4)
-    known = Client()
-    assert log_in(known).status_code == 302
-    known.post("/logout/")
-    guess_from_many_addresses(9)  # of one network
+    known_browser = Client()
+    assert log_in(known_browser).status_code == 302
+    known_browser.post("/logout/")
+    guess_from_many_addresses(9)  # all in one network
     assert log_in(Client(REMOTE_ADDR="192.0.2.99"))["Retry-After"] == "3600"
     assert log_in(Client(REMOTE_ADDR="198.51.100.1")).status_code == 302
     assert log_in(Client(REMOTE_ADDR="203.0.113.1")).status_code == 429, "the fifth of the hour"
     assert log_in(Client(REMOTE_ADDR="203.0.113.1"), "eve@people.test").status_code == 200
-    assert log_in(known).status_code == 302
+    assert log_in(known_browser).status_code == 302
 
 
 def test_known_browser_has_its_own_login_limit(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT", 2)
-    known = Client()
-    assert log_in(known).status_code == 302
-    known.post("/logout/")
-    answers = [log_in(known, password="wrong").status_code for _ in range(3)]
+    known_browser = Client()
+    assert log_in(known_browser).status_code == 302
+    known_browser.post("/logout/")
+    answers = [log_in(known_browser, password="wrong").status_code for _ in range(3)]
     assert answers == [200, 200, 429]
 
 
@@ -205,13 +205,13 @@ def test_admin_login_redirects_to_the_login_page(ada: User) -> None:
 
 
 def test_rows_of_member_include_only_own_organizations(ada: User, home: Member, stranger: Member) -> None:
-    mine, other = make_scan(home), make_scan(stranger)
+    scan_of_home, scan_of_stranger = make_scan(home), make_scan(stranger)
     assert list(organizations_of(ada)) == []
     Membership.objects.create(organization=home.organization, user=ada, role="viewer")
     assert list(organizations_of(ada)) == [home.organization]
-    assert list(rows_of_member(Scan, ada)) == [mine]
+    assert list(rows_of_member(Scan, ada)) == [scan_of_home]
     Membership.objects.create(organization=stranger.organization, user=ada)
-    assert set(rows_of_member(Scan, ada)) == {mine, other}
+    assert set(rows_of_member(Scan, ada)) == {scan_of_home, scan_of_stranger}
 
 
 @pytest.mark.parametrize("most", [2, 100])

@@ -84,13 +84,13 @@ def test_reset_link_ignores_the_host_header(client: Client, ada: User) -> None:
 
 def test_unknown_address_gets_the_same_response_but_another_mail(client: Client, ada: User) -> None:
     User.objects.create_user("closed@people.test", OLD, is_active=False)
-    known = client.post("/password/", {"email": EMAIL})
+    response = client.post("/password/", {"email": EMAIL})
     for email in ("nobody@people.test", "closed@people.test"):
-        unknown = client.post("/password/", {"email": email})
-        assert (known.status_code, known["Location"], known.content) == (
-            unknown.status_code,
-            unknown["Location"],
-            unknown.content,
+        response_for_unknown = client.post("/password/", {"email": email})
+        assert (response.status_code, response["Location"], response.content) == (
+            response_for_unknown.status_code,
+            response_for_unknown["Location"],
+            response_for_unknown.content,
         )
         assert mail.outbox[-1].to == [email]
         assert "No active account" in mail.outbox[-1].body

@@ -63,8 +63,8 @@ def test_sign_up_continues_with_the_requested_scan() -> None:
     assert "shop" not in mail.outbox[-1].body  # the requester of the mail, who may be a stranger, has chosen this text
     elsewhere = Client()
     assert "shop.example.com/teas" in elsewhere.get(link).content.decode()
-    done = elsewhere.post(link, FORM, follow=True)
-    (address,) = page_of(done).xpath("//main//input[@name='url']/@value")
+    scan_form = elsewhere.post(link, FORM, follow=True)
+    (address,) = page_of(scan_form).xpath("//main//input[@name='url']/@value")
     assert address == "shop.example.com/teas"
 
 
@@ -96,11 +96,14 @@ def test_sign_up_ignores_foreign_or_long_next_page(email: str, next_page: str) -
 
 
 def test_taken_address_gets_the_same_response_but_another_mail(client: Client) -> None:
-    fresh = client.post("/signup/", {"email": "new@people.test"})
+    response_for_new = client.post("/signup/", {"email": "new@people.test"})
     User.objects.create_user(EMAIL, PASSWORD)
-    taken = client.post("/signup/", {"email": "ADA@people.test"})
-    assert (fresh.status_code, fresh["Location"]) == (taken.status_code, taken["Location"])
-    assert fresh.content == taken.content
+    response_for_taken = client.post("/signup/", {"email": "ADA@people.test"})
+    assert (response_for_new.status_code, response_for_new["Location"]) == (
+        response_for_taken.status_code,
+        response_for_taken["Location"],
+    )
+    assert response_for_new.content == response_for_taken.content
     assert "You already have an account" in mail.outbox[-1].body
     assert "/signup/" not in mail.outbox[-1].body
 
