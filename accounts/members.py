@@ -161,7 +161,7 @@ def mail_invitation(invitation: Invitation) -> None:
 
 
 @transaction.atomic
-def accept(*, invitation: Invitation, user: User) -> Membership:
+def accept_invitation(*, invitation: Invitation, user: User) -> Membership:
     """Accept an invitation and join the organization. A member's role does not change. Raises AccountRefused."""
     if user.email.lower() != invitation.email.lower():
         raise AccountRefused("This invitation is for another e-mail address.")

@@ -24,7 +24,7 @@ from infrastructure import environment
 SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
 HARD_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 30
 
-# Celery warns at a connection loss that tasks are not cancelled. They continue, because PostgreSQL has their state.
+# At a connection loss, Celery warns that it does not cancel tasks. They may continue, as PostgreSQL has their state.
 warnings.simplefilter("ignore", CPendingDeprecationWarning)
 
 app = Celery("config")

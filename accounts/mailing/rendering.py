@@ -47,7 +47,7 @@ def render(
         "subject": one_line(subject),
         "organization": organization,
         "topic_words": topics.words(topic, organization),
-        "unsubscribe_url": "" if topic in topics.ALWAYS else topics.address(person, topic),
+        "unsubscribe_url": "" if topic in topics.ALWAYS else topics.unsubscribe_url(person, topic),
         **context,
     }
     text, html = (plain(_render(template, extension, variables)) for extension in FORMATS)

@@ -63,7 +63,7 @@ def message_of(mail: Mail) -> EmailMultiAlternatives:
         "Auto-Submitted": "auto-generated",  # RFC 3834: prevents automatic replies
     }
     if mail.topic not in topics.ALWAYS:
-        headers["List-Unsubscribe"] = f"<{topics.address(mail.user, mail.topic)}>"  # RFC 2369
+        headers["List-Unsubscribe"] = f"<{topics.unsubscribe_url(mail.user, mail.topic)}>"  # RFC 2369
         headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
     message = EmailMultiAlternatives(mail.subject, mail.text, to=[mail.user.email], headers=headers)
     message.attach_alternative(mail.html, "text/html")

@@ -72,7 +72,7 @@ def token(user: User, topic: str) -> str:
     return signing.Signer(salt=SALT).sign_object([user.pk, topic])
 
 
-def address(user: User, topic: str) -> str:
+def unsubscribe_url(user: User, topic: str) -> str:
     """Return the unsubscribe link, which also accepts the one-click POST of RFC 8058."""
     return f"{settings.BASE_URL}{reverse('unsubscribe', args=[token(user, topic)])}"
 

@@ -41,7 +41,7 @@ MAX_LISTED_KEYS = 100  # includes all active keys, because they come first
 @requires(Role.ADMIN)
 @fresh_login_needed("POST")
 def keys(request: MemberRequest) -> HttpResponse:
-    """List the keys; POST creates a key. `shown` in the URL is the ID of a new key, whose plaintext is displayed once."""
+    """List the keys; POST creates a key. `shown` in the URL is the ID of a new key with its plaintext."""
     form = KeyForm(request.POST or drafts.restore(request))
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data

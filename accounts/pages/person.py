@@ -17,7 +17,7 @@ from accounts.addresses import mailbox
 from accounts.identity.freshness import log_in_new, session_suffices
 from accounts.limits import Limit
 from accounts.mailing import topics
-from accounts.members import accept, find_invitation, mail_invitation, proves_address, remove_member
+from accounts.members import accept_invitation, find_invitation, mail_invitation, proves_address, remove_member
 from accounts.models import Invitation, User
 from accounts.pages.forms import NewPasswordForm, NewPersonForm, OrganizationForm
 from accounts.pages.login import (
@@ -220,7 +220,7 @@ def _join(request: HttpRequest, token: str, person: User) -> HttpResponse:
     if invitation is None:
         return invalid_link_page(request, "It has just been used or revoked. Ask for a new one.")
     try:
-        membership = accept(invitation=invitation, user=person)
+        membership = accept_invitation(invitation=invitation, user=person)
     except AccountRefused as error:
         messages.error(request, str(error))
         return redirect("organizations")

@@ -200,7 +200,7 @@ def test_form_with_outdated_csrf_token_is_restored(home: Member, client: Client)
     page = strict.get(SCAN_NEW)
     token = draft_in(page, SCAN_NEW)
     (csrf,) = set(page_of(page).xpath("//input[@name='csrfmiddlewaretoken']/@value"))
-    strict.cookies["csrftoken"] = "a" * 32  # as after a log-in in another tab
+    strict.cookies["csrftoken"] = "a" * 32  # Django sets another token after a log-in in another tab.
     entered = {"url": "https://example.com/mine", "csrfmiddlewaretoken": csrf, drafts.FIELD: token}
     same_origin = strict.post(SCAN_NEW, entered, HTTP_ORIGIN="http://testserver")
     assert (same_origin.status_code, same_origin["Location"]) == (302, SCAN_NEW)

@@ -32,7 +32,7 @@ def test_open_menus_are_accessible(
 ) -> None:
     session = browser_of(ada).cookies["sessionid"].value
 
-    def look(context: BrowserContext, page: Page) -> dict[str, list[str]]:
+    def open_page(context: BrowserContext, page: Page) -> dict[str, list[str]]:
         context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
         page.goto(f"{live_server.url}/o/home/members/")
         problems = {}
@@ -44,7 +44,7 @@ def test_open_menus_are_accessible(
             page.keyboard.press("Escape")
         return problems
 
-    problems = visit(look, color_scheme=scheme, viewport=PHONE)
+    problems = visit(open_page, color_scheme=scheme, viewport=PHONE)
     assert problems == {".menu-button": [], ".switch-button": [], ".person": []}
 
 
@@ -78,11 +78,11 @@ def test_last_day_field_is_visible_only_for_expiry_on_a_date(
 ) -> None:
     session = browser_of(ada).cookies["sessionid"].value
 
-    def look(context: BrowserContext, page: Page) -> None:
+    def open_page(context: BrowserContext, page: Page) -> None:
         context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
         page.goto(f"{live_server.url}/o/home/keys/")
         expect(page.get_by_label("Last day")).to_be_hidden()
         page.get_by_label("Expires", exact=True).select_option("On a date")
         expect(page.get_by_label("Last day")).to_be_visible()
 
-    visit(look)
+    visit(open_page)

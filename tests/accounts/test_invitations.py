@@ -308,9 +308,9 @@ def test_invitation_accepted_twice_creates_one_membership(home: Member, owner: U
     invite(owner)
     invitation = Invitation.objects.get()
     bob = User.objects.create_user(EMAIL)
-    members.accept(invitation=invitation, user=bob)
+    members.accept_invitation(invitation=invitation, user=bob)
     with pytest.raises(AccountRefused):
-        members.accept(invitation=invitation, user=bob)
+        members.accept_invitation(invitation=invitation, user=bob)
     assert Membership.objects.filter(user=bob).count() == 1
 
 

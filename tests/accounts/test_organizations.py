@@ -40,7 +40,7 @@ def test_htmx_request_without_session_redirects_the_whole_page(db: None, client:
 
 
 def client_of_both(home: Member, stranger: Member) -> Client:
-    """Return the client of an owner of client_of_both organizations, who joined Home first."""
+    """Return the client of an owner of both organizations, who joined Home first."""
     ada = person_of(home, "owner", ADA)
     Membership.objects.create(organization=stranger.organization, user=ada, role="owner")
     return browser_of(ada)

@@ -62,7 +62,7 @@ def test_exceeded_quota_has_a_message_and_retry_after(organization: Organization
         use(organization, 2)
     assert str(refused.value) == "All 100 scans of this month are used; the next month begins on 2026-12-01."
     assert refused.value.retry_after_s == 10 * 24 * 3600
-    assert used(organization) == 99  # all or none
+    assert used(organization) == 99  # The quota is used for all scans or for none.
     use(organization, 1)
     assert used(organization) == 100
 

@@ -109,7 +109,7 @@ def test_address_change_requires_reauthentication(ada: User) -> None:
     assert path_of(refused) == "/account/again/"
     assert mail.outbox == []
     client.post(refused["Location"], {"password": PASSWORD})
-    assert mail.outbox[-1].to == [NEW], "what was refused for is done when the proof is there"
+    assert mail.outbox[-1].to == [NEW], "the interrupted request is performed after the reauthentication"
 
 
 @pytest.mark.parametrize("key", ["x", "a:b:c", "é", "%00", "\x00"])

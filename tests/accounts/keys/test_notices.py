@@ -106,7 +106,7 @@ def test_regeneration_or_new_expiry_deletes_unsent_notices(home: Member, ada: Us
     revoke_api_key(revoked)
     assert post_notices() == []
     ApiKey.objects.filter(id=renewed.id).update(expires_at=timezone.now() + timedelta(days=14))
-    assert len(post_notices()) == 1, "its new end is post_notices of again"
+    assert len(post_notices()) == 1, "the new expiry causes a notice again"
 
 
 def test_expiry_notice_names_last_use_and_links_to_regeneration(home: Member, ada: User) -> None:

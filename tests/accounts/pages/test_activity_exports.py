@@ -57,7 +57,7 @@ def test_csv_and_json_exports_contain_all_events(
 ) -> None:
     monkeypatch.setattr(activity_exports, "BATCH", 2)
     for number in range(5):
-        activity.record(home.organization, ann, "key.created", f"key {number}", scope="download")
+        activity.record(home.organization, ann, "key.created", f"key {number}", scope="read")
     activity.record_call(key_caller(home.organization.id), "scan.created", "https://example.com/", type="seo")
     activity.record(stranger.organization, None, "key.created", "not for home")
     exported = events(admin)
@@ -75,7 +75,7 @@ def test_csv_and_json_exports_contain_all_events(
     assert [row["target"] for row in table] == [event["target"] for event in exported]
     assert table[0]["event"] == "started a scan of https://example.com/ (seo)"
     assert (table[1]["actor"], table[1]["api_key"]) == ("ann@people.test", "")
-    assert json.loads(table[1]["details"]) == {"scope": "download"}
+    assert json.loads(table[1]["details"]) == {"scope": "read"}
 
 
 def test_empty_activity_log_can_be_exported(admin: Client) -> None:
@@ -206,7 +206,7 @@ def test_invalid_days_show_no_events_and_an_error(
     assert answer.status_code == 400
     assert message in page
     assert "made on some day" not in page
-    assert 'value="key.created" selected' in page, "what could be download stays"
+    assert 'value="key.created" selected' in page, "valid fields keep their value"
     for kind in ("csv", "json"):
         refused = admin.get(f"{LOG}export/{kind}?{query}&action=key.created")
         assert refused["Location"] == f"{LOG}?{query}&action=key.created"
@@ -215,7 +215,7 @@ def test_invalid_days_show_no_events_and_an_error(
 def test_first_since_returns_the_exact_event_of_the_organization(
     home: Member, stranger: Member, november: datetime
 ) -> None:
-    """The binary search finds each event exactly, so newer events than the requested days are not download."""
+    """The binary search finds each event exactly, so newer events than the requested days are not read."""
     activity.record(stranger.organization, None, "key.created")
     ids = {int(event.object_name): event.pk for event in ActivityEvent.objects.filter(organization=home.organization)}
     for hours, event_id in ids.items():

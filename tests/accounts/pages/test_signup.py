@@ -215,7 +215,7 @@ def test_sign_up_mails_are_limited_per_recipient(client: Client, monkeypatch: py
 
 def test_sign_up_mails_are_limited_per_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "MAILS_PER_CLIENT", 2)
-    addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3"]  # one customer's
+    addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3"]  # addresses of one customer
     statuses = [
         Client(REMOTE_ADDR=address).post("/signup/", {"email": f"nobody-{number}@people.test"}).status_code
         for number, address in enumerate(addresses)
