@@ -161,7 +161,7 @@ def _load_memberships(request: HttpRequest, organization: str = "") -> list[Memb
             selected_id = request.session.get(SESSION_KEY)
             rows = memberships_of(user).select_related("organization__tier").order_by("created_at", "id")
             memberships = list(rows[:MAX_LOADED])
-            if len(memberships) == MAX_LOADED:  # The first two may be missing.
+            if len(memberships) == MAX_LOADED:  # The two that come first may be missing.
                 first_two = rows.filter(Q(organization__slug=organization) | Q(organization_id=selected_id))
                 memberships = list(dict.fromkeys([*first_two, *memberships]))[:MAX_LOADED]
             memberships.sort(

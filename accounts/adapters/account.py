@@ -62,7 +62,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return url_has_allowed_host_and_scheme(url, {self.request.get_host()}, require_https=self.request.is_secure())
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Switch off allauth's rate limit, which ignores networks and known browsers; the pages count instead."""
+        """Disable django-allauth's rate limit, which ignores networks and known browsers; `accounts.limits` counts."""
 
     def login(self, request: HttpRequest, user: Any) -> None:
         """Log in after all factors were verified, record the log-in, and send a notice if the browser is new."""

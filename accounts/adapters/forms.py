@@ -105,7 +105,7 @@ class ActivateTOTPForm(totp_forms.ActivateTOTPForm):
 
 
 class AddPasskeyForm(webauthn_forms.AddWebAuthnForm):
-    """Form for a new passkey. `credential` is the browser's answer to the page's challenge."""
+    """Form for a new passkey. `credential` is the browser's response to the page's challenge."""
 
     name = forms.CharField(
         label="Name",
