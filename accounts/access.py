@@ -18,7 +18,7 @@ M = TypeVar("M", bound=Model)
 
 
 class Lock(enum.Enum):
-    """Lock on a row until the transaction ends. With CHANGE, rows that refer to it can still be inserted."""
+    """Strength of a row lock, until the transaction ends. CHANGE still allows inserts of rows that refer to the row."""
 
     CHANGE = "FOR NO KEY UPDATE"
     DELETION = "FOR UPDATE"
@@ -28,8 +28,8 @@ class Lock(enum.Enum):
 class Resource(Generic[M]):
     """Kind of rows that users address by ID, with the API's refusals, such as MONITOR_NOT_FOUND and MONITOR_LIMIT.
 
-    `prefix` is that of its IDs, and `related` are the foreign keys that are loaded with a row. `hint` follows "There is
-    no monitor with this ID".
+    `prefix` is the prefix of the IDs, `related` are the foreign keys that are loaded with a row, and `hint` ends the
+    message "There is no monitor with this ID".
     """
 
     model: type[M]
@@ -39,11 +39,11 @@ class Resource(Generic[M]):
     hint: str = "."
 
     def find(self, organization_id: int, id: str, *, lock: Lock | None = None) -> M:
-        """Return the organization's row with this ID, and lock it if asked to. Raises NotFound."""
+        """Return the organization's row with this ID, locked if `lock` is set. Raises NotFound."""
         return self.find_in(rows(self.model, organization_id), id, lock=lock)
 
     def find_in(self, rows: QuerySet[M], id: str, *, lock: Lock | None = None) -> M:
-        """Return the row with this ID of an organization's `rows`, and lock it if asked to. Raises NotFound."""
+        """Return the row with this ID from an organization's `rows`, locked if `lock` is set. Raises NotFound."""
         if self.related:
             rows = rows.select_related(*self.related)
         if lock is not None:
@@ -54,7 +54,7 @@ class Resource(Generic[M]):
         return row
 
     def not_found(self, message: str = "") -> NotFound:
-        """Return the refusal of an ID that is unknown, or another organization's."""
+        """Return the NotFound error for an ID that is unknown or belongs to another organization."""
         message = message or f"There is no {self.name} with this ID{self.hint}"
         return NotFound(message, f"{self.name.upper()}_NOT_FOUND")
 
@@ -65,12 +65,12 @@ def rows(model: type[M], organization_id: int) -> QuerySet[M]:
 
 
 def fetch_rows(sql: str, organization_id: int, **params: Any) -> list[tuple[Any, ...]]:
-    """Run one of the few queries written in SQL for speed; it must contain the parameter `%(organization)s`."""
+    """Return the rows of a query that is written in SQL for speed. `sql` must contain `%(organization)s`."""
     assert "%(organization)s" in sql, "a query for a tenant's rows names the tenant"
     return fetch(sql, params | {"organization": organization_id})
 
 
-def person_with(email: str) -> User | None:
+def find_person(email: str) -> User | None:
     """Find a person by e-mail address, ignoring case."""
     try:
         return User.objects.get_by_natural_key(email)
@@ -113,6 +113,6 @@ def shared_rows(model: type[M], *, part_of: str = "") -> QuerySet[M]:
 
 
 def is_shared(*, part_of: str) -> Q:
-    """Return the condition of `shared_rows`, without its test that the organization is not closed."""
+    """Return the condition for shared rows. Unlike `shared_rows`, the condition also matches closed organizations."""
     shared = Q(shared_at__isnull=False)
     return shared | Q(**{f"{part_of}__shared_at__isnull": False}) if part_of else shared

@@ -1,4 +1,4 @@
-"""Activity log: records who did what in an organization. The organization's admins read it."""
+"""Activity log of an organization, which its admins can read: who did what, and when."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from website_scan.timestamps import timestamp
 
 PAGE_SIZE = 50
 
-# The clauses of each action's sentence; the actor comes before them. Braces name the target or an entry of the
-# details. A clause with a missing value is left out. Details that no clause names follow the sentence.
+# Clauses that follow the actor in each action's sentence. In braces, `target` is the name of the action's object; all
+# other names are keys of the details. A clause with a missing value is omitted. Details that no clause names follow
+# the sentence.
 ACTIONS: Mapping[str, tuple[str, ...]] = {
     "organization.created": ("created the organization {target}",),
     "organization.changed": ("changed the settings of {target}",),
@@ -100,7 +101,7 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-# SQL instead of the ORM, because it runs in every POST /v1/scan.
+# Every POST /v1/scan executes this statement, so it is SQL, which is faster than the ORM.
 RECORD_KEY = """
     INSERT INTO accounts_activityevent (organization_id, actor_email, actor_key, action, target, details, created_at)
     VALUES (%(organization)s, '', %(key)s, %(action)s, %(target)s, %(details)s::jsonb, %(now)s) RETURNING id
@@ -108,7 +109,7 @@ RECORD_KEY = """
 
 
 class Acting(Protocol):
-    """Protocol of a caller: a member, or an API key with its ID and name (`accounts.authentication.Caller`)."""
+    """Actor of an API call: a member, or an API key with its ID and name (`accounts.authentication.Caller`)."""
 
     @property
     def organization_id(self) -> int: ...
@@ -121,31 +122,31 @@ class Acting(Protocol):
 
 
 def record(
-    organization: Organization, actor: User | None, action: str, target: str = "", **details: Any
+    organization: Organization, actor: User | None, action: str, object_name: str = "", **details: Any
 ) -> ActivityEvent:
     """Record an action in the transaction that performs it.
 
-    `actor` is None for the service itself. `details` is shown as it is: plain JSON, and never a secret.
+    `actor` is None for the service itself. `details` is displayed unchanged: plain JSON without secrets.
     """
     return ActivityEvent.objects.create(
         organization=organization,
         actor=actor,
         actor_email=actor.email if actor else "",
         action=action,
-        target=_cut(target),
+        object_name=_shorten(object_name),
         details=details,
     )
 
 
-def record_by(member: Membership, action: str, target: str = "", **details: Any) -> None:
+def record_by(member: Membership, action: str, object_name: str = "", **details: Any) -> None:
     """Record an action of a member."""
-    record(member.organization, member.user, action, target, **details)
+    record(member.organization, member.user, action, object_name, **details)
 
 
-def record_call(caller: Acting, action: str, target: str = "", **details: Any) -> None:
-    """Record an action of an API key, or of a member on the pages. For a key, its present name is stored."""
+def record_call(caller: Acting, action: str, object_name: str = "", **details: Any) -> None:
+    """Record an action of an API key, with the key's present name, or of a member on the pages."""
     if caller.member is not None:
-        record_by(caller.member, action, target, **details)
+        record_by(caller.member, action, object_name, **details)
         return
     assert caller.key_id is not None
     access.fetch_rows(
@@ -153,16 +154,16 @@ def record_call(caller: Acting, action: str, target: str = "", **details: Any) -
         caller.organization_id,
         key=caller.key_id,
         action=action,
-        target=_cut(target),
+        target=_shorten(object_name),
         details=json.dumps({**details, "api_key": caller.key_name}),
         now=timezone.now(),
     )
 
 
-# IDs follow the order of time, except for slow transactions and differences between the clocks of hosts.
+# IDs are chronological, apart from slow transactions and differences between the clocks of hosts, up to this time.
 DISORDER = timedelta(hours=1)
 
-# Binary search by ID for the first event at or after a moment: so the times need no index of their own.
+# Binary search by ID for the first event at or after a moment, so that `created_at` needs no index.
 FIRST_SINCE = """
     WITH RECURSIVE search (low, high) AS (
         SELECT min(id), max(id) + 1 FROM accounts_activityevent WHERE organization_id = %(organization)s
@@ -181,9 +182,11 @@ FIRST_SINCE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Filter of events by action, person, API key, and days in UTC from `since` to `until` inclusive. An empty field
-    does not filter."""
+class EventFilter:
+    """Filter of the activity log by action, person, API key, and days in UTC from `since` to `until` inclusive.
+
+    An empty field does not filter.
+    """
 
     action: str = ""
     email: str = ""
@@ -191,10 +194,10 @@ class Wanted:
     since: date | None = None
     until: date | None = None
 
-    def of(self, organization: Organization) -> QuerySet[ActivityEvent]:
+    def events_of(self, organization: Organization) -> QuerySet[ActivityEvent]:
         """Return the organization's matching events, newest first, without expired ones."""
-        given = {"action": self.action, "actor_email": self.email, "actor_key": self.key_id}
-        events = kept(organization).filter(**{name: value for name, value in given.items() if value})
+        conditions = {"action": self.action, "actor_email": self.email, "actor_key": self.key_id}
+        events = unexpired_events(organization).filter(**{name: value for name, value in conditions.items() if value})
         if self.since:
             start = datetime.combine(self.since, time.min, UTC)
             events = events.filter(created_at__gte=start, id__gte=first_since(organization, start, -DISORDER))
@@ -207,16 +210,16 @@ class Wanted:
 def first_since(organization: Organization, moment: datetime, later: timedelta = timedelta()) -> int:
     """Return the ID of the organization's first event at or after `moment` + `later`; 0 without events.
 
-    If all events are earlier, it is the last event's ID plus 1.
+    If all events are earlier, the result is the last event's ID plus 1.
     """
-    ((found,),) = access.fetch_rows(FIRST_SINCE, organization.pk, moment=moment, later=later)
-    return found or 0
+    ((event_id,),) = access.fetch_rows(FIRST_SINCE, organization.pk, moment=moment, later=later)
+    return event_id or 0
 
 
-def kept(organization: Organization) -> QuerySet[ActivityEvent]:
-    """Return the organization's events within its plan's retention period, to the second.
+def unexpired_events(organization: Organization) -> QuerySet[ActivityEvent]:
+    """Return the organization's events within its tier's retention period, to the second.
 
-    Older rows are deleted at night.
+    The nightly task deletes older rows.
     """
     events = access.rows(ActivityEvent, organization.pk)
     days = organization.tier.activity_kept_days
@@ -224,20 +227,20 @@ def kept(organization: Organization) -> QuerySet[ActivityEvent]:
 
 
 def events_page(
-    organization: Organization, wanted: Wanted, *, before: int | None = None
+    organization: Organization, event_filter: EventFilter, *, before: int | None = None
 ) -> tuple[list[ActivityEvent], bool]:
-    """Return a page of events, newest first, and whether older ones exist. `before` is the previous page's last ID."""
-    events = wanted.of(organization)
+    """Return a page of events, newest first, and whether older ones exist. `before` is the last page's last ID."""
+    events = event_filter.events_of(organization)
     if before is not None:
         events = events.filter(id__lt=before)
-    found = list(events[: PAGE_SIZE + 1])
-    return found[:PAGE_SIZE], len(found) > PAGE_SIZE
+    rows = list(events[: PAGE_SIZE + 1])
+    return rows[:PAGE_SIZE], len(rows) > PAGE_SIZE
 
 
 def document(event: ActivityEvent) -> dict[str, Any]:
-    """Return an event as a JSON object. `actor` is a person's e-mail address, `api_key` a key's ID.
+    """Return an event as a JSON object. `target` is the name of the action's object.
 
-    Both are None if the service itself acted.
+    `actor` is a person's e-mail address, `api_key` a key's ID. Both are None if the service itself acted.
     """
     return {
         "id": event.pk,
@@ -245,10 +248,10 @@ def document(event: ActivityEvent) -> dict[str, Any]:
         "actor": event.actor_email or None,
         "api_key": event.actor_key or None,
         "action": event.action,
-        "target": event.target,
+        "target": event.object_name,
         "details": event.details,
     }
 
 
-def _cut(target: str) -> str:
-    return target[: ActivityEvent._meta.get_field("target").max_length]
+def _shorten(object_name: str) -> str:
+    return object_name[: ActivityEvent._meta.get_field("object_name").max_length]

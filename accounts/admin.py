@@ -1,11 +1,11 @@
-"""Django admin for organizations, people, plans, memberships, invitations, API keys and the activity log."""
+"""Django admin for organizations, people, tiers, memberships, invitations, API keys and the activity log."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-# Imported from the modules that register them, so that they are registered before they are unregistered below.
+# These models are imported from admin modules, so that they are registered before they are unregistered below.
 from allauth.account.admin import EmailAddress
 from allauth.mfa.admin import Authenticator
 from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken
@@ -37,7 +37,7 @@ from accounts.tenant_admin import (
     is_superuser,
 )
 
-SHOWN_MEMBERSHIPS = 100
+MAX_LISTED_MEMBERSHIPS = 100
 
 # Staff who could change a person's factors or addresses could log in as that person.
 admin.site.unregister([EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken, Group])
@@ -50,7 +50,7 @@ class UserAddForm(AdminUserCreationForm):
 
 
 class UserEditForm(UserChangeForm):
-    """Form for a person, without the password, which has a form of its own."""
+    """Form for a person without the password, because Django has another form for passwords."""
 
     class Meta:
         model = User
@@ -58,22 +58,22 @@ class UserEditForm(UserChangeForm):
 
 
 def memberships_table(rows: QuerySet[Membership], **new: object) -> SafeString:
-    """Render the first memberships with links to their pages, and a link to add one.
+    """Render the first 100 memberships with links to their pages, and a link to add a membership.
 
-    Not all, because a big organization has thousands.
+    A large organization has thousands, which would be too many for the page.
     """
     add = f"{reverse('admin:accounts_membership_add')}?{urlencode(new)}"
-    shown = rows.select_related("organization", "user").order_by("created_at", "id")[:SHOWN_MEMBERSHIPS]
-    return render_to_string("admin/accounts/memberships.html", {"memberships": shown, "add": add})
+    memberships = rows.select_related("organization", "user").order_by("created_at", "id")[:MAX_LISTED_MEMBERSHIPS]
+    return render_to_string("admin/accounts/memberships.html", {"memberships": memberships, "add": add})
 
 
-def note_membership(request: HttpRequest, membership: Membership, action: str, **details: Any) -> None:
+def record_membership_change(request: HttpRequest, membership: Membership, action: str, **details: Any) -> None:
     """Record a change of a membership in the organization's activity log, for its admins."""
     assert isinstance(request.user, User)
     activity.record(membership.organization, request.user, action, membership.user.email, **details)
 
 
-FOR_SUPERUSERS = ("email", "is_staff", "is_superuser", "groups", "user_permissions")
+SUPERUSER_FIELDS = ("email", "is_staff", "is_superuser", "groups", "user_permissions")
 
 
 @admin.register(User)
@@ -84,7 +84,7 @@ class UserAdmin(AddedBySuperusers, UncountedAdmin, DjangoUserAdmin):
     list_filter = ("is_active", "is_staff", "is_superuser")
     search_fields = ("email", "first_name", "last_name")
     ordering = ("email",)
-    filter_horizontal = ()  # its labels can't be read out
+    filter_horizontal = ()  # Screen readers cannot read the labels of that widget.
     readonly_fields = ("last_login", "date_joined", "memberships")
     fieldsets = (
         (None, {"fields": ("email", "password")}),
@@ -98,25 +98,25 @@ class UserAdmin(AddedBySuperusers, UncountedAdmin, DjangoUserAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         """Make permissions and the e-mail address read-only for staff who are not superusers.
 
-        Otherwise they could give themselves rights, or take over an account by changing its address.
+        Otherwise staff could grant themselves permissions, or take over an account by changing its address.
         """
         own = super().get_readonly_fields(request, obj)
-        return own if is_superuser(request) or obj is None else (*own, *FOR_SUPERUSERS)
+        return own if is_superuser(request) or obj is None else (*own, *SUPERUSER_FIELDS)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Only superusers may change a superuser's row and password."""
-        is_above = obj is not None and obj.is_superuser and not is_superuser(request)
-        return not is_above and super().has_change_permission(request, obj)
+        """Return False for a superuser's row and password, unless the requesting person is a superuser as well."""
+        is_protected = obj is not None and obj.is_superuser and not is_superuser(request)
+        return not is_protected and super().has_change_permission(request, obj)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).filter(closed_at=None)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Staff may not delete superusers, and nobody may delete an organization's only owner."""
+        """Return False for an organization's only owner, and for superusers unless a superuser deletes them."""
         if obj is None:
             return super().has_delete_permission(request)
-        is_above = obj.is_superuser and not is_superuser(request)
-        return not is_above and not only_owned(obj) and super().has_delete_permission(request, obj)
+        is_protected = obj.is_superuser and not is_superuser(request)
+        return not is_protected and not only_owned(obj) and super().has_delete_permission(request, obj)
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         """Close the account at once; a task deletes its row within minutes."""
@@ -128,7 +128,7 @@ class UserAdmin(AddedBySuperusers, UncountedAdmin, DjangoUserAdmin):
             self.delete_model(request, user)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Only superusers may set passwords, because with it they could log in as the person everywhere."""
+        """Let only superusers set a password, because anybody who knows it can log in as the person."""
         if not is_superuser(request):
             raise PermissionDenied
         return super().user_change_password(request, id, form_url)
@@ -140,12 +140,12 @@ class UserAdmin(AddedBySuperusers, UncountedAdmin, DjangoUserAdmin):
 
 @admin.register(Group)
 class GroupAdmin(ChangedBySuperusers, DjangoGroupAdmin):
-    """Admin of groups. Staff who could change one could give themselves any permission."""
+    """Admin of groups, for superusers only: a group can grant any permission."""
 
 
 @admin.register(Organization)
 class OrganizationAdmin(UncountedAdmin):
-    """Admin of organizations, with their plan and this month's usage. `scans.admin` adds their scans."""
+    """Admin of organizations, with their tier and this month's usage. `scans.admin` adds their scans."""
 
     list_display: Any = ("name", "slug", "tier", "used_this_month", "people", "active_keys", "created_at")
     list_filter = ("tier",)
@@ -182,7 +182,7 @@ class OrganizationAdmin(UncountedAdmin):
 
     @admin.display(description="scans this month")
     def used_this_month(self, organization: Organization) -> str:
-        used = getattr(organization, "used", 0)  # an organization that is being added has no row yet
+        used = getattr(organization, "used", 0)  # The form for a new organization has no row yet.
         return f"{used:,} of {organization.tier.scans_per_month:,}" if organization.pk else ""
 
     @admin.display(description="members")
@@ -200,7 +200,7 @@ class OrganizationAdmin(UncountedAdmin):
         return getattr(organization, "key_count", 0)
 
     def save_model(self, request: HttpRequest, obj: Organization, form: ModelForm[Organization], change: bool) -> None:
-        """Save, and record it in the organization's activity log, because its plan decides what it may do."""
+        """Save the organization, and record the changes in its activity log, because they may affect its limits."""
         super().save_model(request, obj, form, change)
         assert isinstance(request.user, User)
         if not change:
@@ -218,9 +218,9 @@ class OrganizationAdmin(UncountedAdmin):
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
         """Return only the names of the organizations.
 
-        Their related rows, which a worker deletes, may be millions and are not collected.
+        Their related rows, which a worker deletes, may be millions and are not listed.
         """
-        names = [str(each) for each in objs]
+        names = [str(organization) for organization in objs]
         everything = (
             "All their scans, reports, webhooks, keys and logs. No key works and nobody belongs to them at once."
         )
@@ -246,7 +246,7 @@ def _count(rows: QuerySet[Any]) -> Coalesce:
 
 @admin.register(Tier)
 class TierAdmin(admin.ModelAdmin):
-    """Admin of plans. The name cannot be changed, because it is the primary key that rows refer to."""
+    """Admin of tiers. The name of a tier cannot be changed, because it is the primary key."""
 
     list_display = (
         "name",
@@ -281,21 +281,21 @@ class MembershipAdmin(ChangedBySuperusers, UncountedAdmin):
     actions = None
 
     def get_readonly_fields(self, request: HttpRequest, obj: Membership | None = None) -> tuple[str, ...]:
-        """An existing membership keeps its organization and its person; only its role may change."""
+        """Make organization and person of an existing membership read-only; only the role can be changed."""
         return ("organization", "user", "created_at") if obj else ("created_at",)
 
     def save_model(self, request: HttpRequest, obj: Membership, form: ModelForm[Membership], change: bool) -> None:
         super().save_model(request, obj, form, change)
         if not change:
-            note_membership(request, obj, "member.added", role=obj.role)
+            record_membership_change(request, obj, "member.added", role=obj.role)
         elif "role" in form.changed_data:
             changed = {"from": form.initial["role"], "to": obj.role}
-            note_membership(request, obj, "member.role_changed", **changed)
+            record_membership_change(request, obj, "member.role_changed", **changed)
             assert isinstance(request.user, User)
             end_invitations(by=request.user, subject=obj, but=grantable_roles(obj))
 
     def delete_model(self, request: HttpRequest, obj: Membership) -> None:
-        note_membership(request, obj, "member.removed")
+        record_membership_change(request, obj, "member.removed")
         assert isinstance(request.user, User)
         end_invitations(by=request.user, subject=obj)
         super().delete_model(request, obj)
@@ -303,7 +303,7 @@ class MembershipAdmin(ChangedBySuperusers, UncountedAdmin):
 
 @admin.register(Invitation)
 class InvitationAdmin(ReadOnlyAdmin):
-    """Admin of invitations, without their links, which only the invited person gets."""
+    """Admin of invitations. It does not display their links, which only the invited person may have."""
 
     list_display = ("email", "organization", "role", "state", "invited_by", "created_at", "expires_at")
     list_filter = ("role",)
@@ -333,17 +333,17 @@ class InvitationAdmin(ReadOnlyAdmin):
 
 @admin.register(ActivityEvent)
 class ActivityEventAdmin(ReadOnlyAdmin):
-    list_display = ("created_at", "who", "action", "target", "organization")
+    list_display = ("created_at", "who", "action", "object_name", "organization")
     list_select_related = ("organization",)
     ordering = ("-id",)
     search_help_text = "A person's e-mail address, or an organization's slug or name."
-    fields = ("created_at", "organization", "actor", "actor_email", "actor_key", "action", "target", "details")
+    fields = ("created_at", "organization", "actor", "actor_email", "actor_key", "action", "object_name", "details")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[ActivityEvent], search_term: str
     ) -> tuple[QuerySet[ActivityEvent], bool]:
         if "@" in search_term:
-            # Filtered by the person, because that column has an index.
+            # The person's ID is the filter, because its column has an index.
             people = User.objects.filter(email__iexact=search_term.strip()).values_list("id", flat=True)
             return queryset.filter(actor_id__in=list(people)), False
         return super().get_search_results(request, queryset, search_term)

@@ -1,4 +1,4 @@
-"""App configuration: connects the signals of log-ins and second factors."""
+"""Django app configuration, which connects the signals of log-ins and second factors."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from django.contrib.auth.signals import user_logged_in
 
 
 class AccountsConfig(AppConfig):
-    """Every login gets a LoginSession row, and changes of second factors are recorded."""
+    """App that creates a LoginSession row for every log-in and records changes of second factors."""
 
     name = "accounts"
 
     def ready(self) -> None:
         from allauth.mfa import signals
 
-        from accounts import sessions  # models can't be imported before all apps are there
+        from accounts import sessions  # Django can import models only after it has loaded all apps.
         from accounts.adapters import mfa
 
-        user_logged_in.connect(sessions.begin, dispatch_uid="accounts.sessions")
-        signals.authenticator_added.connect(mfa.note_added, dispatch_uid="accounts.mfa.added")
-        signals.authenticator_removed.connect(mfa.note_removed, dispatch_uid="accounts.mfa.removed")
-        signals.authenticator_reset.connect(mfa.note_reset, dispatch_uid="accounts.mfa.reset")
-        signals.authenticator_used.connect(mfa.note_use, dispatch_uid="accounts.mfa.used")
-        signals.authentication_failed.connect(mfa.note_failure, dispatch_uid="accounts.mfa.failed")
+        user_logged_in.connect(sessions.create_login_session, dispatch_uid="accounts.sessions")
+        signals.authenticator_added.connect(mfa.record_added_factor, dispatch_uid="accounts.mfa.added")
+        signals.authenticator_removed.connect(mfa.record_removed_factor, dispatch_uid="accounts.mfa.removed")
+        signals.authenticator_reset.connect(mfa.record_new_recovery_codes, dispatch_uid="accounts.mfa.reset")
+        signals.authenticator_used.connect(mfa.notify_of_used_recovery_code, dispatch_uid="accounts.mfa.used")
+        signals.authentication_failed.connect(mfa.record_failed_factor, dispatch_uid="accounts.mfa.failed")

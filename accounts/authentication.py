@@ -1,4 +1,4 @@
-"""Authentication with bearer keys: finds the organization and its limits by the Authorization header."""
+"""Authentication by API key: reads organization, scope and limits for the key of the Authorization header."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from infrastructure.postgresql.statements import fetch
 from website_scan.errors import Refusal
 
 FAILURES_PER_MINUTE = 30
-# Writing "last used" on every request would turn every read into a write.
-LAST_USED_STEP = timedelta(minutes=1)
-MAX_ADDRESS = ApiKey._meta.get_field("last_used_from").max_length
+# `last_used_at` is updated at most this often, because updating it in every request would turn reads into writes.
+LAST_USED_RESOLUTION = timedelta(minutes=1)
+MAX_ADDRESS_LENGTH = ApiKey._meta.get_field("last_used_from").max_length
 
 
-# Runs before every request: one prepared statement, no model instances. The digest is that of a key's current secret
-# or of a former one.
+# Every API request begins with this query, so it is one prepared statement that creates no model instances. `digest`
+# is the digest of a key's current secret or of a former secret.
 KEY_QUERY = """
     SELECT secret.former_id, secret.ended_at, secret.last_used_at,
         api_key.revoked_at, api_key.expires_at, api_key.id, api_key.name, api_key.scope, organization.id,
@@ -59,8 +59,8 @@ class KeyRevoked(Refusal):
 class Caller:
     """Caller of the API, with their organization and limits: a valid key or, on the pages, a member.
 
-    With a key, it is both DRF's user (hence `is_authenticated`) and its auth. The `scope` decides what a key may do;
-    the role decides what a member may do, and the page has already checked it.
+    For a key, DRF uses the Caller as user (hence `is_authenticated`) and as auth. The `scope` decides what a key may
+    do; the role decides what a member may do, and the page has already checked the role.
     """
 
     key_id: str | None
@@ -106,7 +106,7 @@ class BearerAuthentication(BaseAuthentication):
         return caller, caller
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the value of WWW-Authenticate; with it, DRF answers a missing key with 401 instead of 403."""
+        """Return the value of WWW-Authenticate. Without it, DRF would answer a missing key with 403 instead of 401."""
         return "Bearer"
 
 
@@ -116,10 +116,10 @@ def _caller(header: str, address: str) -> Caller:
     if scheme.lower() != "bearer" or not minting.is_well_formed(key):
         raise Unauthorized("The API key is missing or invalid.")
     digest = minting.digest(key)
-    found = fetch(KEY_QUERY, {"digest": digest})
-    if not found:
+    rows = fetch(KEY_QUERY, {"digest": digest})
+    if not rows:
         raise Unauthorized("The API key is missing or invalid.")
-    former_id, ended_at, last_used_at, revoked_at, expires_at, key_id, name, scope, organization_id, *tier = found[0]
+    former_id, ended_at, last_used_at, revoked_at, expires_at, key_id, name, scope, organization_id, *tier = rows[0]
     now = timezone.now()
     if revoked_at is not None and revoked_at <= now:
         raise KeyRevoked("This API key has been revoked. Create a new one in the dashboard.")
@@ -127,8 +127,9 @@ def _caller(header: str, address: str) -> Caller:
         raise Unauthorized("This API key has expired. Create a new one in the dashboard.")
     if ended_at is not None and ended_at <= now:
         raise KeyRevoked("This API key has been replaced. Use its new secret, or create a new key in the dashboard.")
-    if last_used_at is None or last_used_at < now - LAST_USED_STEP:
-        _note_use(former_id, digest, last_used_at, {"last_used_at": now, "last_used_from": address[:MAX_ADDRESS]})
+    if last_used_at is None or last_used_at < now - LAST_USED_RESOLUTION:
+        use = {"last_used_at": now, "last_used_from": address[:MAX_ADDRESS_LENGTH]}
+        _record_use(former_id, digest, last_used_at, use)
     requests_per_minute, webhooks, *limits = tier
     return Caller(
         key_id,
@@ -141,10 +142,10 @@ def _caller(header: str, address: str) -> Caller:
     )
 
 
-def _note_use(former_id: int | None, digest: str, before: datetime | None, use: dict[str, Any]) -> None:
+def _record_use(former_id: int | None, digest: str, before: datetime | None, use: dict[str, Any]) -> None:
     """Record the use of a secret; of concurrent requests only the first is recorded.
 
-    The row is found by digest, because the key may have got another secret meanwhile.
+    The row is selected by digest, because the key may have another secret by now.
     """
     secrets = ApiKey.objects if former_id is None else FormerKey.objects
     secrets.filter(digest=digest, last_used_at=before).update(**use)

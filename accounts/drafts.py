@@ -1,7 +1,8 @@
-"""Drafts: the input of forms that could not be accepted because the session had ended, until their author is back.
+"""Drafts: form input that was sent after the session had ended, stored until its author has logged in again.
 
-A form takes part if it contains `accounts/_draft.html` and its page calls `take` for GET requests, as `form_page` does.
-The hidden field there names the author, signed, so that strangers cannot fill sessions, and nobody else gets the input.
+A form supports drafts if it contains `accounts/_draft.html` and its page calls `restore` for GET requests, as
+`form_page` does. The hidden field of that template contains the signed ID of the author, so that strangers cannot fill
+sessions and nobody else can read the input.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ from infrastructure.web.session_box import SessionBox
 
 FIELD = "draft_of"
 SALT = "accounts.drafts"
-# By the path and query of the form's page.
+# Drafts in the session. The key is the path and query of the form's page.
 DRAFTS = SessionBox("drafts", most=3, max_age_s=3600)
 MAX_LENGTH = 200_000
-KEPT_PER_HOUR = 20
-# Passwords and credentials are not stored, and neither are the fields that protect the form.
+MAX_DRAFTS_PER_HOUR = 20
+# Fields that are not stored: passwords, credentials, and the fields that protect the form.
 UNKEPT = frozenset({FIELD, "csrfmiddlewaretoken", "headers", "cookies", "username", "password"})
 
 
 def draft_of(request: HttpRequest) -> dict[str, object]:
-    """Context processor: `draft_of`, the value of the hidden field; empty for an anonymous user."""
-    return {FIELD: SimpleLazyObject(lambda: _signed(request))}
+    """Return the template context `draft_of`, the value of the hidden field, which is empty for an anonymous user."""
+    return {FIELD: SimpleLazyObject(lambda: _signed_author(request))}
 
 
-def keep(request: HttpRequest) -> bool:
-    """Keep the input of a form's POST until its author has logged in, and tell them.
+def save(request: HttpRequest) -> bool:
+    """Store the input of a form's POST in the session until its author has logged in, and add a message about it.
 
-    Returns False if the form takes no part, belongs to somebody else, or could not be kept.
+    Returns False if the form has no drafts, belongs to somebody else, or could not be stored.
     """
     if request.method != "POST" or not (author := _author(request)):
         return False
@@ -44,8 +45,8 @@ def keep(request: HttpRequest) -> bool:
     for name in UNKEPT:
         entered.pop(name, None)
     text = entered.urlencode()
-    kept_now = [Limit(str(author), KEPT_PER_HOUR)]
-    if len(text) > MAX_LENGTH or limits.refusal(request, "draft", kept_now, window_s=limits.HOUR_S):
+    hourly = [Limit(str(author), MAX_DRAFTS_PER_HOUR)]
+    if len(text) > MAX_LENGTH or limits.refusal(request, "draft", hourly, window_s=limits.HOUR_S):
         messages.warning(request, "Your session had ended, and your input could not be kept.")
         return False
     DRAFTS.put(request, request.get_full_path(), {"author": author, "text": text})
@@ -54,30 +55,30 @@ def keep(request: HttpRequest) -> bool:
     return True
 
 
-def take(request: HttpRequest) -> QueryDict | None:
-    """Return the author's input for the form on this page, once, and tell them to send it; None if there is none."""
+def restore(request: HttpRequest) -> QueryDict | None:
+    """Remove and return the author's draft of the form on this page, with a message about it; None without a draft."""
     if request.method != "GET" or not isinstance(request.user, User):
         return None
-    kept = DRAFTS.take(request, request.get_full_path())
-    if kept is None or kept["author"] != request.user.pk:
+    draft = DRAFTS.take(request, request.get_full_path())
+    if draft is None or draft["author"] != request.user.pk:
         return None
     unsaved = "Nothing was saved yet: check it, then send it again."
     messages.info(request, f"Your input is back, except for passwords and credentials. {unsaved}")
-    return QueryDict(kept["text"])
+    return QueryDict(draft["text"])
 
 
-def forget_others(request: HttpRequest, user: User) -> None:
-    """Forget the drafts of everybody but the person who logs in."""
-    DRAFTS.keep_only(request, lambda kept: kept is not None and kept["author"] == user.pk)
+def delete_of_others(request: HttpRequest, user: User) -> None:
+    """Delete the session's drafts of everybody but the person who logs in."""
+    DRAFTS.keep_only(request, lambda draft: draft is not None and draft["author"] == user.pk)
 
 
-def _signed(request: HttpRequest) -> str:
+def _signed_author(request: HttpRequest) -> str:
     return signing.dumps(request.user.pk, salt=SALT) if request.user.is_authenticated else ""
 
 
 def _author(request: HttpRequest) -> int | None:
     try:
-        found: int = signing.loads(request.POST.get(FIELD, ""), salt=SALT)
+        author: int = signing.loads(request.POST.get(FIELD, ""), salt=SALT)
     except signing.BadSignature:
         return None
-    return found
+    return author

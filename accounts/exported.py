@@ -1,4 +1,4 @@
-"""Export of this app's tables: the rows and columns in an organization's export. No secrets, and no digests of them."""
+"""Rows and columns of this app in an organization's export, without secrets and their digests."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from accounts.export.kinds import Kind
 from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, MonthlyUsage, Organization
 
 
-def _organization(organization_id: int) -> QuerySet[Organization]:
+def _organization_rows(organization_id: int) -> QuerySet[Organization]:
     return Organization.objects.filter(id=organization_id).select_related("tier")
 
 
-def _shown(organization: Organization) -> dict[str, Any]:
+def _organization_json(organization: Organization) -> dict[str, Any]:
     return {
         "name": organization.name,
         "slug": organization.slug,
@@ -26,7 +26,7 @@ def _shown(organization: Organization) -> dict[str, Any]:
     }
 
 
-def _member(membership: Membership) -> dict[str, Any]:
+def _member_json(membership: Membership) -> dict[str, Any]:
     user = membership.user
     return {
         "email": user.email,
@@ -38,7 +38,7 @@ def _member(membership: Membership) -> dict[str, Any]:
     }
 
 
-def _invitation(invitation: Invitation) -> dict[str, Any]:
+def _invitation_json(invitation: Invitation) -> dict[str, Any]:
     return {
         "id": invitation.id,
         "email": invitation.email,
@@ -51,7 +51,7 @@ def _invitation(invitation: Invitation) -> dict[str, Any]:
     }
 
 
-def _key(key: ApiKey) -> dict[str, Any]:
+def _key_json(key: ApiKey) -> dict[str, Any]:
     return {
         "id": key.id,
         "name": key.name,
@@ -65,17 +65,17 @@ def _key(key: ApiKey) -> dict[str, Any]:
         "last_used_at": key.last_used_at,
         "last_used_from": key.last_used_from,
         "former_secrets": [
-            {"prefix": each.prefix, "expires_at": each.expires_at, "last_used_at": each.last_used_at}
-            for each in key.former.all()
+            {"prefix": secret.prefix, "expires_at": secret.expires_at, "last_used_at": secret.last_used_at}
+            for secret in key.former.all()
         ],
     }
 
 
 KINDS = (
-    Kind("organization", _organization, _shown),
-    Kind("members", lambda id: access.rows(Membership, id).select_related("user"), _member),
-    Kind("invitations", lambda id: access.rows(Invitation, id).select_related("invited_by"), _invitation),
-    Kind("keys", lambda id: access.rows(ApiKey, id).select_related("created_by").prefetch_related("former"), _key),
+    Kind("organization", _organization_rows, _organization_json),
+    Kind("members", lambda id: access.rows(Membership, id).select_related("user"), _member_json),
+    Kind("invitations", lambda id: access.rows(Invitation, id).select_related("invited_by"), _invitation_json),
+    Kind("keys", lambda id: access.rows(ApiKey, id).select_related("created_by").prefetch_related("former"), _key_json),
     Kind("usage", lambda id: access.rows(MonthlyUsage, id), lambda row: {"month": row.period, "scans": row.used}),
     Kind("activity_log", lambda id: access.rows(ActivityEvent, id), activity.document),
 )

@@ -1,4 +1,4 @@
-"""Rate limits of attempts such as log-ins, counted in Redis per client address and per subject. Fails closed."""
+"""Rate limits of attempts such as log-ins, counted in Redis per subject. Without Redis, all attempts are refused."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MINUTE_S = 60
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 WAITS = {MINUTE_S: "a minute", HOUR_S: "an hour", DAY_S: "a day"}
-# For IPv6 the prefix that a customer usually gets, who can use any address in it.
+# Prefix lengths by IP version. An IPv6 customer usually has a /64 network and can use any address in that network.
 CLIENT_PREFIXES = {4: 32, 6: 64}
-# Somebody who rents many addresses gets them from one such network.
+# Prefix lengths by IP version of a network from which a provider rents out many addresses together.
 NETWORK_PREFIXES = {4: 24, 6: 48}
 
 
@@ -49,12 +49,12 @@ def refusal(
     Returns None if the attempt is allowed.
     """
     try:
-        # A list, not a generator, so that every attempt counts for all subjects.
-        over = [_count(request, group, limit, window_s) > limit.attempts for limit in limits]
+        # The list, unlike a generator, counts the attempt for all subjects, even after the first exceeded limit.
+        exceeded = [_count(request, group, limit, window_s) > limit.attempts for limit in limits]
     except RedisError as error:
         outage.begin(error)
         return _refuse(request, 503, "This is not possible right now. Try again in a minute.", MINUTE_S)
-    if any(over):
+    if any(exceeded):
         return _refuse(request, 429, f"Too many attempts. Try again in {WAITS[window_s]}.", window_s)
     return None
 

@@ -14,13 +14,13 @@ logger = logging.getLogger(__name__)
 
 
 class MailNotSent(Exception):
-    """The mail server did not accept the e-mail."""
+    """Exception for an e-mail that the mail server did not accept."""
 
 
 def send(template: str, to: str, subject: str, **context: Any) -> None:
-    """Render `emails/<template>.txt` with `base_url`, `email` and `context`, and send it; raises MailNotSent."""
+    """Render `emails/<template>.txt` with `base_url`, `email` and `context`, and send the mail; raises MailNotSent."""
     body = render_to_string(f"emails/{template}.txt", {"base_url": settings.BASE_URL, "email": to} | context)
-    # A subject must be one line, but a name in it may contain line breaks.
+    # A subject must be one line, but names in the subject may contain line breaks.
     message = EmailMessage(" ".join(subject.split()), body, to=[to])
     try:
         message.send()

@@ -1,7 +1,7 @@
-"""Members of an organization: invite, join, change the role, remove.
+"""Services for members of an organization: invite, join, change the role, remove.
 
-Each change locks the organization's row first, so that two concurrent changes cannot leave it without an owner, and
-reads the actor's role again under that lock.
+Each service first locks the organization's row, so that two concurrent changes cannot leave the organization without
+an owner, and reads the actor's role again under the lock.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ Role = Membership.Role
 
 
 def grantable_roles(actor: Membership) -> list[str]:
-    """Return the roles that this member may give to others, highest first. Admins may not make owners."""
+    """Return the roles that this member may grant to others, highest first. Admins may not grant the role of owner."""
     if not actor.is_admin:
         return []
     return [role for role in reversed(RANKS) if actor.is_owner or role != Role.OWNER]
 
 
 def may_manage(actor: Membership, subject: Membership) -> bool:
-    """Return True if the actor may change or end that membership. Admins may not do so with owners."""
+    """Return True if the actor may change or end the membership of `subject`. Admins may not change owners."""
     return actor.is_owner or (actor.is_admin and not subject.is_owner)
 
 
 @transaction.atomic
 def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
-    actor, subject = _lock(actor), _fresh(subject)
+    actor, subject = _lock_and_reload(actor), _reload(subject)
     if not may_manage(actor, subject) or role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
     if subject.role == role:
         return
-    _keep_an_owner(subject)
+    _require_another_owner(subject)
     before, subject.role = subject.role, role
     subject.save(update_fields=["role"])
     changed = {"from": before, "to": role}
@@ -55,21 +55,21 @@ def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
 @transaction.atomic
 def remove_member(*, actor: Membership, subject: Membership) -> None:
     """End another member's membership or the actor's own; raises AccountRefused."""
-    actor, subject = _lock(actor), _fresh(subject)
-    leaves = actor.id == subject.id
-    if not leaves and not may_manage(actor, subject):
+    actor, subject = _lock_and_reload(actor), _reload(subject)
+    is_own = actor.id == subject.id
+    if not is_own and not may_manage(actor, subject):
         raise AccountRefused("Your role does not allow this.")
-    _keep_an_owner(subject)
+    _require_another_owner(subject)
     end_invitations(by=actor.user, subject=subject)
     subject.delete()
-    action = "member.left" if leaves else "member.removed"
-    activity.record_by(actor, action, "" if leaves else subject.user.email)
+    action = "member.left" if is_own else "member.removed"
+    activity.record_by(actor, action, "" if is_own else subject.user.email)
 
 
 @transaction.atomic
 def invite(*, actor: Membership, email: str, role: str) -> Invitation:
-    """Create an invitation and revoke an open one to the same address; raises AccountRefused."""
-    actor = _lock(actor)
+    """Create an invitation and revoke an open invitation to the same address; raises AccountRefused."""
+    actor = _lock_and_reload(actor)
     if role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
     if access.rows(Membership, actor.organization_id).filter(user__email__iexact=email).exists():
@@ -96,7 +96,7 @@ def invite(*, actor: Membership, email: str, role: str) -> Invitation:
 @transaction.atomic
 def revoke_invitation(*, actor: Membership, invitation: Invitation) -> None:
     """Revoke an invitation, so that its link stops working; raises AccountRefused."""
-    actor = _lock(actor)
+    actor = _lock_and_reload(actor)
     if invitation.role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
     if open_invitations(actor.organization_id).filter(id=invitation.id).update(revoked_at=timezone.now()):
@@ -115,26 +115,26 @@ def is_invited(email: str) -> bool:
 
 
 def invitation_token(invitation: Invitation) -> str:
-    """Return the token for the link in the e-mail. It proves that its holder reads the mail of the invited address."""
+    """Return the token for the link in the e-mail. Whoever has the token can read the invited address's mail."""
     return signing.dumps(invitation.id, salt=INVITATION_SALT)
 
 
 def copied_token(invitation: Invitation) -> str:
-    """Return the token for the link that an admin hands over. It proves no address.
+    """Return the token for the link that an admin can copy. Unlike the e-mail's token, it does not prove the address.
 
-    Otherwise admins could create accounts with other people's addresses, and accept invitations to those people from
-    other organizations.
+    If it did, admins could create accounts with other people's addresses, and accept other organizations' invitations
+    to these people.
     """
     return signing.dumps(invitation.id, salt=COPIED_SALT)
 
 
 def proves_address(token: str) -> bool:
-    """Return True if the token is one that was only sent by e-mail."""
+    """Return True for a token from `invitation_token`, which is only sent by e-mail."""
     return _invitation_id(token, INVITATION_SALT) is not None
 
 
-def invitation_of(token: str) -> Invitation | None:
-    """Return the invitation of a link, with its organization; None if it cannot be accepted (any more)."""
+def find_invitation(token: str) -> Invitation | None:
+    """Return the invitation of a link, with its organization; None if the invitation is not open."""
     invitation_id = _invitation_id(token, INVITATION_SALT) or _invitation_id(token, COPIED_SALT)
     rows = Invitation.objects.select_related("organization", "invited_by")
     return rows.filter(id=invitation_id, accepted_at=None, revoked_at=None, expires_at__gt=timezone.now()).first()
@@ -152,7 +152,7 @@ def mail_invitation(invitation: Invitation) -> None:
     mail.send(
         "invitation",
         invitation.email,
-        # The organization's name, which strangers choose, stands in the text only.
+        # Strangers choose the organization's name, so it is in the text only and not in the subject.
         f"{invitation.invited_by} invites you to {split_url(settings.BASE_URL).netloc}",
         invitation=invitation,
         token=invitation_token(invitation),
@@ -161,17 +161,17 @@ def mail_invitation(invitation: Invitation) -> None:
 
 
 @transaction.atomic
-def accept(*, invitation: Invitation, user: User) -> Membership:
-    """Accept an invitation and join. Somebody who is a member already keeps their role. Raises AccountRefused."""
+def accept_invitation(*, invitation: Invitation, user: User) -> Membership:
+    """Accept an invitation and join the organization. A member's role does not change. Raises AccountRefused."""
     if user.email.lower() != invitation.email.lower():
         raise AccountRefused("This invitation is for another e-mail address.")
-    taken = open_invitations(invitation.organization_id).filter(id=invitation.id)
-    if not taken.update(accepted_at=timezone.now()):
+    pending = open_invitations(invitation.organization_id).filter(id=invitation.id)
+    if not pending.update(accepted_at=timezone.now()):
         raise AccountRefused("This invitation has been used or revoked.")
-    membership, joined = Membership.objects.get_or_create(
+    membership, is_new = Membership.objects.get_or_create(
         organization=invitation.organization, user=user, defaults={"role": invitation.role}
     )
-    if joined:
+    if is_new:
         activity.record(invitation.organization, user, "member.joined", role=invitation.role)
     return membership
 
@@ -179,28 +179,28 @@ def accept(*, invitation: Invitation, user: User) -> Membership:
 def end_invitations(*, by: User, subject: Membership, but: Collection[str] = ()) -> None:
     """Revoke the open invitations that the subject has sent, except those to the roles in `but`.
 
-    Otherwise people could still join by invitation of somebody who may no longer invite.
+    Otherwise people could still accept the invitation of somebody who may no longer invite.
     """
-    offered = open_invitations(subject.organization_id).filter(invited_by=subject.user)
-    for invitation in offered.exclude(role__in=but):
+    invitations = open_invitations(subject.organization_id).filter(invited_by=subject.user)
+    for invitation in invitations.exclude(role__in=but):
         Invitation.objects.filter(id=invitation.id).update(revoked_at=timezone.now())
         activity.record(subject.organization, by, "invitation.revoked", invitation.email)
 
 
-def _lock(actor: Membership) -> Membership:
+def _lock_and_reload(actor: Membership) -> Membership:
     lock(actor.organization_id)
-    return _fresh(actor)
+    return _reload(actor)
 
 
-def _fresh(membership: Membership) -> Membership:
+def _reload(membership: Membership) -> Membership:
     rows = access.rows(Membership, membership.organization_id).select_related("organization", "user")
-    found = rows.filter(id=membership.id).first()
-    if found is None:
+    reloaded = rows.filter(id=membership.id).first()
+    if reloaded is None:
         raise AccountRefused("This person is no longer a member.")
-    return found
+    return reloaded
 
 
-def _keep_an_owner(subject: Membership) -> None:
+def _require_another_owner(subject: Membership) -> None:
     """Raise AccountRefused if the subject is the organization's only owner. Closed accounts do not count as owners."""
     if subject.role != Role.OWNER:
         return

@@ -23,10 +23,10 @@ BATCH = 1000
 def with_expired(
     model: type[Model], kept_days: str, order: str, owner: type[Model] = Organization, tier: str = "tier"
 ) -> Iterator[tuple[int | str, datetime]]:
-    """Yield owners that have expired rows, each with the moment before which their rows have expired.
+    """Yield the ID of each owner of expired rows, and the time before which the owner's rows have expired.
 
-    `kept_days` is the plan's field, and `order` the order of an index that has an owner's oldest rows first. One index
-    lookup per owner finds the oldest row, so the rows of owners without expired ones are not searched.
+    `kept_days` is the field of the tier. `order` is that of an index with an owner's oldest row first, so that
+    one index lookup per owner is enough to skip owners without expired rows.
     """
     now = timezone.now()
     days = F(f"{tier}__{kept_days}")
@@ -36,15 +36,17 @@ def with_expired(
     of_owner = {owner._meta.model_name or "": OuterRef("pk")}
     oldest = model._default_manager.filter(**of_owner).order_by(order).values("created_at")[:1]
     owners = owner._default_manager.filter(**{f"{tier}__{kept_days}__isnull": False})
-    found = owners.annotate(before=before, oldest=Subquery(oldest)).filter(oldest__lt=F("before"))
-    expired: Iterator[tuple[int | str, datetime]] = found.order_by("pk").values_list("pk", "before").iterator()
+    with_expired_rows = owners.annotate(before=before, oldest=Subquery(oldest)).filter(oldest__lt=F("before"))
+    expired: Iterator[tuple[int | str, datetime]] = (
+        with_expired_rows.order_by("pk").values_list("pk", "before").iterator()
+    )
     return expired
 
 
 def delete_events(has_time: HasTime = always) -> bool:
-    """Delete expired entries of activity logs, by the retention period of each organization's plan."""
+    """Delete expired entries of activity logs, by the retention period of each organization's tier."""
     for organization_id, before in with_expired(ActivityEvent, "activity_kept_days", "id"):
-        # Ordered by ID, for the index; IDs follow the order of time, or nearly so.
+        # The order by ID uses an index, and is nearly chronological.
         oldest = access.rows(ActivityEvent, int(organization_id)).order_by("id").values_list("id", "created_at")
         while has_time():
             rows = list(oldest[:BATCH])
@@ -63,7 +65,7 @@ def delete_sessions(has_time: HasTime = always) -> bool:
 
 
 def delete_mails(has_time: HasTime = always) -> bool:
-    """Delete e-mails 30 days after they were sent or given up. Until then, no second mail is written with their key."""
+    """Delete e-mails 30 days after they were sent or given up. Until then, their keys prevent duplicates."""
     before = timezone.now() - timedelta(days=settings.MAIL_RETENTION_DAYS)
     ended = Mail.objects.filter(Q(sent_at__lt=before) | Q(given_up_at__lt=before), created_at__lt=before)
     return delete_with_what_refers(ended, has_time)
@@ -71,13 +73,13 @@ def delete_mails(has_time: HasTime = always) -> bool:
 
 def delete_exports(has_time: HasTime = always) -> bool:
     """Delete expired data exports with their files."""
-    return delete_with_what_refers(DataExport.objects.filter(ended_at__lte=timezone.now() - export.KEPT), has_time)
+    return delete_with_what_refers(DataExport.objects.filter(ended_at__lte=timezone.now() - export.RETENTION), has_time)
 
 
 def delete_usage(has_time: HasTime = always) -> bool:
     """Delete the usage of deleted organizations after the end of its month."""
-    left = MonthlyUsage.objects.filter(organization=None, period__lt=month_of(timezone.now()))
-    return delete_with_what_refers(left, has_time)
+    rows = MonthlyUsage.objects.filter(organization=None, period__lt=month_of(timezone.now()))
+    return delete_with_what_refers(rows, has_time)
 
 
 RETENTION = (

@@ -1,4 +1,4 @@
-"""Roles on pages: find the membership in the organization of a page, and check that its role is high enough."""
+"""Access to an organization's pages by role: decorators, and the membership of a request."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ View: TypeAlias = Callable[..., HttpResponseBase]
 
 SESSION_KEY = "organization"
 START = "/dashboard/"
-# Memberships loaded for a request: more than anybody switches between. The page's own and the chosen one always are.
-MAX_SHOWN = 100
+# Limit of memberships loaded for a request. Those of the page's and of the selected organization are always loaded.
+MAX_LOADED = 100
 
 
 class MemberRequest(HttpRequest):
-    """Request with the membership that `requires` has set."""
+    """Request with the membership that the decorator `requires` has set."""
 
     membership: Membership
 
 
 def requires(role: str) -> Callable[[View], View]:
-    """Decorator for pages of an organization, whose slug is in the URL: sets `request.membership`, or refuses.
+    """Decorator for pages of an organization, whose slug is in the URL: sets `request.membership` or refuses.
 
     Anonymous users are redirected to the login page, people who are not members get a 404 as if the organization did
     not exist, and members whose role is lower than `role` get a 403. Raises `Unmet` for members who have not logged in
@@ -63,7 +63,7 @@ def login_needed(view: View) -> View:
 
 
 def known(view: View) -> View:
-    """Decorator for pages: answers 404 if the organization does not have a row that the URL names."""
+    """Decorator for pages: responds with 404 if the organization has no row with an ID of the URL."""
 
     @functools.wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -81,37 +81,37 @@ def page_of(membership: Membership, name: str, *args: object) -> str:
 
 
 def current_membership(request: HttpRequest) -> Membership | None:
-    """Return the membership in the page's organization, on other pages in the one chosen last; None without any."""
-    found: Membership | None = getattr(request, "membership", None)
-    if found is None:
-        found = next(iter(_memberships(request)), None)
-    return found
+    """Return the membership in the page's organization, otherwise in the selected one; None without memberships."""
+    current: Membership | None = getattr(request, "membership", None)
+    if current is None:
+        current = next(iter(_load_memberships(request)), None)
+    return current
 
 
 def membership_in(request: HttpRequest, organization_id: int) -> Membership | None:
-    """Return the person's membership in that organization, with organization, tier and user; None without one."""
-    known = _memberships(request)
-    found = next((each for each in known if each.organization_id == organization_id), None)
-    if found is None and len(known) == MAX_SHOWN:
+    """Return the person's membership in an organization, with organization, tier and user; None for others."""
+    memberships = _load_memberships(request)
+    membership = next((row for row in memberships if row.organization_id == organization_id), None)
+    if membership is None and len(memberships) == MAX_LOADED:
         rows = memberships_of(request.user).select_related("organization__tier", "user")
-        found = rows.filter(organization_id=organization_id).first()
-    return found
+        membership = rows.filter(organization_id=organization_id).first()
+    return membership
 
 
 def membership(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: `membership`, and `memberships` sorted by organization name. Both query lazily."""
+    """Return the template context `membership`, and `memberships` by organization name. Both are queried lazily."""
     return {
         "membership": SimpleLazyObject(lambda: current_membership(request)),
         "memberships": SimpleLazyObject(
-            lambda: sorted(_memberships(request), key=lambda each: each.organization.name.casefold())
+            lambda: sorted(_load_memberships(request), key=lambda row: row.organization.name.casefold())
         ),
     }
 
 
-def choose(request: HttpRequest, organization_id: int) -> None:
-    """Choose the organization that this session's dashboard opens with. The caller has checked the membership.
+def select_organization(request: HttpRequest, organization_id: int) -> None:
+    """Store the organization that the dashboard displays first in this session. The caller has checked the membership.
 
-    Pages of an organization do not use it, because their URLs name the organization.
+    Pages of an organization ignore the selection, because their URLs contain the organization.
     """
     request.session[SESSION_KEY] = organization_id
 
@@ -119,19 +119,19 @@ def choose(request: HttpRequest, organization_id: int) -> None:
 def _refusal(request: HttpRequest, organization: str, role: str) -> HttpResponse | None:
     if not request.user.is_authenticated:
         return _to_login(request)
-    found = next(iter(_memberships(request, organization)), None)
-    if found is None or found.organization.slug != organization:
+    membership = next(iter(_load_memberships(request, organization)), None)
+    if membership is None or membership.organization.slug != organization:
         raise Http404
-    if unmet := missing(request.user, found.organization):
+    if unmet := missing(request.user, membership.organization):
         raise unmet
-    request.membership = found  # type: ignore[attr-defined]  # the decorated view may rely on it
-    if found.has(role):
+    request.membership = membership  # type: ignore[attr-defined]  # declared by MemberRequest
+    if membership.has(role):
         return None
     context = {
         "status": 403,
         "shell": "shell.html",
         "message": "Your role does not allow this.",
-        "detail": f"This requires the role {role}; your role in {found.organization} is {found.role}. "
+        "detail": f"This requires the role {role}; your role in {membership.organization} is {membership.role}. "
         "Ask an owner to change it.",
     }
     return render(request, "error.html", context, status=403)
@@ -143,29 +143,31 @@ def _to_login(request: HttpRequest) -> HttpResponse:
         # htmx would follow a redirect and insert the login page into the current page.
         to_login = redirect_to_login(htmx.current_url_abs_path or START)
         return HttpResponseClientRedirect(to_login.url)
-    # A form can't be sent again after the login, and its URL may not answer GET; the URLs of drafts do.
-    is_page = request.method in ("GET", "HEAD") or drafts.keep(request)
+    # After the login, a form cannot be sent again, and its URL may not support GET. The URL of a draft does.
+    is_page = request.method in ("GET", "HEAD") or drafts.save(request)
     return redirect_to_login(request.get_full_path() if is_page else START)
 
 
-def _memberships(request: HttpRequest, organization: str = "") -> list[Membership]:
-    """Return the person's memberships with organization, tier and user. One query per request; the result is cached.
+def _load_memberships(request: HttpRequest, organization: str = "") -> list[Membership]:
+    """Return the person's memberships with organization, tier and user. The request caches the result of the query.
 
-    The membership in the organization with that slug comes first, then the one chosen for the session.
+    The membership in the organization with this slug is first, then that in the organization selected in the session.
     """
-    known: list[Membership] | None = getattr(request, "memberships", None)
-    if known is None:
+    memberships: list[Membership] | None = getattr(request, "memberships", None)
+    if memberships is None:
         user = getattr(request, "user", None)
-        known = []
+        memberships = []
         if user is not None and user.is_authenticated:
-            chosen = request.session.get(SESSION_KEY)
+            selected_id = request.session.get(SESSION_KEY)
             rows = memberships_of(user).select_related("organization__tier").order_by("created_at", "id")
-            known = list(rows[:MAX_SHOWN])
-            if len(known) == MAX_SHOWN:  # these two may not be among them
-                wanted = rows.filter(Q(organization__slug=organization) | Q(organization_id=chosen))
-                known = list(dict.fromkeys([*wanted, *known]))[:MAX_SHOWN]
-            known.sort(key=lambda each: (each.organization.slug != organization, each.organization_id != chosen))
-            for each in known:
-                each.user = user
-        request.memberships = known  # type: ignore[attr-defined]  # cache for this request
-    return known
+            memberships = list(rows[:MAX_LOADED])
+            if len(memberships) == MAX_LOADED:  # The two that come first may be missing.
+                first_two = rows.filter(Q(organization__slug=organization) | Q(organization_id=selected_id))
+                memberships = list(dict.fromkeys([*first_two, *memberships]))[:MAX_LOADED]
+            memberships.sort(
+                key=lambda row: (row.organization.slug != organization, row.organization_id != selected_id)
+            )
+            for row in memberships:
+                row.user = user
+        request.memberships = memberships  # type: ignore[attr-defined]  # cache for this request
+    return memberships

@@ -1,7 +1,7 @@
-"""Login sessions of a person: list them, and end any of them at once from any browser.
+"""Login sessions of a person, which the person can list and end from any browser.
 
-A Django session holds the ID of a `LoginSession` row. Without that row, the session's user is anonymous. The row
-holds nothing from which a session could be made.
+A Django session contains the ID of a `LoginSession` row. Without this row, the session's user is anonymous. Nobody can
+create a session from the contents of a row.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from infrastructure.postgresql.statements import fetch
 
 SESSION_KEY = "login"
 LAST_SEEN = "SELECT last_seen_at FROM accounts_loginsession WHERE id = %(id)s AND user_id = %(user)s"
-# Writing "last seen" on every request would turn every read into a write.
-LAST_SEEN_STEP = timedelta(minutes=5)
-MAX_SHOWN = 50
+# `last_seen_at` is updated at most this often, because updating it in every request would turn reads into writes.
+LAST_SEEN_RESOLUTION = timedelta(minutes=5)
+MAX_LISTED = 50
 
-# Marks in User-Agent headers. The first match counts, because browsers also claim the names that stand after theirs.
+# Parts of User-Agent headers, and names. The first match counts: Edge, for example, also claims to be Chrome.
 BROWSERS = (("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"))
 SYSTEMS = (
     ("Android", "Android"),
@@ -43,51 +43,51 @@ SYSTEMS = (
 
 
 class AuthenticationMiddleware(middleware.AuthenticationMiddleware):
-    """Django's middleware, except that a user without a LoginSession row is anonymous. Queries lazily.
+    """Django's middleware, except that a user without a LoginSession row is anonymous. The user is queried lazily.
 
-    No cache may keep a response that was made for a person, unless its view says more: the next user of the browser
-    could see it.
+    A response that depends on the user gets `Cache-Control: no-store`, unless its view sets the header, because the
+    next person with the same browser could see a cached page.
     """
 
     def process_request(self, request: HttpRequest) -> None:
         super().process_request(request)
-        request.user = SimpleLazyObject(lambda: _person(request))  # type: ignore[assignment]  # as Django does
+        request.user = SimpleLazyObject(lambda: _load_person(request))  # type: ignore[assignment]  # Django does the same.
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Send `no-store` if anything has looked at the request's user, and there is one."""
+        """Send `no-store` if the response depends on a person who is logged in."""
         if getattr(request, "has_person", False) and not response.has_header("Cache-Control"):
             add_never_cache_headers(response)
         return response
 
 
-def begin(request: HttpRequest, user: User, **_: object) -> None:
-    """Receiver of `user_logged_in`: create the LoginSession row of the new session."""
+def create_login_session(request: HttpRequest, user: User, **_: object) -> None:
+    """Create the LoginSession row of a new session, and delete drafts of other people (`user_logged_in`)."""
     now = timezone.now()
     LoginSession.objects.filter(user=user, last_seen_at__lt=now - lifetime()).delete()
-    end(request)  # a second login in the same browser
+    delete_current(request)  # The browser may have a session already.
     row = LoginSession.objects.create(
         user=user,
         address=request.META.get("REMOTE_ADDR", "")[:45],
         user_agent=request.META.get("HTTP_USER_AGENT", "").replace("\0", "")[:300],
     )
     request.session[SESSION_KEY] = row.id
-    drafts.forget_others(request, user)
+    drafts.delete_of_others(request, user)
 
 
-def end(request: HttpRequest) -> None:
+def delete_current(request: HttpRequest) -> None:
     """Delete the LoginSession row of the request's session, before a logout."""
     LoginSession.objects.filter(id=current_id(request)).delete()
 
 
 def current_id(request: HttpRequest) -> str:
-    found: str = request.session.get(SESSION_KEY, "")
-    return found
+    login_id: str = request.session.get(SESSION_KEY, "")
+    return login_id
 
 
 def sessions_of(user: User) -> QuerySet[LoginSession]:
     """Return the person's sessions that have not expired, last seen first."""
-    alive = timezone.now() - lifetime()
-    return LoginSession.objects.filter(user=user, last_seen_at__gte=alive).order_by("-last_seen_at")
+    expired_before = timezone.now() - lifetime()
+    return LoginSession.objects.filter(user=user, last_seen_at__gte=expired_before).order_by("-last_seen_at")
 
 
 def end_others(user: User, keep: str = "") -> int:
@@ -98,33 +98,33 @@ def end_others(user: User, keep: str = "") -> int:
 
 def browser_name(user_agent: str) -> str:
     """Return a readable name for a User-Agent header, such as "Firefox on Linux"."""
-    browser = next((name for mark, name in BROWSERS if mark in user_agent), "")
-    system = next((name for mark, name in SYSTEMS if mark in user_agent), "")
+    browser = next((name for token, name in BROWSERS if token in user_agent), "")
+    system = next((name for token, name in SYSTEMS if token in user_agent), "")
     if browser and system:
         return f"{browser} on {system}"
     return browser or system or "Unknown browser"
 
 
-def _person(request: HttpRequest) -> User | AnonymousUser:
+def _load_person(request: HttpRequest) -> User | AnonymousUser:
     login_id = current_id(request)
     user = get_user(request)
     if not isinstance(user, User):
-        if login_id:  # Django has ended the session because the password was changed
+        if login_id:  # Django has ended the session, because the password was changed.
             LoginSession.objects.filter(id=login_id).delete()
         return user
     now = timezone.now()
-    found = fetch(LAST_SEEN, {"id": login_id, "user": user.pk})
-    if not found:
+    rows = fetch(LAST_SEEN, {"id": login_id, "user": user.pk})
+    if not rows:
         request.session.flush()
         return AnonymousUser()
-    ((last_seen_at,),) = found
+    ((last_seen_at,),) = rows
     request.has_person = True  # type: ignore[attr-defined]
     records = get_authentication_records(request, user)
-    user.session_providers = frozenset(each["provider"] for each in records if each["method"] == "socialaccount")
-    if last_seen_at < now - LAST_SEEN_STEP:
+    user.session_providers = frozenset(record["provider"] for record in records if record["method"] == "socialaccount")
+    if last_seen_at < now - LAST_SEEN_RESOLUTION:
         address = request.META.get("REMOTE_ADDR", "")[:45]
-        rows = LoginSession.objects.filter(id=login_id, user=user, last_seen_at=last_seen_at)
-        rows.update(last_seen_at=now, address=address)
+        login_session = LoginSession.objects.filter(id=login_id, user=user, last_seen_at=last_seen_at)
+        login_session.update(last_seen_at=now, address=address)
     return user
 
 

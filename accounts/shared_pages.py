@@ -1,4 +1,4 @@
-"""Access to shared pages: members see them, and anybody with the link while a member shares them."""
+"""Access to pages that members can share: for members, and for anybody with the link while a page is shared."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from accounts.models import Membership
 from infrastructure.api import throttling
 
 ROBOTS = "noindex, nofollow"
-# Such a page may take seconds. Members' requests are limited by organization, strangers' by this limit.
+# Limit per client that is not a member, because such a page may take seconds. Members have their organization's limit.
 STRANGERS_PER_MINUTE = 60
 
 
-class SeenThing(Protocol):
-    """Protocol of an object that the visitor may see. `membership` is None if they only have the link."""
+class VisibleObject(Protocol):
+    """Protocol of an object that the visitor may see. `membership` is None for a visitor who only has the link."""
 
     @property
     def membership(self) -> Membership | None: ...
 
 
-S = TypeVar("S", bound=SeenThing)
+S = TypeVar("S", bound=VisibleObject)
 View: TypeAlias = Callable[..., HttpResponseBase]
 
 
@@ -41,7 +41,7 @@ def for_who_may_see(
     page: str,
     not_found: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[View], View]:
-    """Decorator: pass to the view the object that `look` returns for the request and the ID in the URL (`id_name`).
+    """Decorator that passes to the view the object that `look` returns for the request and the ID `id_name` of the URL.
 
     If `look` returns None, anonymous visitors are redirected to the login and then back to `page`; visitors who are
     logged in get `not_found`.
@@ -52,27 +52,27 @@ def for_who_may_see(
         def wrapped(request: HttpRequest, **kwargs: str) -> HttpResponseBase:
             public_id = kwargs.pop(id_name)
             response: HttpResponseBase
-            seen = look(request, public_id)
-            if seen is not None and seen.membership is None and is_over_rate(request):
+            visible = look(request, public_id)
+            if visible is not None and visible.membership is None and is_over_rate(request):
                 response = too_many(request)
-            elif seen is not None:
-                if seen.membership is not None:
-                    # The navigation around the page shows its organization.
-                    request.membership = seen.membership  # type: ignore[attr-defined]  # as accounts.roles does
-                response = view(request, seen, **kwargs)
+            elif visible is not None:
+                if visible.membership is not None:
+                    # The navigation displays the organization of `request.membership`.
+                    request.membership = visible.membership  # type: ignore[attr-defined]  # as accounts.roles does
+                response = view(request, visible, **kwargs)
             elif request.htmx:  # type: ignore[attr-defined]  # django-htmx
-                response = HttpResponseClientRefresh()  # after the reload the page itself shows the reason
+                response = HttpResponseClientRefresh()  # After the reload, the page displays the reason.
             elif request.user.is_authenticated:
                 response = not_found(request)
             else:
-                # A form cannot be sent again after the login, so it returns to the page.
+                # After the login, a form cannot be sent again, so the browser returns to the page.
                 is_form = request.method == "POST"
                 response = redirect_to_login(reverse(page, args=[public_id]) if is_form else request.get_full_path())
             if not response.has_header("Cache-Control"):
-                if seen is None or request.user.is_authenticated:
+                if visible is None or request.user.is_authenticated:
                     add_never_cache_headers(response)
                 else:
-                    # Anonymous visitors may get the page back from history at once; a reload must revalidate it.
+                    # The browser history of an anonymous visitor may reuse the page; a reload must revalidate the page.
                     patch_cache_control(response, private=True, no_cache=True)
             response["X-Robots-Tag"] = ROBOTS
             return response
@@ -82,13 +82,13 @@ def for_who_may_see(
     return decorate
 
 
-def surroundings(seen: SeenThing) -> dict[str, Any]:
+def surroundings(visible: VisibleObject) -> dict[str, Any]:
     """Return the template context for the layout around a shared page."""
     return {
         "section": "scans",
-        "shell": "shell.html" if seen.membership else "base.html",
-        "is_member": seen.membership is not None,
-        "may_scan": seen.membership is not None and seen.membership.is_member,
+        "shell": "shell.html" if visible.membership else "base.html",
+        "is_member": visible.membership is not None,
+        "may_scan": visible.membership is not None and visible.membership.is_member,
     }
 
 
@@ -99,7 +99,7 @@ def is_over_rate(request: HttpRequest) -> bool:
 
 
 def too_many(request: HttpRequest) -> HttpResponse:
-    """Return the page that tells a stranger to wait."""
+    """Return the error page for a client that has exceeded the rate limit."""
     context = {"status": 429, "message": "Too many requests. Try again in a minute."}
     response = render(request, "error.html", context, status=429)
     response["Retry-After"] = str(throttling.WINDOW_S)

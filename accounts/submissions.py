@@ -1,4 +1,4 @@
-"""Submissions by members: the page of a form, from draft to redirect, and the refusals that come before any work."""
+"""Forms of members: the page of a form, the refusals before any work, and protection against double submission."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Form = TypeVar("Form", bound=JudgedForm)
 
 
 def refuse_now(request: MemberRequest) -> None:
-    """Raise the refusals of the API that do not depend on the input: over the rate limit, or in maintenance."""
+    """Raise a refusal if the member is over the rate limit, or during maintenance, whatever the input is."""
     refuse_over_rate(request, member_caller(request.membership))
     refuse_in_maintenance()
 
@@ -32,15 +32,15 @@ def form_page(
     show: Callable[[Form, int], HttpResponse],
     submit: Callable[[Form], HttpResponse],
 ) -> HttpResponse:
-    """Respond for the page of a form. `make` binds the form to data, `show` renders it with a status.
+    """Return the response of a form's page. `make` binds the form to data; `show` renders the form with a status.
 
-    1. GET shows the form, with its author's draft if there is one.
-    2. POST shows an invalid form again, with 400.
-    3. `submit` carries out a valid form and redirects. A refusal is shown beside its field, with its status; one
-       with 404 is about the page itself and is raised.
+    1. GET renders the form, with its author's draft if the session has one.
+    2. POST renders an invalid form again, with 400.
+    3. `submit` processes a valid form and redirects. A refusal is displayed beside its field, with its status; a
+       refusal with 404 is about the page itself and is raised.
     """
     if request.method != "POST":
-        return show(make(drafts.take(request)), 200)
+        return show(make(drafts.restore(request)), 200)
     form = make(request.POST)
     if not form.is_valid():
         return show(form, 400)
@@ -53,6 +53,6 @@ def form_page(
 
 
 def once_of(request: MemberRequest, form: OnceForm) -> Once | None:
-    """Return the key of a valid form and the digest of what was entered, without credentials; None without a key."""
-    entered = {name: values for name, values in request.POST.lists() if name not in drafts.UNKEPT}
-    return idempotency.once(form.key, entered)
+    """Return the form's idempotency key with a digest of the input without credentials; None without a key."""
+    values = {name: entries for name, entries in request.POST.lists() if name not in drafts.UNKEPT}
+    return idempotency.once(form.key, values)

@@ -17,7 +17,7 @@ from infrastructure.periodic import PeriodicTask
 
 logger = logging.getLogger(__name__)
 
-# Seconds. Limited, because other tasks wait for this process.
+# Time limits in seconds, because other tasks wait for this process.
 DELETION_LIMIT_S = 45
 NOTICES_LIMIT_S = 45
 
@@ -28,7 +28,7 @@ def _has_closed() -> bool:
 
 @shared_task(base=PeriodicTask, has_work=staticmethod(_has_closed))
 def delete_closed_accounts() -> None:
-    """Every minute: delete the rows of closed organizations and accounts, as far as the time limit allows."""
+    """Delete rows of closed organizations and accounts within the time limit; scheduled every minute."""
     if not delete_closed(timezone.now(), DELETION_LIMIT_S):
         logger.info("what was closed is still being deleted")
 
@@ -44,15 +44,15 @@ def _has_mails() -> bool:
     has_work=staticmethod(_has_mails),
 )
 def send_mails(_reason: str) -> None:
-    """Every minute, and when a mail was written: send the mails that are due. The reason is for the log only."""
+    """Send the mails that are due; scheduled every minute and after a mail was written. The reason is only logged."""
     if sending.send_due():
         queue.enqueue("accounts.tasks.send_mails", "more")
 
 
 @shared_task(soft_time_limit=150, time_limit=165)
 def make_export(export_id: str) -> None:
-    """Make the next file of a data export, which enqueues the task for the file after it."""
-    export.make_part(export_id)
+    """Write the next file of a data export, and enqueue this task again if more files follow."""
+    export.write_next_part(export_id)
 
 
 def _has_exports() -> bool:
@@ -61,12 +61,12 @@ def _has_exports() -> bool:
 
 @shared_task(base=PeriodicTask, has_work=staticmethod(_has_exports))
 def wake_exports() -> None:
-    """Every minute: continue exports whose message was lost or whose worker died."""
-    export.wake_waiting()
+    """Continue exports whose message was lost or whose worker died; scheduled every minute."""
+    export.enqueue_stalled_exports()
 
 
 @shared_task
 def tell_of_ending_keys() -> None:
-    """Every hour: write the notices about API keys that end soon."""
-    if not notices.post_due(NOTICES_LIMIT_S):
+    """Post the notices about API keys that expire soon; scheduled every hour."""
+    if not notices.post_due_notices(NOTICES_LIMIT_S):
         logger.info("some notices that API keys end wait for the next hour")

@@ -1,4 +1,4 @@
-"""Base classes of admin pages: pagination without count queries, search by ID or organization, read-only rows."""
+"""Base classes of the Django admin: pagination without count queries, search by ID or organization, read-only rows."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from accounts.models import Organization, User
 
 V = TypeVar("V", bound=View)
 
-# Older rows are found with a filter or a search.
+# Limit of pages in a list. People find older rows with a filter or a search.
 MAX_PAGES = 200
-# Organizations may share a name; a search takes at most so many of them.
-MAX_NAMESAKES = 20
+# Limit of organizations with the same name whose rows a search returns.
+MAX_SAME_NAMES = 20
 
 
 class Site(admin.AdminSite):
-    """The admin, which requires a reauthentication for every change, because most of them outlive the session."""
+    """Django admin that requires a reauthentication for changes, because most changes outlive the session."""
 
     site_header = site_title = "Website Scan Service"
     index_title = "Administration"
@@ -38,21 +38,21 @@ class Site(admin.AdminSite):
 
 
 class UncountedChangeList(ChangeList):
-    """ChangeList that fetches a page and one more row instead of counting, so its time does not depend on the table."""
+    """ChangeList that fetches one row more than the page instead of counting all rows, which is slow in big tables."""
 
     def get_results(self, request: HttpRequest) -> None:
         if not 1 <= self.page_num <= MAX_PAGES:
             raise IncorrectLookupParameters
         start = (self.page_num - 1) * self.list_per_page
         rows = list(self.queryset[start : start + self.list_per_page + 1])
-        # The paginator knows the pages up to this one, and the next if there is one.
+        # The paginator contains the pages up to this page, and the next page if there is one.
         self.paginator = Paginator(range(start + len(rows)), self.list_per_page)
         self.result_list = rows[: self.list_per_page]
         self.result_count = self.full_result_count = len(self.result_list)
         self.show_full_result_count = self.can_show_all = False
         self.show_admin_actions = bool(rows)
         self.multi_page = self.paginator.num_pages > 1
-        # For templates/django/admin/pagination.html.
+        # templates/django/admin/pagination.html displays `place` and `has_more`.
         self.place = (start + 1, start + len(self.result_list)) if rows else (0, 0)
         self.has_more = len(rows) > self.list_per_page
 
@@ -62,21 +62,21 @@ def is_superuser(request: HttpRequest) -> bool:
 
 
 class AddedBySuperusers(admin.ModelAdmin):
-    """Mixin: only superusers add rows, because such a row gives access to an organization or an account."""
+    """Mixin that lets only superusers add rows, because a row grants access to an organization or an account."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return is_superuser(request) and super().has_add_permission(request)
 
 
 class ChangedBySuperusers(AddedBySuperusers):
-    """Mixin: only superusers add and change rows."""
+    """Mixin that lets only superusers add and change rows."""
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return is_superuser(request) and super().has_change_permission(request, obj)
 
 
 class UncountedAdmin(admin.ModelAdmin):
-    """ModelAdmin whose lists stay quick with millions of rows."""
+    """ModelAdmin whose lists are fast even with millions of rows."""
 
     list_per_page = 50
     show_full_result_count = False
@@ -87,13 +87,13 @@ class UncountedAdmin(admin.ModelAdmin):
 
 
 class ReadOnlyAdmin(UncountedAdmin):
-    """ModelAdmin that only shows rows. Search finds them by their ID, a related row's ID or the organization."""
+    """ModelAdmin for read-only rows, which a search finds by ID, by a related row's ID or by organization."""
 
     actions: Any = None
-    sortable_by = ()  # only one order is cheap
+    sortable_by = ()  # Only the default order has an index.
     ordering: ClassVar[tuple[str, ...]] = ("-created_at",)
-    search_fields = ("id",)  # switches the search on; get_search_results decides what it does
-    # Maps the prefix of an ID to the lookup for such an ID. All of the lookups have an index.
+    search_fields = ("id",)  # This field only enables the search. `get_search_results` implements the search.
+    # Maps the prefix of an ID to the lookup of that kind of ID. All lookups have an index.
     ids: ClassVar[Mapping[str, str]] = {}
 
     def get_search_results(
@@ -106,9 +106,11 @@ class ReadOnlyAdmin(UncountedAdmin):
         lookup = self.ids.get(term.partition("_")[0]) if "_" in term else None
         if lookup is not None:
             return queryset.filter(**{lookup: term}), False
-        # A query of its own for the organizations, so that the long table is searched by its own index.
-        found = Organization.objects.filter(Q(slug=term.lower()) | Q(name__iexact=term)).values_list("id", flat=True)
-        return self.of_organizations(queryset, list(found[:MAX_NAMESAKES])), False
+        # A separate query finds the organizations, so that the query of the large table uses its own index.
+        organizations = Organization.objects.filter(Q(slug=term.lower()) | Q(name__iexact=term)).values_list(
+            "id", flat=True
+        )
+        return self.of_organizations(queryset, list(organizations[:MAX_SAME_NAMES])), False
 
     def of_organizations(self, queryset: QuerySet[Any], organization_ids: list[int]) -> QuerySet[Any]:
         """Return the rows that belong to one of these organizations."""
@@ -125,7 +127,7 @@ class ReadOnlyAdmin(UncountedAdmin):
 
 
 def page_of(row: Model) -> str:
-    """Return the URL of a row's admin page. The ID is quoted, because the admin unescapes `_2F` and the like in IDs."""
+    """Return the URL of a row's admin page. The ID is quoted, because the admin decodes `_2F` and similar codes."""
     options = row._meta
     return reverse(f"admin:{options.app_label}_{options.model_name}_change", args=[quote(row.pk)])
 

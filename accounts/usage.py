@@ -1,11 +1,11 @@
-"""Quota: the only code that reads or writes how many scans an organization has used in a month.
+"""Quota of organizations. Only this module reads or writes the number of scans used in a month.
 
-`reserve` runs in the transaction that inserts the scan. It locks the organization's row first, so the reservations of
-an organization run one after the other, and the running scans can be counted without a stored counter.
+`reserve` runs in the transaction that inserts the scan, and locks the organization's row first. So the reservations of
+an organization run one after the other, and running scans can be counted without a stored counter.
 
-On plans with `quota_per_owner`, all organizations of an owner share one quota, so that another organization is no
-other quota. The owner is the one who joined first. Rows remember a digest of the owner's mailbox for the month, also
-after the organization or the account has been deleted.
+In tiers with `quota_per_owner`, all organizations of an owner share one quota, so that nobody gets more scans by
+creating organizations. The owner is the member with the role of owner who joined first. The rows of a month contain a
+digest of the owner's mailbox, even after the organization or the account was deleted.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from infrastructure.postgresql.statements import fetch
 from website_scan.errors import Refusal
 from website_scan.messages import agreeing, counted
 
-# SQL scalars; they need `quota_parameters` and `organization`. The scans that the organization has used:
+# SQL scalar: number of scans that the organization has used. Its parameters are `organization` and those of
+# `quota_parameters`, as for the expressions below.
 USED = """coalesce((
     SELECT used FROM accounts_monthlyusage WHERE organization_id = %(organization)s AND period = %(period)s
 ), 0)"""
-# The digest of the first owner's mailbox; empty for organizations without owners, and if the quota is not shared.
+# SQL scalar: digest of the first owner's mailbox; empty for organizations without owners, and without shared quota.
 PRESENT_OWNER = f"""coalesce((
     SELECT encode(sha256(convert_to(
         %(salt)s || lower(regexp_replace(person.email, '{SUBADDRESS}', '{MAILBOX}')), 'UTF8'
@@ -39,25 +40,25 @@ PRESENT_OWNER = f"""coalesce((
     WHERE %(per_owner)s AND membership.organization_id = %(organization)s AND membership.role = 'owner'
         AND person.is_active
     ORDER BY membership.id LIMIT 1
-), '')"""  # noqa: S608  # of constants
-# The owner of the month's quota: the one of the month's first scan; NULL if the quota is not shared.
+), '')"""  # noqa: S608  # The inserted parts are constants.
+# SQL scalar: owner of the month's quota, who was the owner at the month's first scan; NULL without shared quota.
 OWNER = f"""CASE WHEN %(per_owner)s THEN nullif(coalesce((
     SELECT owner FROM accounts_monthlyusage WHERE organization_id = %(organization)s AND period = %(period)s
-), {PRESENT_OWNER}), '') END"""  # noqa: S608  # of constants
-# The scans that other organizations of the owner have used, deleted ones included.
+), {PRESENT_OWNER}), '') END"""  # noqa: S608  # The inserted parts are constants.
+# SQL scalar: number of scans that the owner's other organizations have used, including deleted organizations.
 USED_ELSEWHERE = f"""coalesce((
     SELECT sum(used) FROM accounts_monthlyusage
     WHERE period = %(period)s AND owner = {OWNER} AND organization_id IS DISTINCT FROM %(organization)s
-), 0)::bigint"""  # noqa: S608  # of constants
+), 0)::bigint"""  # noqa: S608  # The inserted parts are constants.
 LOCK_OWNER = f"SELECT pg_advisory_xact_lock(hashtextextended({OWNER}, 0))"
-TAKE = f"""
+USE_QUOTA = f"""
     INSERT INTO accounts_monthlyusage AS usage (organization_id, period, used, owner)
     SELECT %(organization)s, %(period)s, %(scans)s, {PRESENT_OWNER}
     WHERE %(scans)s + {USED_ELSEWHERE} <= %(limit)s
     ON CONFLICT (organization_id, period) DO UPDATE
     SET used = usage.used + excluded.used, owner = CASE WHEN %(per_owner)s THEN usage.owner ELSE '' END
     WHERE usage.used + excluded.used + {USED_ELSEWHERE} <= %(limit)s
-"""  # noqa: S608  # of constants
+"""  # noqa: S608  # The inserted parts are constants.
 
 
 class QuotaExceeded(Refusal):
@@ -70,7 +71,7 @@ class QuotaExceeded(Refusal):
 
 
 class OrganizationClosed(Refusal):
-    """The organization was closed while the request ran; the same answer as to its revoked keys."""
+    """Refusal of a request during which the organization was closed, with the code of a revoked key."""
 
     code = "KEY_REVOKED"
     status = 401
@@ -83,7 +84,7 @@ class ConcurrentLimit(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Quota of a month. `used_elsewhere` counts the scans of the owner's other organizations, if they share it."""
+    """Quota of a month. `used_elsewhere` is the use of the owner's other organizations, if they share the quota."""
 
     used: int
     used_elsewhere: int
@@ -92,7 +93,7 @@ class Quota:
 
     @property
     def remaining(self) -> int:
-        """Scans left this month; never below 0, even after a change to a lower tier."""
+        """Number of scans left this month; never negative, even after a change to a lower tier."""
         return max(0, self.limit - self.used - self.used_elsewhere)
 
 
@@ -110,16 +111,16 @@ class TierLimits:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who is responsible for an organization's scans: its first owner. `places` are the plan's concurrent scans."""
+    """Person responsible for an organization's scans: its first owner. `places` is the tier's number of slots."""
 
     key: str
     places: int
 
 
 def account_of(organization_id: int) -> Account:
-    """Return the account of an organization; people own several, and what they ask for counts together."""
+    """Return the account of an organization. All organizations of a person have the same account."""
     ((owner, places),) = fetch(
-        f"SELECT {PRESENT_OWNER}, concurrent_scans FROM accounts_tier WHERE name = ("  # noqa: S608  # of constants
+        f"SELECT {PRESENT_OWNER}, concurrent_scans FROM accounts_tier WHERE name = ("  # noqa: S608  # The inserted parts are constants.
         "SELECT tier_id FROM accounts_organization WHERE id = %(organization)s)",
         {"organization": organization_id, "per_owner": True, "salt": _salt()},
     )
@@ -127,7 +128,7 @@ def account_of(organization_id: int) -> Account:
 
 
 def sharing_limits(organization: Organization) -> QuerySet[Organization]:
-    """Return the organizations that share limits with this one: on plans with `quota_per_owner`, all of its owner."""
+    """Return the organizations with shared limits: in a tier with `quota_per_owner`, all of the same owner."""
     owners = Membership.objects.filter(role=Membership.Role.OWNER, user__is_active=True).order_by("id")
     emails = owners.filter(organization=organization).values_list("user__email", flat=True)
     if not organization.tier.quota_per_owner or (owner := emails.first()) is None:
@@ -150,7 +151,7 @@ def limits_of(tier: Tier) -> TierLimits:
 
 
 def month_of(moment: datetime) -> date:
-    """Return the first day of the moment's month in UTC."""
+    """Return the first day of the month of `moment` in UTC."""
     return moment.astimezone(UTC).date().replace(day=1)
 
 
@@ -167,12 +168,12 @@ def quota(organization_id: int, limits: TierLimits, now: datetime) -> Quota:
 
 
 def quota_parameters(limits: TierLimits, now: datetime) -> dict[str, Any]:
-    """Return the parameters of USED and USED_ELSEWHERE besides the organization."""
+    """Return the SQL parameters of USED and USED_ELSEWHERE, except the organization."""
     return {"period": month_of(now), "per_owner": limits.quota_per_owner, "salt": _salt()}
 
 
 def _salt() -> str:
-    """Return the key of the owners' digests, without which nobody can find out whose they are."""
+    """Return the secret salt of the owners' digests, without which nobody can find out the owner of a digest."""
     return salted_hmac("accounts.usage", "owner").hexdigest()
 
 
@@ -183,19 +184,19 @@ def used_column(now: datetime) -> Coalesce:
 
 
 def refuse_when_exhausted(organization_id: int, limits: TierLimits, running: Callable[[], int], now: datetime) -> None:
-    """Raise the refusals of `reserve` early, without a lock."""
-    left = quota(organization_id, limits, now)
-    if left.remaining <= 0:
-        raise _quota_exceeded(left, now)
+    """Raise the refusals of `reserve` before any work, without a lock."""
+    current = quota(organization_id, limits, now)
+    if current.remaining <= 0:
+        raise _quota_exceeded(current, now)
     if running() >= limits.concurrent_scans:
         raise _concurrent_limit(limits.concurrent_scans)
 
 
 def reserve(organization_id: int, running: Callable[[], int], now: datetime) -> None:
-    """Take one scan of this month's quota, if a concurrent scan is free; must run inside a transaction.
+    """Use one scan of this month's quota, if the organization has a free slot; must run inside a transaction.
 
-    `running` counts the organization's visits that have not ended. It is called under the lock, so it sees every
-    visit that was accepted before (READ COMMITTED). Raises ConcurrentLimit, QuotaExceeded or OrganizationClosed.
+    `running` counts the organization's visits that have not ended. The call runs under the lock, so the count includes
+    every visit that was accepted before (READ COMMITTED). Raises ConcurrentLimit, QuotaExceeded or OrganizationClosed.
     """
     limits = lock_limits(organization_id)
     if running() >= limits.concurrent_scans:
@@ -204,29 +205,29 @@ def reserve(organization_id: int, running: Callable[[], int], now: datetime) -> 
 
 
 def take(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
-    """Take `scans` of this month's quota, all or none; raises QuotaExceeded. The caller has called `lock_limits`."""
-    taken = {"organization": organization_id, "scans": scans, "limit": limits.scans_per_month}
-    taken |= quota_parameters(limits, now)
+    """Use `scans` of this month's quota, all or none; raises QuotaExceeded. The caller has called `lock_limits`."""
+    parameters = {"organization": organization_id, "scans": scans, "limit": limits.scans_per_month}
+    parameters |= quota_parameters(limits, now)
     with connection.cursor() as cursor:
         if limits.quota_per_owner:
-            # Before the statement that counts, which sees what the previous holder of the lock has taken.
-            cursor.execute(LOCK_OWNER, taken)
-        cursor.execute(TAKE, taken)
+            # The lock precedes the statement that counts, so that the count includes the previous transaction's scans.
+            cursor.execute(LOCK_OWNER, parameters)
+        cursor.execute(USE_QUOTA, parameters)
         if cursor.rowcount == 0:
             raise _quota_exceeded(quota(organization_id, limits, now), now)
 
 
 def refuse_more_than_left(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
     """Raise QuotaExceeded if fewer than `scans` are left this month."""
-    found = quota(organization_id, limits, now)
-    left = found.remaining
+    current = quota(organization_id, limits, now)
+    left = current.remaining
     if scans > left:
         needed = f"This needs {counted(scans, 'scan')}, and {left:,} {agreeing(left, 'is', 'are')} left."
-        raise _quota_exceeded(found, now, needed)
+        raise _quota_exceeded(current, now, needed)
 
 
 def refund(organization_id: int, period: date, scans: int) -> None:
-    """Give scans back to the month they were taken from."""
+    """Return unused scans to the quota of their month."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -239,7 +240,7 @@ def refund(organization_id: int, period: date, scans: int) -> None:
 
 def lock(organization_id: int) -> Organization:
     """Lock the organization's row until the transaction ends; raises OrganizationClosed."""
-    # NO KEY: other transactions can still insert rows that refer to the organization.
+    # `no_key` lets other transactions insert rows that refer to the organization.
     rows = Organization.objects.select_for_update(no_key=True, of=("self",)).select_related("tier")
     organization = rows.filter(id=organization_id, closed_at=None).first()
     if organization is None:
@@ -248,15 +249,15 @@ def lock(organization_id: int) -> Organization:
 
 
 def lock_limits(organization_id: int) -> TierLimits:
-    """Lock the organization's row, and return the present limits of its plan."""
+    """Lock the organization's row, and return the present limits of its tier."""
     return limits_of(lock(organization_id).tier)
 
 
-def _quota_exceeded(found: Quota, now: datetime, message: str = "") -> QuotaExceeded:
+def _quota_exceeded(current: Quota, now: datetime, message: str = "") -> QuotaExceeded:
     reset = datetime.combine(next_month(month_of(now)), datetime.min.time(), UTC)
-    message = message.rstrip(".") or f"All {found.limit} scans of this month are used"
-    if found.used_elsewhere:
-        message += f", {found.used_elsewhere} of {found.limit} by other organizations of the same owner"
+    message = message.rstrip(".") or f"All {current.limit} scans of this month are used"
+    if current.used_elsewhere:
+        message += f", {current.used_elsewhere} of {current.limit} by other organizations of the same owner"
     return QuotaExceeded(
         f"{message}; the next month begins on {reset:%Y-%m-%d}.",
         int((reset - now).total_seconds()),

@@ -5,21 +5,21 @@ from django.contrib.admin.apps import SimpleAdminConfig
 
 
 class ServiceConfig(AppConfig):
-    """App configuration: sets the Celery app of this process, and the static files to leave out."""
+    """Django app configuration, which sets the Celery app of the process and the ignored static files."""
 
     name = "config"
     default = True
 
     def ready(self) -> None:
-        from config.celery import app  # reads the settings
+        from config.celery import app  # This import reads the settings.
 
         app.set_default()
-        # No page loads these files of packages, and compressing them would slow down every first start by seconds.
+        # These packages' files are on no page, and compressing them would slow down the first start by seconds.
         static: Any = apps.get_app_config("staticfiles")
         static.ignore_patterns = [*static.ignore_patterns, "ht*x-4*", "redoc", "rest_framework"]
 
 
 class AdminConfig(SimpleAdminConfig):
-    """App configuration of the admin with our site. `config.urls` calls its autodiscover."""
+    """Django app configuration of the admin, with the service's own AdminSite. `config.urls` calls `autodiscover`."""
 
     default_site = "accounts.tenant_admin.Site"

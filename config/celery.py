@@ -1,4 +1,4 @@
-"""Celery app of worker and scheduler: `celery -A config worker`, `celery -A config beat`."""
+"""Celery app of worker and scheduler, for `celery -A config worker` and `celery -A config beat`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from django.db import close_old_connections
 
 from infrastructure import environment
 
-# A scan ends itself at its time limit; these limits of Celery only end code that can't be interrupted.
+# A scan ends at its own time limit. Celery's limits only end code that cannot be interrupted otherwise.
 SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
 HARD_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 30
 
-# Celery warns at every loss of the connection that tasks could be cancelled. They go on, as PostgreSQL has their state.
+# At a connection loss, Celery warns that it does not cancel tasks. They may continue, as PostgreSQL has their state.
 warnings.simplefilter("ignore", CPendingDeprecationWarning)
 
 app = Celery("config")
@@ -34,9 +34,9 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_connection_timeout=2,
-    # Without it, the broker's client accepts any certificate, and sends the password.
+    # Without this option, the broker's client accepts any certificate and sends the password to that server.
     broker_use_ssl={"ssl_cert_reqs": ssl.CERT_REQUIRED} if settings.REDIS_URL.startswith("rediss:") else None,
-    # `visibility_timeout` is longer than any task, so that Redis never hands out a task that still runs.
+    # `visibility_timeout` is longer than any task, so that Redis never delivers a running task again.
     broker_transport_options={"visibility_timeout": 3600, "socket_timeout": 5, "socket_connect_timeout": 2},
     task_acks_late=True,
     task_reject_on_worker_lost=True,
@@ -49,8 +49,8 @@ app.conf.update(
     worker_hijack_root_logger=False,
     worker_redirect_stdouts=False,
     worker_send_task_events=False,
-    # Otherwise Celery closes the connection to PostgreSQL before and after each task: for most tasks, connecting and
-    # planning their queries anew takes longer than the queries. `check_connection` replaces those that have died.
+    # By default, Celery closes the connection to PostgreSQL before and after each task. For most tasks, connecting and
+    # planning the queries again takes longer than the queries. `check_connection` replaces broken connections.
     CELERY_DB_REUSE_MAX=sys.maxsize,
     task_default_queue="scans",
     task_time_limit=HARD_LIMIT_S,
@@ -75,7 +75,7 @@ app.conf.update(
             "options": {"expires": 60},
         },
         "hold-deliveries": {"task": "webhooks.tasks.hold_deliveries", "schedule": 60.0, "options": {"expires": 60}},
-        # Every hour until midnight, in case the scheduler was down at seven. Each digest is written only once.
+        # The task runs every hour until midnight, in case the scheduler was down at 7:00. Each digest is written once.
         "post-digests": {
             "task": "sites.tasks.post_digests",
             "schedule": crontab(day_of_week="1", hour="7-23", minute="0"),
@@ -123,24 +123,24 @@ def refuse_wrong_settings(**_: object) -> None:
 
 @celeryd_after_setup.connect
 def keep_shared(**_: object) -> None:
-    """Freeze all objects before the worker forks its pool.
+    """Exempt all objects from garbage collection before the worker forks its pool, so that the memory remains shared.
 
-    billiard collects garbage before each fork. That would write to every page of memory, and none would remain shared.
+    billiard collects garbage before each fork, which would write to every memory page.
     """
     gc.freeze()
 
 
 @task_prerun.connect
 def check_connection(**_: object) -> None:
-    """Have Django check this thread's connection to PostgreSQL before its next use, as before each request."""
+    """Let Django check this thread's PostgreSQL connection before the next use, as Django does before a request."""
     close_old_connections()
 
 
 @heartbeat_sent.connect
-def note_heartbeat(**_: object) -> None:
-    """Touch the heartbeat file, at each heartbeat while the worker's loop runs and is connected to its queue.
+def touch_heartbeat_file(**_: object) -> None:
+    """Touch the heartbeat file at each heartbeat of a worker that runs and is connected to its queue.
 
-    A probe checks the file's age, because `inspect ping` would start Python and all of Celery.
+    The liveness probe checks the file's age, because `celery inspect ping` would start Python and Celery each time.
     """
     if settings.WORKER_HEARTBEAT_FILE:
         settings.WORKER_HEARTBEAT_FILE.touch()

@@ -1,12 +1,12 @@
-"""gunicorn worker whose threads never wait for a client: its main loop reads requests and sends what clients take late.
+"""gunicorn worker whose main loop reads requests and sends slow responses, so that threads never wait for a client.
 
 Threads are a worker's scarcest resource. So the main loop, which waits for thousands of connections at once, reads
-heads and bodies, with deadlines. A thread gets a parsed request and its body in memory. A client that sends nothing, or
-a byte a second, occupies an entry in a list and no thread. The loop also answers `/healthz`, because a process whose
-threads all wait for the database is alive. Errors are JSON here, too.
+heads and bodies, with deadlines. A thread gets a parsed request with its body in memory. A client that sends nothing,
+or a byte a second, occupies an entry in a list and no thread. The loop also responds to `/healthz`, because a process
+is alive even if all of its threads wait for the database. The worker's own error responses are JSON.
 
-After SIGTERM, a worker goes on for `DRAIN_S` seconds and answers `/readyz` with "draining", so that a load balancer
-removes it before it refuses connections.
+After SIGTERM, a worker serves requests for another `DRAIN_S` seconds and responds to `/readyz` with "draining", so that
+load balancers remove the worker before it refuses connections.
 """
 
 from __future__ import annotations
@@ -25,17 +25,21 @@ from gunicorn.http.errors import ParseException
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from config.draining import DRAIN_S
-from config.incoming import Incoming, TooLarge
+from config.incoming import BodyTooLarge, IncomingRequest
 from website_scan.ids import random_base62
 
-HEAD_S = 10.0  # from the connection, or the first byte on a kept-alive one, to the end of the request's head
-CLOSE_S = 2.0  # wait for the client to close, so that data it still sends does not reset our last response
-# The connection of a client that takes this long for what is left of a response is closed.
+# Seconds from the connection, or from the first byte on a persistent connection, to the end of the request's head.
+HEAD_S = 10.0
+# Seconds to wait until the client closes, because data that it still sends could reset the connection and discard the
+# last response.
+CLOSE_S = 2.0
+# Seconds after which the connection of a client that still has not received a response is closed.
 WRITE_S = 30.0
-# Of requests that bring all sites of a list, while they are received.
+# Limit for all uploads of list entries together, while they are received.
 MAX_ALL_UPLOAD_BYTES = 64 * 1024 * 1024
 READ_BYTES = 64 * 1024
-MAX_UNSENT_BYTES = 1024 * 1024  # of one response; a thread that has more to send waits
+# Limit of unsent bytes of one response, beyond which the thread waits, and of all responses.
+MAX_UNSENT_BYTES = 1024 * 1024
 MAX_ALL_UNSENT_BYTES = 64 * 1024 * 1024
 
 ALIVE = b'{"status": "ok"}'
@@ -43,12 +47,12 @@ DRAINING = b'{"status": "draining", "problems": {"draining": "This process is st
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class Received:
-    """Parser, as gunicorn's threads know it, of a request that has been parsed."""
+class ParsedRequest:
+    """Request that is parsed already, with the interface of the parser that gunicorn's threads expect."""
 
     def __init__(self, request: Any, rest: bytes) -> None:
         self._request = request
-        self.rest = rest  # the beginning of the next request
+        self.rest = rest  # bytes after the request: the beginning of the next request
 
     def __next__(self) -> Any:
         return self._request
@@ -58,7 +62,7 @@ class Received:
 
 
 class ClientSocket(socket.socket):
-    """Socket that never waits to receive, and keeps what the client has not taken yet: the main loop sends it."""
+    """Non-blocking socket with a buffer of unsent bytes, which the main loop sends."""
 
     def __init__(self, fileno: int) -> None:
         super().__init__(fileno=fileno)
@@ -69,9 +73,9 @@ class ClientSocket(socket.socket):
         self.settimeout(0.0)
 
     def sendall(self, data: Any, flags: int = 0) -> None:
-        """Send all bytes later, unless they are too many: then wait until the client has taken them."""
+        """Buffer the bytes and send what the client accepts now. If too many bytes remain, wait until they are sent."""
         self.unsent += data
-        self.send_rest()
+        self.send_unsent()
         if len(self.unsent) <= MAX_UNSENT_BYTES:
             return
         self.settimeout(WRITE_S)
@@ -83,8 +87,8 @@ class ClientSocket(socket.socket):
             self.settimeout(0.0)
             self.unsent.clear()
 
-    def send_rest(self) -> None:
-        """Send what the client takes at once."""
+    def send_unsent(self) -> None:
+        """Send buffered bytes, as far as the client accepts them without waiting."""
         with contextlib.suppress(BlockingIOError):
             while self.unsent:
                 del self.unsent[: self.send(self.unsent)]
@@ -95,37 +99,37 @@ class Worker(ThreadWorker):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.cfg.set("sendfile", False)  # it would wait for the client
-        # Connections with an incomplete request, the longest waiting first; those with an incomplete response; those
-        # that wait for the client to close.
-        self._incoming: dict[TConn, Incoming] = {}
+        self.cfg.set("sendfile", False)  # sendfile would wait for the client.
+        # Connections with an incomplete request, with an incomplete response, and with a finished response, after which
+        # the client should close. The longest waiting connections come first.
+        self._incoming: dict[TConn, IncomingRequest] = {}
         self._outgoing: dict[TConn, float] = {}
         self._closing: dict[TConn, float] = {}
-        self._drained_at: float | None = None
+        self._drain_deadline: float | None = None
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        """Handle SIGTERM: start draining if DRAIN_S is set; a second SIGTERM ends it.
+        """Handle SIGTERM: start draining if DRAIN_S is set. A second SIGTERM ends the draining.
 
-        gunicorn's master kills workers after `graceful_timeout`. Draining takes at most half of it, the rest is for
-        running requests.
+        gunicorn's master kills workers after `graceful_timeout`. Draining takes at most half of that time; the
+        rest is for running requests.
         """
         drain_s = min(DRAIN_S, self.cfg.graceful_timeout / 2)
-        if self.alive and drain_s and self._drained_at is None:
-            self._drained_at = time.monotonic() + drain_s
-            self.cfg.set("keepalive", 0)  # the next request opens a new connection, to another process
+        if self.alive and drain_s and self._drain_deadline is None:
+            self._drain_deadline = time.monotonic() + drain_s
+            self.cfg.set("keepalive", 0)  # The next request opens a new connection, which another process accepts.
         else:
             super().handle_exit(sig, frame)
 
     def accept(self, listener: socket.socket) -> None:
-        """Accept a connection. If there are too many, drop the one that has waited longest."""
+        """Accept a connection. If there are too many, drop the connection that has waited longest."""
         try:
-            accepted, address = listener.accept()
+            client, address = listener.accept()
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK):
                 raise
             return
         self.nr_conns += 1
-        connection = TConn(self.cfg, ClientSocket(accepted.detach()), address, listener.getsockname())
+        connection = TConn(self.cfg, ClientSocket(client.detach()), address, listener.getsockname())
         self._await_request(connection, HEAD_S)
         waiting = len(self._incoming) + len(self._outgoing) + len(self._closing)
         if waiting > self.worker_connections - self.cfg.threads - 1:
@@ -133,29 +137,29 @@ class Worker(ThreadWorker):
 
     def finish_request(self, conn: TConn, fs: Any) -> None:
         """Send the rest of the response, then wait for the next request or for the client to close."""
-        keeps = not fs.cancelled() and fs.exception() is None and bool(fs.result())
+        keeps_alive = not fs.cancelled() and fs.exception() is None and bool(fs.result())
         rest = conn.parser.rest
-        self._send(conn, partial(self._await_request, conn, self.cfg.keepalive, rest) if keeps else None)
+        self._send(conn, partial(self._await_request, conn, self.cfg.keepalive, rest) if keeps_alive else None)
 
     def murder_pending(self) -> None:
-        """Drop connections past their deadlines and, when the worker stops, idle ones. Called every second."""
+        """Drop connections past their deadlines and, when the worker stops, idle connections. Called every second."""
         now = time.monotonic()
-        if self._drained_at is not None and self._drained_at <= now:
+        if self._drain_deadline is not None and self._drain_deadline <= now:
             self.alive = False
         late = [
-            each
-            for each, incoming in self._incoming.items()
+            connection
+            for connection, incoming in self._incoming.items()
             if incoming.deadline < now or not (self.alive or incoming.has_begun)
         ]
-        leaving = [*self._outgoing.items(), *self._closing.items()]
-        for connection in [*late, *(each for each, deadline in leaving if deadline < now)]:
+        ending = [*self._outgoing.items(), *self._closing.items()]
+        for connection in [*late, *(connection for connection, deadline in ending if deadline < now)]:
             self._drop(connection)
 
-    def _await_request(self, connection: TConn, patience_s: float, data: bytes = b"") -> None:
-        self._incoming[connection] = Incoming(self.cfg, connection.client, time.monotonic() + patience_s)
+    def _await_request(self, connection: TConn, timeout_s: float, data: bytes = b"") -> None:
+        self._incoming[connection] = IncomingRequest(self.cfg, connection.client, time.monotonic() + timeout_s)
         self.poller.register(connection.sock, selectors.EVENT_READ, partial(self._read, connection))
         if data:
-            self._take(connection, data)
+            self._feed(connection, data)
 
     def _read(self, connection: TConn, _: object) -> None:
         try:
@@ -165,79 +169,79 @@ class Worker(ThreadWorker):
         except OSError:
             data = b""
         if data:
-            self._take(connection, data)
+            self._feed(connection, data)
         else:
             self._drop(connection)
 
-    def _take(self, connection: TConn, data: bytes) -> None:
+    def _feed(self, connection: TConn, data: bytes) -> None:
         incoming = self._incoming[connection]
         if not incoming.has_begun:
             incoming.deadline = time.monotonic() + HEAD_S
         try:
             is_complete = incoming.feed(data)
-        except Exception as error:  # noqa: BLE001 -- ends this connection, whatever a parser trips over
+        except Exception as error:  # noqa: BLE001 -- any parser error ends this connection
             self.handle_error(None, connection.sock, connection.client, error)
             self._send(connection)
             return
         if is_complete:
-            self._answer(connection, incoming.request, incoming.rest)
+            self._handle_request(connection, incoming.request, incoming.rest)
         elif incoming.expects_continue:
             incoming.expects_continue = False
             with contextlib.suppress(OSError):
                 connection.sock.send(CONTINUE)
         if incoming.upload_bytes:
-            self._bound_uploads()
+            self._limit_uploads()
 
-    def _bound_uploads(self) -> None:
-        """Drop the longest waiting of the long requests that are being received while they are too long together."""
-        while sum(each.upload_bytes for each in self._incoming.values()) > MAX_ALL_UPLOAD_BYTES:
-            self._drop(next(each for each, incoming in self._incoming.items() if incoming.upload_bytes))
+    def _limit_uploads(self) -> None:
+        """Drop the longest waiting uploads while all uploads together exceed their limit."""
+        while sum(incoming.upload_bytes for incoming in self._incoming.values()) > MAX_ALL_UPLOAD_BYTES:
+            self._drop(next(conn for conn, incoming in self._incoming.items() if incoming.upload_bytes))
 
-    def _answer(self, connection: TConn, request: Any, rest: bytes) -> None:
+    def _handle_request(self, connection: TConn, request: Any, rest: bytes) -> None:
         is_probe = request.method in ("GET", "HEAD")
         if is_probe and request.path == "/healthz":
-            self._say(connection, "200 OK", ALIVE, is_head=request.method == "HEAD")
-        elif is_probe and request.path == "/readyz" and self._drained_at is not None:
-            self._say(connection, "503 Service Unavailable", DRAINING, is_head=request.method == "HEAD")
+            self._respond(connection, "200 OK", ALIVE, is_head=request.method == "HEAD")
+        elif is_probe and request.path == "/readyz" and self._drain_deadline is not None:
+            self._respond(connection, "503 Service Unavailable", DRAINING, is_head=request.method == "HEAD")
         else:
-            self._forget(connection)
-            connection.parser = Received(request, rest)
+            self._stop_waiting(connection)
+            connection.parser = ParsedRequest(request, rest)
             connection.data_ready = True
             self.enqueue_req(connection)
 
-    def _say(self, connection: TConn, status: str, body: bytes, *, is_head: bool = False) -> None:
+    def _respond(self, connection: TConn, status: str, body: bytes, *, is_head: bool = False) -> None:
         head = _head(status, body, random_base62())
-        with contextlib.suppress(OSError):  # the client may have gone
+        with contextlib.suppress(OSError):  # the client may have closed the connection
             connection.sock.sendall(head if is_head else head + body)
         self._send(connection)
 
     def _send(self, connection: TConn, then: Callable[[], None] | None = None) -> None:
-        """Send what the client has not taken yet, then go on with `then`; or close, if that is None."""
+        """Send the rest of the response, then call `then`, or close the connection if `then` is None."""
         try:
-            connection.sock.send_rest()
+            connection.sock.send_unsent()
         except OSError:
             self._drop(connection)
             return
         if not connection.sock.unsent:
-            self._forget(connection)
+            self._stop_waiting(connection)
             (then or partial(self._close, connection))()
         elif connection not in self._outgoing:
-            self._forget(connection)
+            self._stop_waiting(connection)
             self._outgoing[connection] = time.monotonic() + WRITE_S
             self.poller.register(connection.sock, selectors.EVENT_WRITE, lambda _: self._send(connection, then))
-            while sum(len(each.sock.unsent) for each in self._outgoing) > MAX_ALL_UNSENT_BYTES:
+            while sum(len(conn.sock.unsent) for conn in self._outgoing) > MAX_ALL_UNSENT_BYTES:
                 self._drop(next(iter(self._outgoing)))
 
     def _close(self, connection: TConn) -> None:
         try:
             connection.sock.shutdown(socket.SHUT_WR)
-            self.poller.register(connection.sock, selectors.EVENT_READ, partial(self._drain, connection))
+            self.poller.register(connection.sock, selectors.EVENT_READ, partial(self._discard_input, connection))
         except (OSError, ValueError):
             self._drop(connection)
         else:
             self._closing[connection] = time.monotonic() + CLOSE_S
 
-    def _drain(self, connection: TConn, _: object) -> None:
+    def _discard_input(self, connection: TConn, _: object) -> None:
         try:
             if connection.sock.recv(READ_BYTES):
                 return
@@ -247,7 +251,7 @@ class Worker(ThreadWorker):
             pass
         self._drop(connection)
 
-    def _forget(self, connection: TConn) -> None:
+    def _stop_waiting(self, connection: TConn) -> None:
         self._incoming.pop(connection, None)
         self._outgoing.pop(connection, None)
         self._closing.pop(connection, None)
@@ -256,18 +260,18 @@ class Worker(ThreadWorker):
 
     def _drop(self, connection: TConn) -> None:
         if connection.sock.is_dropped:
-            return  # by another event of the same turn of the loop
+            return  # Another event of the same iteration has dropped the connection.
         connection.sock.is_dropped = True
-        self._forget(connection)
+        self._stop_waiting(connection)
         self.nr_conns -= 1
         connection.close()
 
     def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: BaseException) -> None:
         """Send an error response for a request that could not be parsed, or that failed outside of Django."""
         request_id = random_base62()
-        if isinstance(exc, TooLarge):
+        if isinstance(exc, BodyTooLarge):
             status, code = "413 Content Too Large", "PAYLOAD_TOO_LARGE"
-            message = f"The body has more than {exc.most:,} bytes."
+            message = f"The body has more than {exc.max_bytes:,} bytes."
         elif isinstance(exc, ParseException):
             status, code = "400 Bad Request", "INVALID_PARAMS"
             message = "The request is not valid HTTP, or its first line or headers are too long."
@@ -276,7 +280,7 @@ class Worker(ThreadWorker):
             status, code = "500 Internal Server Error", "INTERNAL_ERROR"
             message = "Something went wrong on our side. Quote the X-Request-ID when you report it."
         body = json.dumps({"code": code, "error": message}).encode()
-        with contextlib.suppress(OSError):  # the client may have gone
+        with contextlib.suppress(OSError):  # the client may have closed the connection
             client.sendall(_head(status, body, request_id) + body)
 
 

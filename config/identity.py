@@ -1,7 +1,7 @@
 """Settings of login: django-allauth (docs/adr/0014-people-keys-and-addresses.md) and OpenID Connect providers.
 
-An account is created only after its e-mail address is verified, so allauth's verification is off. Its rate limits are
-off too: `accounts.limits`, which fails closed, limits attempts.
+An account is created only after its e-mail address is verified, so django-allauth's verification is disabled. Its rate
+limits are disabled, too, because `accounts.limits` limits attempts and, unlike them, refuses all without Redis.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MFA_ADAPTER = "accounts.adapters.mfa.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_TOLERANCE = 1
-MFA_ALLOW_UNVERIFIED_EMAIL = True  # a new, unconfirmed address must not block MFA
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # An unconfirmed new address must not block second factors.
 MFA_RATE_LIMITS = False
 MFA_FORMS = {
     "authenticate": "accounts.adapters.forms.AuthenticateForm",

@@ -1,4 +1,4 @@
-"""Request that a web process receives: its head and its body, in pieces of any size, within limits."""
+"""Parser of an HTTP request that arrives in pieces of any size, with limits of size and time."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gunicorn.http.errors import ChunkMissingTerminator, InvalidChunkSize, Limit
 from gunicorn.http.message import Request
 from gunicorn.http.unreader import IterUnreader
 
-BODY_S = 20.0  # from the end of the head to the end of the body
+BODY_S = 20.0  # seconds from the end of the head to the end of the body
 MAX_HEAD_BYTES = 64 * 1024
 MAX_BODY_BYTES = 1024 * 1024
-# Of requests that bring all sites of a list.
+# Larger limit for uploads of list entries, by path.
 UPLOAD_PATH = re.compile(r"/(?:v1|o/[^/]+)/lists/[^/]+/(?:entries|import)")
 MAX_UPLOAD_BYTES = 16 * 1024 * 1024
 CHUNK_LINE = re.compile(rb"([0-9a-fA-F]+)(?:" + CHUNK_EXT_RE.pattern + rb")\r\n")
@@ -23,33 +23,33 @@ MAX_CHUNK_LINE_BYTES = 1024
 MAX_TRAILERS_BYTES = 8 * 1024
 
 
-class TooLarge(Exception):
-    """The body is longer than `most` bytes."""
+class BodyTooLarge(Exception):
+    """Exception for a request whose body is longer than `max_bytes`."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(most)
-        self.most = most
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(max_bytes)
+        self.max_bytes = max_bytes
 
 
-class Incoming:
+class IncomingRequest:
     """Request that is being received, in pieces of any size.
 
-    gunicorn's parser judges its head and says how the body is framed. Nobody looks for the request's end again: when it
-    is complete, `request` has the whole body in memory, and `rest` is what came after it.
+    gunicorn's parser validates the head and determines the framing of the body. When the request is complete, `request`
+    has the whole body in memory, and `rest` contains the bytes after the request.
     """
 
     def __init__(self, cfg: Any, client: Any, deadline: float) -> None:
         self.deadline = deadline
-        self.request: Any = None  # from the end of the head on
+        self.request: Any = None  # None until the head is complete
         self.expects_continue = False
         self.rest = b""
         self._cfg = cfg
         self._client = client
-        self._data = bytearray()  # of the head, then of the body
-        self._needed = 0  # bytes of the body without which it cannot be complete
-        self._chunk = 0  # position of the next chunk
-        self._body = bytearray()  # what the chunks before it hold
-        self._most = MAX_BODY_BYTES
+        self._data = bytearray()  # received bytes of the head, afterwards of the body
+        self._needed = 0  # minimum length of `_data` at which the next step can succeed
+        self._chunk = 0  # position of the next chunk in `_data`
+        self._body = bytearray()  # content of the chunks before `_chunk`
+        self._max_body_bytes = MAX_BODY_BYTES
 
     @property
     def has_begun(self) -> bool:
@@ -57,12 +57,12 @@ class Incoming:
 
     @property
     def upload_bytes(self) -> int:
-        """Return the number of bytes received, if there are more than other requests may have."""
+        """Return the number of received bytes if they exceed the limit of ordinary requests, otherwise 0."""
         received = len(self._data) + len(self._body)
         return received if received > MAX_BODY_BYTES else 0
 
     def feed(self, data: bytes) -> bool:
-        """Add bytes. Returns True when the request is complete. Raises ParseException or TooLarge."""
+        """Add received bytes. Returns True if the request is complete. Raises ParseException or BodyTooLarge."""
         searched = max(0, len(self._data) - 3)
         self._data += data
         if self.request is None:
@@ -81,15 +81,15 @@ class Incoming:
         self.request = Request(self._cfg, IterUnreader([bytes(self._data[:end])]), self._client)
         del self._data[:end]
         if self.request.method in ("POST", "PUT") and UPLOAD_PATH.fullmatch(self.request.path):
-            self._most = MAX_UPLOAD_BYTES
+            self._max_body_bytes = MAX_UPLOAD_BYTES
         self.deadline = time.monotonic() + BODY_S
-        # The loop asks for the body. A thread would have to ask, too, if gunicorn still saw this.
+        # The main loop sends 100 Continue. Without the attribute, gunicorn does not send it again in a thread.
         self.expects_continue = self.request._expected_100_continue  # noqa: SLF001 -- gunicorn has no public name
         self.request._expected_100_continue = False  # noqa: SLF001 -- gunicorn has no public name
 
     def _read_bytes(self, length: int) -> bool:
-        if length > self._most:
-            raise TooLarge(self._most)
+        if length > self._max_body_bytes:
+            raise BodyTooLarge(self._max_body_bytes)
         if len(self._data) < length:
             self._needed = length
             return False
@@ -97,9 +97,9 @@ class Incoming:
         return True
 
     def _read_chunks(self) -> bool:
-        """Decode the chunks that are there (RFC 9112, section 7.1). Their framing counts as body, too.
+        """Decode the chunks received so far (RFC 9112, section 7.1). The limit includes the framing of the chunks.
 
-        Reads each byte once, however the body is cut: a reader that copies the rest for each chunk is quadratic.
+        Each byte is read once, whatever the chunk sizes; copying the remaining bytes for each chunk would be quadratic.
         """
         while True:
             newline = self._data.find(b"\n", self._chunk, self._chunk + MAX_CHUNK_LINE_BYTES)
@@ -111,8 +111,8 @@ class Incoming:
             if (size := int(line[1], 16)) == 0:
                 return self._read_trailers(newline - 1)
             begin, end = newline + 1, newline + 1 + size
-            if end > self._most:
-                raise TooLarge(self._most)
+            if end > self._max_body_bytes:
+                raise BodyTooLarge(self._max_body_bytes)
             if len(self._data) < end + 2:
                 self._needed = end + 2
                 return False
@@ -129,7 +129,7 @@ class Incoming:
             raise LimitRequestHeaders("the trailers are too long")
         if end > start:
             self.request.parse_headers(bytes(self._data[start + 2 : end]), from_trailer=True)
-        headers = [each for each in self.request.headers if each[0] != "TRANSFER-ENCODING"]
+        headers = [(name, value) for name, value in self.request.headers if name != "TRANSFER-ENCODING"]
         self.request.headers = [*headers, ("CONTENT-LENGTH", str(len(self._body)))]
         self._complete(self._body, end + 4)
         return True

@@ -9,7 +9,7 @@ import environ
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config.draining import DRAIN_S  # noqa: F401  # used by config.gunicorn, which needs no settings
+from config.draining import DRAIN_S  # noqa: F401  # imported to validate the setting; config.gunicorn uses it
 from config.identity import *  # noqa: F403  # read as `settings.…`
 from infrastructure import environment
 from infrastructure.api.framework import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  # read as `settings.…`
@@ -41,7 +41,7 @@ SECRET_KEY = read("SECRET_KEY", environment.secret_key, "", environment.HOW_TO_M
 SECRET_KEY_FALLBACKS: list[str] = read(
     "SECRET_KEY_FALLBACKS", environment.secret_keys, [], "Former keys, newest first, each of at least 32 characters."
 )
-# The first key encrypts stored secrets, all of them decrypt, and so do Django's secret keys.
+# The first key encrypts stored secrets. All of these keys and Django's secret keys decrypt stored secrets.
 ENCRYPTION_KEYS: list[str] = read(
     "ENCRYPTION_KEYS", environment.secret_keys, [], "Long random strings; `openssl rand -hex 32` makes one."
 )
@@ -83,14 +83,14 @@ INSTALLED_APPS = [
     "operations",
     "operations.stack",
     "documentation",
-    # Before our apps, which remove its models from the admin.
+    # django-allauth is before `accounts`, which removes django-allauth's models from the admin.
     "allauth",
     "allauth.account",
     "allauth.mfa",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
     "accounts",
-    # In the order in which they receive `scan_ended`: report and event exist when the audit counts the scan.
+    # The apps receive `scan_ended` in this order, so report and event exist when the audit counts the scan.
     "reports",
     "webhooks",
     "scans",
@@ -142,7 +142,7 @@ CONTEXT_PROCESSORS = [
     "django.contrib.messages.context_processors.messages",
 ]
 TEMPLATES = [
-    # Of all pages and e-mails.
+    # Templates of all pages and e-mails.
     {
         "BACKEND": "django.template.backends.jinja2.Jinja2",
         "DIRS": [BASE_DIR / "templates", templating.TEMPLATES],
@@ -156,7 +156,7 @@ TEMPLATES = [
             ],
         },
     },
-    # Of the admin, which is Django's.
+    # Templates of the Django admin.
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates" / "django"],
@@ -176,12 +176,12 @@ DATABASES = {
     "default": {
         **DATABASE,
         "ENGINE": "infrastructure.postgresql",
-        # Every thread keeps its connection. The health check detects one that died with the server before it is used.
+        # Each thread has a persistent connection. The health check of a request detects a broken connection.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             "connect_timeout": 3,
-            # A lost host closes no connection. Connections with unacknowledged data or without answer end within ~30 s.
+            # A host that fails closes no connection. These options end connections after about 30 s without response.
             "tcp_user_timeout": 10_000,
             "keepalives_idle": 10,
             "keepalives_interval": 5,
@@ -203,7 +203,7 @@ REDIS_URL = read(
 REDIS_TIMEOUTS: dict[str, Any] = {
     "socket_timeout": 0.5,
     "socket_connect_timeout": 0.5,
-    "retry": Retry(NoBackoff(), 0),  # fail open fast instead of waiting
+    "retry": Retry(NoBackoff(), 0),  # Without Redis, callers fail fast instead of waiting.
 }
 CACHES = {
     "default": {
@@ -214,8 +214,8 @@ CACHES = {
 }
 
 AUTH_USER_MODEL = "accounts.User"
-# scrypt takes half of PBKDF2's time per login attempt, and 16 MiB per guess at a stolen hash. Older hashes are replaced
-# at the next login.
+# scrypt takes half of PBKDF2's time for a login, but each guess at a stolen hash needs 16 MiB. Django replaces a PBKDF2
+# hash at the next login.
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.ScryptPasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
@@ -246,7 +246,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static", templating.STATIC]
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
-# Fonts and images are compressed already, and nobody loads the source maps.
+# Fonts and images are compressed formats, and browsers rarely load source maps.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = [
     *("jpg", "jpeg", "png", "gif", "webp", "zip", "gz", "br"),
     *("woff", "woff2", "ttf", "eot", "svg", "map"),
@@ -297,12 +297,12 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# Our pages use no device feature but the clipboard.
-# `manage.py site_docs` sets it while it renders the public pages as static files.
+# `manage.py site_docs` sets STATIC_SITE while it renders the public pages as static files.
 STATIC_SITE = False
 
+# The pages use no device feature except the clipboard.
 PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
-# None of our pages has inline scripts or styles.
+# No page has inline scripts or styles.
 SECURE_CSP = {
     "default-src": ["'none'"],
     "script-src": ["'self'"],
@@ -319,7 +319,7 @@ SECURE_CSP = {
 LOG_FORMAT = read("LOG_FORMAT", str, "text", "text or json")
 ACCESS_LOG = read("ACCESS_LOG", boolean, True, "Set it to 1 or 0.")
 LOGGING = logging_config(LOG_FORMAT)
-# Without a token, /metrics is a 404.
+# Without a token, the service responds to /metrics with 404.
 METRICS_TOKEN = read("METRICS_TOKEN", environment.secret_key, "", "A long random string for whoever may read /metrics.")
 
 OTEL_EXPORTER_OTLP_ENDPOINT = read(

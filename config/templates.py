@@ -1,6 +1,6 @@
-"""Jinja2 environment of all pages and e-mails: the scanner's, with the service's filters and functions.
+"""Jinja2 environment of all pages and e-mails: the report's environment with the service's filters and functions.
 
-Only the admin's templates (`templates/django/`) are in Django's language.
+Only the admin's templates (`templates/django/`) use Django's template language.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from website_scan.messages import cut
 from website_scan.report import templating
 
 FILTERS = {
-    # Our pages have no inline scripts: data for scripts is JSON in `data-…` attributes.
+    # The pages have no inline scripts, so data for scripts is JSON in `data-…` attributes.
     "as_json": json.dumps,
     "capfirst": capfirst,
     "check_name": check_name,
@@ -48,11 +48,11 @@ FILTERS = {
 
 
 def environment(**options: Any) -> Environment:
-    """Return the environment with these options, such as the loader. It escapes in all templates but texts (`.txt`)."""
-    made = templating.environment(**options)
-    made.autoescape = escapes
-    made.filters |= FILTERS
-    made.globals |= {
+    """Return the Jinja2 environment with these options, such as the loader. All templates but `.txt` are escaped."""
+    jinja = templating.environment(**options)
+    jinja.autoescape = is_escaped
+    jinja.filters |= FILTERS
+    jinja.globals |= {
         "url": url,
         "page_of": page_of,
         "static": static,
@@ -62,15 +62,15 @@ def environment(**options: Any) -> Environment:
         "source_url": source_url,
         "static_site": static_site,
     }
-    return made
+    return jinja
 
 
 def csrf(request: HttpRequest) -> dict[str, object]:
-    """Context processor: `csrf_input` with one token for all forms of a page. Django's own has another in each form."""
+    """Return the template context `csrf_input`, which has the same token in all forms of a page, unlike Django's."""
     return {"csrf_input": SimpleLazyObject(lambda: csrf_input(request))}
 
 
-def escapes(name: str | None) -> bool:
+def is_escaped(name: str | None) -> bool:
     return name is None or not name.endswith(".txt")
 
 
@@ -89,5 +89,5 @@ def source_url() -> str:
 
 
 def static_site() -> bool:
-    """Return whether the page is one of `make site-docs`, where nobody logs in and nothing is sent."""
+    """Return True for pages of `make site-docs`, which have no login and no forms."""
     return settings.STATIC_SITE

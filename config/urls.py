@@ -90,7 +90,7 @@ from webhooks.api import (
 
 
 class AnyString:
-    """Path converter that accepts any string as an ID, even with slashes and line ends; the view refuses bad IDs."""
+    """Path converter that accepts any string as an ID, even with slashes and line breaks; views refuse invalid IDs."""
 
     regex = r"[\s\S]+"
 
@@ -103,11 +103,11 @@ class AnyString:
 
 register_converter(AnyString, "any")
 
-# Here, because the admin's own AppConfig would import the code of all pages into commands and the scheduler, too.
+# Called here, because the admin's AppConfig would import the code of all pages into commands and the scheduler.
 admin.autodiscover()
 
-# The organization is part of these URLs, so that a page never acts on the one opened in another tab.
-of_organization = [
+# These URLs contain the organization, so that a page never changes the organization of another browser tab.
+organization_urls = [
     path("", dashboard.overview, name="overview"),
     path("recent", dashboard.recent, name="recent"),
     path("scans/", dashboard.scans, name="scans"),
@@ -195,8 +195,8 @@ urlpatterns = [
     path("v1/scan/<any:scan_id>", ScanItem.as_view(), name="scan-item"),
     path("v1/scans", ScanListing.as_view(), name="scan-listing"),
     *(
-        path(f"v1/report/<any:scan_id>/export/{ending}", each.as_view(), name=f"report-{ending}")
-        for ending, each in REPORT_EXPORT_VIEWS.items()
+        path(f"v1/report/<any:scan_id>/export/{ending}", view.as_view(), name=f"report-{ending}")
+        for ending, view in REPORT_EXPORT_VIEWS.items()
     ),
     path("v1/report/<any:scan_id>/export/<str:ending>", UnknownReportExport.as_view(), name="report-unknown-export"),
     path("v1/report/<any:scan_id>/export", ReportExport.as_view(), name="report-export"),
@@ -207,8 +207,8 @@ urlpatterns = [
     path("v1/audits/<any:audit_id>/pages", AuditPages.as_view(), name="audit-pages"),
     path("v1/audits/<any:audit_id>/findings", AuditFindings.as_view(), name="audit-findings"),
     *(
-        path(f"v1/audits/<any:audit_id>/export/{ending}", each.as_view(), name=f"audit-{ending}")
-        for ending, each in AUDIT_EXPORT_VIEWS.items()
+        path(f"v1/audits/<any:audit_id>/export/{ending}", view.as_view(), name=f"audit-{ending}")
+        for ending, view in AUDIT_EXPORT_VIEWS.items()
     ),
     path("v1/audits/<any:audit_id>/export/<str:ending>", UnknownAuditExport.as_view(), name="audit-unknown-export"),
     path("v1/audits/<any:audit_id>/export", AuditExport.as_view(), name="audit-export"),
@@ -313,7 +313,7 @@ urlpatterns = [
     path("organizations/new", person.organization_new, name="organization-new"),
     path("organizations/switch", person.organization_switch, name="organization-switch"),
     path("organizations/<int:organization_id>/leave", person.organization_leave, name="organization-leave"),
-    path("o/<slug:organization>/", include(of_organization)),
+    path("o/<slug:organization>/", include(organization_urls)),
     path("samples/", samples, name="samples"),
     path("samples/<slug:slug>", frozen, name="frozen-sample"),
     path("report/sample/<str:name>", sample, name="sample"),
@@ -339,13 +339,13 @@ urlpatterns = [
     path("list/<str:share_id>.svg", shared_badge, name="list-share-badge"),
     path("list/<str:share_id>/card/<str:digest>.png", shared_card, name="list-share-card"),
     path("list/<str:share_id>", shared_list, name="list-share"),
-    # In place of the admin's own pages, which neither limit guesses nor end other sessions.
+    # These replace the admin's own pages, which neither limit password guesses nor end other sessions.
     path("admin/login/", admin_login),
     path("admin/logout/", LogoutView.as_view()),
     path("admin/password_change/", RedirectView.as_view(pattern_name="account")),
     path("admin/operations/", admin.site.admin_view(operations_page), name="operations"),
     path("admin/", admin.site.urls),
-    # Addresses that people type without the final slash.
+    # People type these addresses without the final slash.
     *(path(name, RedirectView.as_view(url=f"/{name}/")) for name in ("docs", "login", "signup", "dashboard", "admin")),
 ]
 

@@ -16,26 +16,26 @@ from django.conf import settings
 from infrastructure import environment
 from infrastructure.loading import uncollected
 
-# Limits for statements and locks in requests; tasks and commands may wait longer. `DATABASE_URL` may override them.
+# Timeouts (ms) for statements and locks in requests. Tasks and commands have none. `DATABASE_URL` may override them.
 settings.DATABASES["default"]["OPTIONS"].setdefault("options", "-c statement_timeout=15000 -c lock_timeout=5000")
 NO_HOST = b'{"code": "INVALID_PARAMS", "error": "The request has no Host header."}'
 
 with uncollected():
     django_application = get_wsgi_application()
-    import_module("website_scan.net.name_servers")  # scans import it late; the first request for one must not wait
+    import_module("website_scan.net.name_servers")  # imported now, so that the first request for a scan does not wait
 environment.refuse_problems()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
     """Call Django's application. Refuses requests without a host, and drops the response body for HEAD."""
     if environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "HTTP_HOST" not in environ:
-        # Required by RFC 9112, section 3.2. Django would take the address of the server's socket.
+        # RFC 9112, section 3.2, requires this response. Django would use the address of the server's socket as host.
         start_response("400 Bad Request", [("Content-Type", "application/json"), ("Connection", "close")])
         return (NO_HOST,)
     response = django_application(environ, start_response)
     if environ["REQUEST_METHOD"] != "HEAD":
         return response
-    # gunicorn would drop the body as well, but log a warning each time.
+    # gunicorn would also drop the body, but log a warning each time.
     if (close := getattr(response, "close", None)) is not None:
         close()
     return ()

@@ -1,1 +1,1 @@
-"""Pages of an organization: overview, scans, sites, monitors, audits."""
+"""Dashboard of an organization: overview, scans, sites, and starting of scans and audits."""

@@ -1,4 +1,4 @@
-"""Rows of lists of scans: each request is one row, regardless of its number of types and pages."""
+"""Rows of the dashboard's lists of scans. A row is one request, whatever its number of types and pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TONES: Mapping[str, str] = {
 }
 STATUSES: Mapping[str, str] = {Scan.Status.SCANNING: "Running", Audit.Status.DISCOVERING: "Running"}
 CANCELLED = "Cancelled"
-# The columns that rows of lists need, a third of all: each column takes time in composing and reading a query.
+# Columns that the rows need, a third of all. Each column costs time when a query is composed and read.
 SCAN_COLUMNS = (
     *("type", "url", "status", "score", "grade", "created_at", "kept_days", "percent", "phase", "lead"),
     *("error_code", "error_message"),
@@ -39,7 +39,7 @@ AUDIT_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """Score and grade of one type, None without a score; `url` is the report's address while the report is kept."""
+    """Score and grade of one type, None without a score; `url` is the report's path until the report expires."""
 
     label: str
     score: int | None = None
@@ -49,9 +49,10 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Row for an audit, or for a scan without an audit. `grades`: in the order of the types, None if not requested.
+    """Row of an audit, or of a scan without an audit. `grades` has an entry for each scan type, None if not requested.
 
-    `page_url` leads to the report or the audit, None once expired. `scope` describes an audit of several pages.
+    `page_url` is the path of the report or the audit, None after its expiry. `scope` describes an audit of several
+    pages.
     """
 
     id: str
@@ -79,41 +80,41 @@ class Entry:
         return f"{self.created_at:%Y-%m-%d %H:%M}"
 
     @property
-    def known_grades(self) -> list[Grade]:
-        return [each for each in self.grades if each is not None]
+    def requested_grades(self) -> list[Grade]:
+        return [grade for grade in self.grades if grade is not None]
 
     @property
     def types(self) -> str:
         """Return the labels of the requested types, separated by commas."""
-        labels = [each.label for each in self.known_grades]
+        labels = [grade.label for grade in self.requested_grades]
         return "all four" if len(labels) == len(Scan.Type) else ", ".join(labels)
 
 
 def entries(organization_id: int, rows: Sequence[Audit | Scan]) -> list[Entry]:
-    """Return an entry for each row, in the same order; one query."""
-    belonging = _belonging(organization_id, rows)
+    """Return an entry for each row, in the same order, with one query."""
+    scans_by_row = _scans_by_row(organization_id, rows)
     return [
-        audit_entry(row, belonging.get(row.id, []))
+        audit_entry(row, scans_by_row.get(row.id, []))
         if isinstance(row, Audit)
-        else _scan_entry(row, belonging.get(row.id, []))
+        else _scan_entry(row, scans_by_row.get(row.id, []))
         for row in rows
     ]
 
 
 def audit_entry(audit: Audit, scans: Sequence[Scan]) -> Entry:
-    """Return the entry of an audit. `scans` holds the scans of an audit of one page, and is empty for other audits."""
+    """Return the entry of an audit. `scans` are the scans of an audit of one page, and empty for other audits."""
     scores = audit.scores
     reports = {scan.type: report_path(scan.id) for scan in scans if scan.status in Scan.REPORTED}
-    kept = audit.is_kept
+    is_kept = audit.is_kept
     lead = next((scan for scan in scans if scan.lead_id is None), None)
     return Entry(
         id=audit.id,
         is_audit=True,
         url=audit.url,
-        page_url=reverse("audit-page", args=[audit.id]) if kept else None,
+        page_url=reverse("audit-page", args=[audit.id]) if is_kept else None,
         scope=_scope(audit),
         grades=tuple(
-            Grade(label, url=reports.get(type) if kept else None, **scores[type]) if type in scores else None
+            Grade(label, url=reports.get(type) if is_kept else None, **scores[type]) if type in scores else None
             for type, label in Scan.Type.choices
         ),
         status=STATUSES.get(audit.status, capfirst(audit.get_status_display())),
@@ -131,18 +132,18 @@ def audit_entry(audit: Audit, scans: Sequence[Scan]) -> Entry:
 
 
 def _scan_entry(scan: Scan, companions: Sequence[Scan]) -> Entry:
-    scans = {each.type: each for each in (scan, *companions)}
-    kept = scan.is_kept
+    scans = {row.type: row for row in (scan, *companions)}
+    is_kept = scan.is_kept
     is_cancelled = scan.error_code == "SCAN_CANCELLED"
     return Entry(
         id=scan.id,
         is_audit=False,
         url=scan.url,
-        page_url=report_path(scan.id) if kept else None,
+        page_url=report_path(scan.id) if is_kept else None,
         scope="",
         grades=tuple(
-            Grade(label, found.score, found.grade, report_path(found.id) if kept else None)
-            if (found := scans.get(type))
+            Grade(label, of_type.score, of_type.grade, report_path(of_type.id) if is_kept else None)
+            if (of_type := scans.get(type))
             else None
             for type, label in Scan.Type.choices
         ),
@@ -166,15 +167,15 @@ def _scope(audit: Audit) -> str:
     return f"{number}, this one first"
 
 
-def _belonging(organization_id: int, rows: Iterable[Audit | Scan]) -> dict[str, list[Scan]]:
-    """Map the ID of a row to its scans: those of an audit of one page, or those that a scan without an audit leads."""
+def _scans_by_row(organization_id: int, rows: Iterable[Audit | Scan]) -> dict[str, list[Scan]]:
+    """Map the ID of a row to its scans: of an audit of one page, or of the visit that a scan without audit leads."""
     audits = [row.id for row in rows if isinstance(row, Audit) and row.kind == Audit.Kind.PAGE]
     leads = [row.id for row in rows if isinstance(row, Scan)]
     scans = access.rows(Scan, organization_id).only(*SCAN_COLUMNS)
-    found: dict[str, list[Scan]] = {}
+    by_row: dict[str, list[Scan]] = {}
     if audits or leads:
         of_audits = scans.filter(audit_page__audit__in=audits).annotate(of=F("audit_page__audit_id"))
         led = scans.filter(lead__in=leads).annotate(of=F("lead_id"))
         for scan in of_audits.union(led, all=True):
-            found.setdefault(scan.of, []).append(scan)
-    return found
+            by_row.setdefault(scan.of, []).append(scan)
+    return by_row

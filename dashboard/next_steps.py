@@ -1,6 +1,6 @@
-"""Next steps of an organization: what it has not done yet, derived from its rows, so that each is gone when it is done.
+"""Next steps of a new organization, such as its first scan. Database rows show which steps are done.
 
-Nobody has to dismiss them: after `SHOWN_FOR`, an organization that has not taken a step does without it.
+Nobody has to dismiss a step, because steps are displayed only until an organization is `MAX_AGE` old.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from accounts import access
 from accounts.models import Membership
 from accounts.roles import page_of
 
-SHOWN_FOR = timedelta(days=30)
-DONE = """
+MAX_AGE = timedelta(days=30)
+DONE_STEPS = """
     SELECT
         EXISTS (SELECT FROM scans_scan WHERE organization_id = %(organization)s),
         EXISTS (SELECT FROM sites_monitor WHERE organization_id = %(organization)s),
@@ -26,7 +26,7 @@ DONE = """
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Step that the person can take; `action` is the text of its link."""
+    """Step that a person can take. `action` is the text of the link to `url`."""
 
     name: str
     title: str
@@ -36,11 +36,11 @@ class Step:
 
 
 def next_steps(member: Membership, now: datetime) -> list[Step]:
-    """Return the steps that are not done and that the member's role and plan allow; at most one query."""
+    """Return the steps that are not done and that the member's role and the tier allow, with at most one query."""
     organization = member.organization
-    if not member.is_member or organization.created_at < now - SHOWN_FOR:
+    if not member.is_member or organization.created_at < now - MAX_AGE:
         return []
-    ((has_scan, has_monitor, has_key, has_used_key),) = access.fetch_rows(DONE, organization.id)
+    ((has_scan, has_monitor, has_key, has_used_key),) = access.fetch_rows(DONE_STEPS, organization.id)
     steps = []
     if not has_scan:
         text = "In seconds you have four grades, and what to fix first."

@@ -1,4 +1,4 @@
-"""Lists of an organization's scans for the dashboard. Every list is bounded and served by an index."""
+"""Lists of an organization's scans for the dashboard. Every list has a limit and uses an index."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from sites.models import UNFINISHED, Audit
 
 PAGE_SIZE = 25
 MAX_RUNNING = 10
-LATEST = 8
-RECENT_SITES = 6
-# Number of latest audits and scans from which `recent_sites` picks its sites.
-RECENT = 200
-SPARK_SCANS = 20
+MAX_LATEST = 8
+MAX_RECENT_SITES = 6
+# Number of latest audits and scans in which `recent_sites` searches for sites.
+MAX_RECENT_ROWS = 200
+# Number of scans in a sparkline.
+SPARKLINE_SCANS = 20
 
-# The audits, and the scans of `ScanQuerySet.single`.
+# Times and URLs of the latest audits, and of the scans that `ScanQuerySet.single` selects.
 RECENT_PAGES = """
     (SELECT created_at, url FROM sites_audit WHERE organization_id = %(organization)s
         ORDER BY created_at DESC, id DESC LIMIT %(most)s)
@@ -40,7 +41,7 @@ RECENT_PAGES = """
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """Monthly quota as the gauge shows it; `reset_at` is the start of the next month."""
+    """Monthly quota for the dashboard's gauge. `reset_at` is the start of the next month."""
 
     quota: Quota
     reset_at: datetime
@@ -48,7 +49,7 @@ class Month:
 
     @property
     def percent(self) -> int:
-        """Return the used share of the quota, 0 to 100, rounded down; 100 for a plan without scans."""
+        """Used share of the quota in percent, rounded down; 100 for a tier without scans."""
         used = self.quota.limit - self.quota.remaining
         return 100 * used // self.quota.limit if self.quota.limit else 100
 
@@ -59,7 +60,7 @@ class Month:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """Running entries, oldest first, and the latest finished ones. `has_more_running`: more run than are listed."""
+    """Running entries, oldest first, and the latest finished ones. `has_more_running`: the list was cut."""
 
     running: list[Entry]
     has_more_running: bool
@@ -68,7 +69,7 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Scores of one type on a page: a sparkline of the last ones, and the last one; both None without any."""
+    """Scores of a page for one scan type: a sparkline, and the last result. Both are None without results."""
 
     label: str
     spark: charts.Spark | None
@@ -77,7 +78,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Option of the status filter: its label, and the statuses of audits and of scans that it selects."""
+    """Option of the status filter: the label, and the selected statuses of audits and of scans."""
 
     label: str
     audits: Sequence[str]
@@ -93,7 +94,7 @@ FILTERS: Mapping[str, Filter] = {
 
 
 def month(organization_id: int, limits: TierLimits, now: datetime) -> Month:
-    """Return the current month's usage; one query."""
+    """Return the current month's usage, with one query."""
     start = usage.next_month(usage.month_of(now))
     reset_at = datetime(start.year, start.month, start.day, tzinfo=UTC)
     return Month(
@@ -102,28 +103,32 @@ def month(organization_id: int, limits: TierLimits, now: datetime) -> Month:
 
 
 def recent(organization_id: int) -> Recent:
-    """Return running and latest entries with at most four queries: the page polls this while a scan runs."""
+    """Return running and latest entries with at most four queries, because the page polls while a scan runs."""
     audits = _running_and_latest(_audits(organization_id).filter(run_of=""), UNFINISHED)
     scans = _running_and_latest(_single_scans(organization_id), FILTERS["running"].scans)
-    running = sorted((each for each in (*audits, *scans) if not each.is_final), key=_age)
-    latest = sorted((each for each in (*audits, *scans) if each.is_final), key=_age, reverse=True)
-    shown = running[:MAX_RUNNING]
-    found = entries(organization_id, [*shown, *latest[:LATEST]])
-    return Recent(found[: len(shown)], len(running) > MAX_RUNNING, found[len(shown) :])
+    running = sorted((row for row in (*audits, *scans) if not row.is_final), key=_age)
+    latest = sorted((row for row in (*audits, *scans) if row.is_final), key=_age, reverse=True)
+    listed = running[:MAX_RUNNING]
+    rows = entries(organization_id, [*listed, *latest[:MAX_LATEST]])
+    return Recent(rows[: len(listed)], len(running) > MAX_RUNNING, rows[len(listed) :])
 
 
 def recent_sites(organization_id: int) -> list[tuple[str, str, list[Line]]]:
-    """Return the sites scanned last that have a result: host, path of the page scanned most, a line for each type."""
-    pages = main_pages(_recent_pages(organization_id), RECENT_SITES)
-    results = page_results(organization_id, list(pages.values()), limit=SPARK_SCANS)
+    """Return the last scanned sites with results: the host, the path of the most scanned page, and a line per type."""
+    pages = main_pages(_recent_pages(organization_id), MAX_RECENT_SITES)
+    results = page_results(organization_id, list(pages.values()), limit=SPARKLINE_SCANS)
     lines = {host: _lines(results[url]) for host, url in pages.items()}
-    return [(host, path_of(pages[host]), each) for host, each in lines.items() if any(line.last for line in each)]
+    return [
+        (host, path_of(pages[host]), site_lines)
+        for host, site_lines in lines.items()
+        if any(line.last for line in site_lines)
+    ]
 
 
 def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
-    """Return a page of entries, filtered by `type`, `status` and text in the URL (`q`); unknown values are ignored.
+    """Return a page of entries, filtered by `type`, `status` and text of the URL (`q`). Unknown values are ignored.
 
-    Runs of monitors would be most of the list; `monitors=yes` includes them.
+    Only `monitors=yes` includes runs of monitors, which would be most of the list.
     """
     type, status = query.get("type", ""), query.get("status", "")
     type, status = type if type in Scan.Type.values else "", status if status in FILTERS else ""
@@ -137,17 +142,17 @@ def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
         audits = audits.filter(status__in=FILTERS[status].audits)
         scans = scans.filter(status__in=FILTERS[status].scans)
     text = search_text(query)
-    named = (("type", type), ("status", status), ("q", text), ("monitors", "yes" if has_monitors else ""))
-    filters = {name: value for name, value in named if value}
+    values = (("type", type), ("status", status), ("q", text), ("monitors", "yes" if has_monitors else ""))
+    filters = {name: value for name, value in values if value}
     sources: list[QuerySet[Any]] = [scans, audits]
     match = Q(url__icontains=text) if text else None
-    found = keyset.by_time(sources, query, size=PAGE_SIZE, filters=filters, match=match)
-    return EntryPage(found, entries(organization_id, found.rows), type, status, text, has_monitors)
+    page = keyset.by_time(sources, query, size=PAGE_SIZE, filters=filters, match=match)
+    return EntryPage(page, entries(organization_id, page.rows), type, status, text, has_monitors)
 
 
 @dataclass(frozen=True, slots=True)
 class EntryPage:
-    """Page of entries and its filters; an empty string means no filter."""
+    """Page of entries with its filters. An empty string is no filter."""
 
     page: keyset.LinkedPage[Any, keyset.Moment]
     entries: list[Entry]
@@ -162,7 +167,7 @@ class EntryPage:
         return bool(self.type or self.status or self.text or self.has_monitors)
 
     types: Sequence[tuple[str, str]] = tuple(Scan.Type.choices)
-    statuses: Sequence[tuple[str, str]] = tuple((value, each.label) for value, each in FILTERS.items())
+    statuses: Sequence[tuple[str, str]] = tuple((value, option.label) for value, option in FILTERS.items())
 
 
 def _audits(organization_id: int) -> QuerySet[Audit]:
@@ -175,9 +180,9 @@ def _single_scans(organization_id: int) -> QuerySet[Scan]:
 
 
 def _running_and_latest(rows: QuerySet[Any], unfinished: Sequence[str]) -> list[Any]:
-    """Return the oldest unfinished rows, one more than is shown, and the latest rows with a report. One query."""
+    """Return the oldest unfinished rows, one more than is listed, and the latest rows with a report; one query."""
     running = rows.filter(status__in=unfinished).order_by("created_at", "id")[: MAX_RUNNING + 1]
-    latest = rows.filter(status__in=sorted(Scan.REPORTED)).order_by("-created_at", "-id")[:LATEST]
+    latest = rows.filter(status__in=sorted(Scan.REPORTED)).order_by("-created_at", "-id")[:MAX_LATEST]
     return list(running.union(latest, all=True))
 
 
@@ -186,8 +191,8 @@ def _age(row: Audit | Scan) -> tuple[datetime, str]:
 
 
 def _recent_pages(organization_id: int) -> list[str]:
-    """Return the URLs of the latest audits and scans, newest first, with repetitions."""
-    return [url for _, url in access.fetch_rows(RECENT_PAGES, organization_id, most=RECENT)]
+    """Return the URLs of the latest audits and scans, newest first, with duplicates."""
+    return [url for _, url in access.fetch_rows(RECENT_PAGES, organization_id, most=MAX_RECENT_ROWS)]
 
 
 def _lines(results: Mapping[str, Sequence[Result]]) -> list[Line]:

@@ -1,4 +1,4 @@
-"""Sites and their pages: hosts and URLs of an organization's scans with their results, read through indexes."""
+"""Sites and their pages: hosts and URLs of an organization's scans, with results. All queries use indexes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from scans.models import INDEXED_URL, Scan, path_of
 from website_scan.urls import host_and_port_of
 
 PAGE_SIZE = 25
-# Maximum number of hosts, or pages, that one search reads.
-WINDOW = 1_000
+# Limit of hosts or pages that one search reads.
+MAX_SEARCHED = 1_000
 
-# One index lookup leads from each host or page to the next (a loose index scan): no count, no read of all scans.
+# Loose index scan: one index lookup finds the next host or page, so that not all scans are read.
 # Pages are distinguished by the indexed prefix of their URL (`scans.models.INDEXED_URL`).
 NEXT = """
     WITH RECURSIVE names AS (
@@ -34,7 +34,7 @@ NEXT = """
     )
     SELECT name FROM names WHERE name IS NOT NULL LIMIT %(limit)s
 """
-# The last results of pages, by type, looked up by the URL's MD5 digest, like the index.
+# Last results of pages by type. The index contains the URL's MD5 digest, and so does the condition.
 RESULTS = """
     SELECT wanted.url, kind.type, result.id, result.score, result.grade, result.created_at, result.catalogue_version,
         result.kept_days
@@ -47,7 +47,7 @@ RESULTS = """
         ORDER BY scan.created_at DESC LIMIT %(limit)s
     ) AS result
 """
-# The main page of a host: its https start page if that has a result, else the page with the first URL.
+# Main page of each host: the https start page if that page has a result, otherwise the first page by URL.
 MAIN = """
     SELECT wanted.host, coalesce(
         (SELECT url FROM scans_scan WHERE organization_id = %(organization)s
@@ -85,7 +85,7 @@ Results: TypeAlias = Mapping[str, Sequence[Result]]
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """Row of a page with its results of each type; `host` is the site's host."""
+    """Row of a page with the results of each scan type. `host` is the site's host."""
 
     host: str
     url: str
@@ -97,55 +97,55 @@ class PageRow:
 
     @property
     def query(self) -> str:
-        """Return the query string for the site's page that shows this page's scores over time."""
+        """Query string that selects this page on the site's page, which displays the scores over time."""
         return urlencode({"page": self.url})
 
     @property
     def cells(self) -> list[tuple[str, Result | None]]:
-        return [(Scan.Type(type).label, next(iter(found), None)) for type, found in self.results.items()]
+        return [(Scan.Type(type).label, next(iter(results), None)) for type, results in self.results.items()]
 
     @property
     def last_result(self) -> Result | None:
-        latest = (found[0] for found in self.results.values() if found)
-        return max(latest, key=lambda each: each.created_at, default=None)
+        latest = (results[0] for results in self.results.values() if results)
+        return max(latest, key=lambda result: result.created_at, default=None)
 
 
-# Page of rows sorted by a name, the host or the URL.
+# Page of rows in the order of their names, which are hosts or URLs.
 SitePage: TypeAlias = keyset.LinkedPage[PageRow, str]
 
 
 def site_page(organization_id: int, query: Mapping[str, str]) -> SitePage:
-    """Return the main pages of the sites whose host contains the search text, by host."""
-    found = _names_page(_Names(organization_id), query)
-    pages = _main_pages(organization_id, found.rows)
-    return _with_results(organization_id, found, [(host, pages[host]) for host in found.rows])
+    """Return the main pages of the sites whose host contains the search text, in the order of the hosts."""
+    hosts = _names_page(_Names(organization_id), query)
+    pages = _main_pages(organization_id, hosts.rows)
+    return _with_results(organization_id, hosts, [(host, pages[host]) for host in hosts.rows])
 
 
-def page_page(organization_id: int, host: str, query: Mapping[str, str]) -> SitePage:
-    """Return the pages of a site whose URL contains the search text, by URL."""
-    found = _names_page(_Names(organization_id, host), query)
-    return _with_results(organization_id, found, [(host, url) for url in found.rows])
+def pages_of_site(organization_id: int, host: str, query: Mapping[str, str]) -> SitePage:
+    """Return the pages of a site whose URL contains the search text, in the order of the URLs."""
+    urls = _names_page(_Names(organization_id, host), query)
+    return _with_results(organization_id, urls, [(host, url) for url in urls.rows])
 
 
 def page_results(organization_id: int, urls: Sequence[str], *, limit: int) -> dict[str, Results]:
-    """Return up to `limit` results of each type, by URL. One query."""
+    """Return up to `limit` results of each type by URL, with one query."""
     results: dict[str, dict[str, list[Result]]] = {url: {type: [] for type in Scan.Type.values} for url in urls}
     if urls:
-        found = access.fetch_rows(
+        rows = access.fetch_rows(
             RESULTS, organization_id, urls=json.dumps(list(results)), types=json.dumps(Scan.Type.values), limit=limit
         )
-        for url, type, *result in found:
+        for url, type, *result in rows:
             results[url][type].append(Result(*result))
     return dict(results)
 
 
 def main_pages(urls: Iterable[str], limit: int) -> dict[str, str]:
-    """Map each host, in the order of the URLs, to its most frequent URL; of equally frequent ones the shortest."""
+    """Map each host, in the order of the URLs, to its most frequent URL; the shortest wins a tie."""
     counts: dict[str, Counter[str]] = {}
     for url in urls:
         counts.setdefault(host_and_port_of(url), Counter())[url] += 1
-    chosen = list(counts.items())[:limit]
-    return {host: min(found, key=lambda url: (-found[url], len(url), url)) for host, found in chosen}
+    hosts = list(counts.items())[:limit]
+    return {host: min(by_url, key=lambda url: (-by_url[url], len(url), url)) for host, by_url in hosts}
 
 
 def main_page(organization_id: int, host: str) -> str:
@@ -158,11 +158,11 @@ def _main_pages(organization_id: int, hosts: Sequence[str]) -> dict[str, str]:
 
 
 def _with_results(
-    organization_id: int, found: keyset.LinkedPage[str, str], pages: Sequence[tuple[str, str]]
+    organization_id: int, names: keyset.LinkedPage[str, str], pages: Sequence[tuple[str, str]]
 ) -> SitePage:
     results = page_results(organization_id, [url for _, url in pages], limit=1)
     rows = [PageRow(host, url, results[url]) for host, url in pages]
-    return keyset.LinkedPage(rows, found.previous, found.next, found.searched_to)
+    return keyset.LinkedPage(rows, names.previous, names.next, names.searched_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class _Names:
     organization_id: int
     host: str | None = None
 
-    def next(self, place: str, limit: int, *, backward: bool) -> list[str]:
+    def next_after(self, name: str, limit: int, *, backward: bool) -> list[str]:
         query = NEXT.format(
             name="host" if self.host is None else "url",
             key="host" if self.host is None else "left(url, 1000)",
@@ -180,21 +180,21 @@ class _Names:
             beyond="<" if backward else ">",
             order="DESC" if backward else "ASC",
         )
-        found = access.fetch_rows(query, self.organization_id, place=place[:INDEXED_URL], limit=limit, host=self.host)
-        return [name for (name,) in found]
+        rows = access.fetch_rows(query, self.organization_id, place=name[:INDEXED_URL], limit=limit, host=self.host)
+        return [name for (name,) in rows]
 
 
 def _names_page(names: _Names, query: Mapping[str, str]) -> keyset.LinkedPage[str, str]:
-    """Return a page of the names that contain the search text. A search reads at most WINDOW names."""
+    """Return a page of the names that contain the search text. A search reads at most MAX_SEARCHED names."""
     text = keyset.search_text(query).lower()
 
     def read(beyond: str | None, *, is_backward: bool) -> tuple[list[str], str | None]:
-        limit = WINDOW if text else PAGE_SIZE + 1
-        seen = names.next(beyond or "", limit, backward=is_backward)
-        found = [name for name in seen if text in name.lower()]
-        if len(found) > PAGE_SIZE:
-            return found[:PAGE_SIZE], found[PAGE_SIZE - 1]
-        return found, seen[-1] if text and len(seen) == WINDOW else None
+        limit = MAX_SEARCHED if text else PAGE_SIZE + 1
+        names_read = names.next_after(beyond or "", limit, backward=is_backward)
+        matches = [name for name in names_read if text in name.lower()]
+        if len(matches) > PAGE_SIZE:
+            return matches[:PAGE_SIZE], matches[PAGE_SIZE - 1]
+        return matches, names_read[-1] if text and len(names_read) == MAX_SEARCHED else None
 
     filters = {"q": text} if text else {}
     return keyset.linked(read, query, order=keyset.BY_TEXT, size=PAGE_SIZE, key=str, filters=filters)

@@ -27,7 +27,7 @@ from accounts.roles import MemberRequest, current_membership, known, page_of, re
 from accounts.submissions import form_page, refuse_now
 from dashboard import scan_lists
 from dashboard.next_steps import next_steps
-from dashboard.sites import main_page, page_page, page_results, site_page
+from dashboard.sites import main_page, page_results, pages_of_site, site_page
 from infrastructure.api.errors import NotFound
 from infrastructure.web import charts
 from infrastructure.web.keyset import search_text
@@ -52,15 +52,15 @@ LABELS = [label for _, label in Scan.Type.choices]
 
 @require_safe
 def scan_start(request: HttpRequest) -> HttpResponse:
-    """Redirect from the start page's field to the form for a new scan, by way of sign-up or login if necessary."""
+    """Redirect from the start page's field to the form for a new scan, through sign-up or login if necessary."""
     if not request.user.is_authenticated:
-        way_in = "account_signup" if settings.SIGN_UP_OPEN else "account_login"
-        return redirect_to_login(request.get_full_path(), reverse(way_in))
-    found = current_membership(request)
-    if found is None:
+        entrance = "account_signup" if settings.SIGN_UP_OPEN else "account_login"
+        return redirect_to_login(request.get_full_path(), reverse(entrance))
+    membership = current_membership(request)
+    if membership is None:
         return redirect("organization-new")
     query = urlencode({"url": request.GET.get("url", "")})
-    return redirect(f"{page_of(found, 'scan-new')}?{query}")
+    return redirect(f"{page_of(membership, 'scan-new')}?{query}")
 
 
 @require_safe
@@ -89,29 +89,29 @@ def overview(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def recent(request: MemberRequest) -> HttpResponse:
-    """Fragment of the overview that polls itself while a scan runs."""
-    found = scan_lists.recent(request.membership.organization_id)
-    return render(request, "dashboard/_recent.html", {"recent": found, "labels": LABELS})
+    """Render the overview's fragment of running and latest scans, which the page polls while a scan runs."""
+    context = {"recent": scan_lists.recent(request.membership.organization_id), "labels": LABELS}
+    return render(request, "dashboard/_recent.html", context)
 
 
 @require_safe
 @requires(Membership.Role.VIEWER)
 def scans(request: MemberRequest) -> HttpResponse:
-    found = scan_lists.entry_page(request.membership.organization_id, request.GET)
-    return render(request, "dashboard/scans.html", {"section": "scans", "list": found, "labels": LABELS})
+    entry_page = scan_lists.entry_page(request.membership.organization_id, request.GET)
+    return render(request, "dashboard/scans.html", {"section": "scans", "list": entry_page, "labels": LABELS})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Membership.Role.MEMBER)
 @session_suffices("the organization's own work, which all members see")
 def scan_new(request: MemberRequest) -> HttpResponse:
-    """Show the form for a new scan, and start one audit for all ticked types."""
+    """Show the form for a new scan; by POST, start one audit of all selected types."""
 
     def make(data: QueryDict | None) -> ScanForm:
-        entered: dict[str, Any] = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
+        initial: dict[str, Any] = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
         if "type" in request.GET:
-            entered["type"] = request.GET.getlist("type")
-        return _form(request, data, entered if data is None else None)
+            initial["type"] = request.GET.getlist("type")
+        return _form(request, data, initial if data is None else None)
 
     def submit(form: ScanForm) -> HttpResponse:
         started = start(request, form)
@@ -132,8 +132,8 @@ def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
     caller = member_caller(request.membership)
     try:
         refuse_now(request)
-        asked = ScanRequest(parse_target(scan.url, scan_policy()), ScanType(scan.type), scan.credentials)
-        created = services.create_scan(caller=caller, request=asked)
+        scan_request = ScanRequest(parse_target(scan.url, scan_policy()), ScanType(scan.type), scan.credentials)
+        created = services.create_scan(caller=caller, request=scan_request)
     except Refusal as refusal:
         messages.error(request, f"The scan was not started. {refusal}")
         return _back(request)
@@ -161,10 +161,10 @@ def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
-    """Cancel an audit: its scans that have not started do not run."""
-    before = find_audit(request.membership.organization_id, audit_id)
+    """Cancel an audit, so that its scans that have not started do not run."""
+    audit = find_audit(request.membership.organization_id, audit_id)
     cancel_audit(caller=member_caller(request.membership), audit_id=audit_id)
-    if before.is_final:
+    if audit.is_final:
         messages.error(request, "The scan had already ended, so it could not be cancelled.")
     else:
         messages.success(request, "Cancelled. Scans that had not started do not count against your quota.")
@@ -176,7 +176,7 @@ def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
-    """Cancel a queued scan; a scan that has started is not cancelled."""
+    """Cancel a queued scan. A scan that has started is not cancelled."""
     cancelled = services.cancel_scan(member=request.membership, scan_id=scan_id)
     if cancelled:
         messages.success(request, "The scan was cancelled. It does not count against your quota.")
@@ -190,40 +190,40 @@ def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
 def sites(request: MemberRequest) -> HttpResponse:
     """List all hosts, each with the last grades of its main page."""
     text = search_text(request.GET).lower()
-    found = site_page(request.membership.organization_id, request.GET)
-    context = {"section": "sites", "page": found, "text": text, "labels": LABELS}
+    page = site_page(request.membership.organization_id, request.GET)
+    context = {"section": "sites", "page": page, "text": text, "labels": LABELS}
     return render(request, "dashboard/sites.html", context)
 
 
 @require_safe
 @requires(Membership.Role.VIEWER)
 def site(request: MemberRequest, host: str) -> HttpResponse:
-    """List the pages of a host with their last grades, and show the scores of one page over time for each type."""
+    """List the pages of a host with their last grades, and show the scores of one page over time by scan type."""
     organization_id = request.membership.organization_id
     rows = access.rows(Scan, organization_id).filter(host=host)
     if "\0" in host or not rows.exists():
         raise Http404
-    asked = request.GET.get("page", "")
-    # The index holds only a prefix of the URL; the comparison of the whole URL decides.
-    known = rows.alias(key=Left("url", INDEXED_URL)).filter(lead=None, key=asked[:INDEXED_URL], url=asked)
-    shown = asked if "\0" not in asked and known.exists() else main_page(organization_id, host)
-    results = page_results(organization_id, [shown], limit=TREND_SCANS)[shown]
+    requested = request.GET.get("page", "")
+    # The index contains only a prefix of the URL, so the whole URL is compared as well.
+    scans = rows.alias(key=Left("url", INDEXED_URL)).filter(lead=None, key=requested[:INDEXED_URL], url=requested)
+    url = requested if "\0" not in requested and scans.exists() else main_page(organization_id, host)
+    results = page_results(organization_id, [url], limit=TREND_SCANS)[url]
     trends = [
-        {"label": label, "latest": found[0], "results": found, "trend": charts.trend(found)}
+        {"label": label, "latest": of_type[0], "results": of_type, "trend": charts.trend(of_type)}
         for type, label in Scan.Type.choices
-        if (found := results[type])
+        if (of_type := results[type])
     ]
     text = search_text(request.GET).lower()
     context = {
         "section": "sites",
         "host": host,
-        "address": f"{Url.of(shown).origin}/",
+        "address": f"{Url.of(url).origin}/",
         "trends": trends,
-        "shown": shown,
-        "path": path_of(shown),
-        "badge": badge_of_page(organization_id, shown),
+        "shown": url,
+        "path": path_of(url),
+        "badge": badge_of_page(organization_id, url),
         "most": TREND_SCANS,
-        "pages": page_page(organization_id, host, request.GET),
+        "pages": pages_of_site(organization_id, host, request.GET),
         "text": text,
         "labels": LABELS,
     }
@@ -236,7 +236,7 @@ def _form(request: MemberRequest, data: QueryDict | None = None, initial: dict[s
 
 @functools.lru_cache(maxsize=50)
 def _empty_fields(pages_per_audit: int) -> SafeString:
-    """Render the empty scan form. Cached because rendering takes a quarter of the overview's time and never varies."""
+    """Render the empty scan form. The cache saves a quarter of the overview's time, because the form never varies."""
     form = ScanForm(None, pages_per_audit=pages_per_audit)
     return SafeString(render_to_string("sites/_new_scan_fields.html", {"form": form}))
 
@@ -250,7 +250,7 @@ def _scan_form(request: MemberRequest, form: ScanForm, status: int) -> HttpRespo
 
 def _back(request: MemberRequest) -> HttpResponse:
     """Redirect to the page with the button (`next`) if it is on this host, else to the list of scans."""
-    address = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure()):
-        address = page_of(request.membership, "scans")
-    return redirect(address)
+    url = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure()):
+        url = page_of(request.membership, "scans")
+    return redirect(url)

@@ -1,1 +1,1 @@
-"""The documentation at /docs/: guides from docs/*.md, the API from openapi.yaml, a page for each check."""
+"""Documentation at /docs/: guides from docs/*.md, the API from openapi.yaml, and a page for each check."""

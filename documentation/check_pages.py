@@ -1,4 +1,4 @@
-"""What the documentation's pages of checks add to the catalogue: deviations from other tools, neighbours, search."""
+"""Content of the checks' pages besides the catalogue: deviations from other tools, related checks, and search."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from website_scan.findings import ScanType
 
 DEVIATIONS = "checks-deviations.md"
 CELL = re.compile(r"(?<!\\)\|")
-# Rows of the table that are about many checks, with the common prefix of their IDs.
+# Rows of the table about many checks, with the common prefix of these checks' IDs.
 ABOUT_MANY = {"all exposure checks": "exposed-", "all hreflang checks": "hreflang-"}
 ABOUT_ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A deviation of a check from other tools, and its reason."""
+    """Deviation of a check from other tools, and the reason."""
 
-    says: SafeString
-    because: SafeString
+    decision: SafeString
+    reason: SafeString
 
 
 def deviations(check: CheckEntry) -> list[Deviation]:
-    """Return how the check deviates from other tools, as checks-deviations.md lists it."""
+    """Return the check's deviations from other tools, which checks-deviations.md lists."""
     return [
         Deviation(*(inline(cell.replace("\\|", "|"), resolver(DEVIATIONS)) for cell in cells))
         for section, about, *cells in _deviations()
@@ -40,27 +40,30 @@ def deviations(check: CheckEntry) -> list[Deviation]:
 
 def neighbours(check: CheckEntry) -> list[CheckEntry]:
     """Return the other checks of the check's category."""
-    same = (each for each in entries().values() if (each.type, each.category) == (check.type, check.category))
-    return [each for each in same if each.id != check.id]
+    return [
+        other
+        for other in entries().values()
+        if (other.type, other.category) == (check.type, check.category) and other.id != check.id
+    ]
 
 
 def search(scan_type: ScanType | None, words: str) -> list[tuple[str, str, list[CheckEntry]]]:
-    """Return the checks of a type (None: of all) with all these words in ID, name, title or category.
+    """Return the checks of a type, or of all types if None, with all `words` in ID, name, title or category.
 
-    They are grouped by type and category.
+    The result is a list of groups: the label of the type, the category and the checks.
     """
-    wanted = words.lower().split()
+    terms = words.lower().split()
     groups: dict[tuple[str, str], list[CheckEntry]] = {}
-    for each in entries().values():
-        titles = " ".join(outcome.outline for outcome in each.outcomes)
-        text = f"{each.id} {each.name} {titles} {each.category}".lower()
-        if (scan_type is None or each.type is scan_type) and all(word in text for word in wanted):
-            groups.setdefault((each.type.label, each.category), []).append(each)
+    for check in entries().values():
+        titles = " ".join(outcome.outline for outcome in check.outcomes)
+        text = f"{check.id} {check.name} {titles} {check.category}".lower()
+        if (scan_type is None or check.type is scan_type) and all(term in text for term in terms):
+            groups.setdefault((check.type.label, check.category), []).append(check)
     return [(label, category, members) for (label, category), members in groups.items()]
 
 
 def _concerns(check: CheckEntry, section: str, about: str) -> bool:
-    """Return True if a row of the table, in this section and about these checks, concerns the check."""
+    """Return True if a row of the table in `section`, whose first cell is `about`, concerns the check."""
     if f"`{check.id}`" in about:
         return True
     if about in ABOUT_MANY:
@@ -70,13 +73,13 @@ def _concerns(check: CheckEntry, section: str, about: str) -> bool:
 
 @functools.cache
 def _deviations() -> tuple[tuple[str, str, str, str], ...]:
-    """Return the rows of the tables in checks-deviations.md: section, checks, our decision and its reason."""
+    """Return the rows of the tables in checks-deviations.md: section, checks, decision and reason."""
     return tuple(_rows())
 
 
 def _rows() -> Iterator[tuple[str, str, str, str]]:
     for chunk in chunks(DEVIATIONS):
         for line in chunk.text.splitlines():
-            cells = [each.strip() for each in CELL.split(line)[1:-1]]
+            cells = [cell.strip() for cell in CELL.split(line)[1:-1]]
             if len(cells) == 3 and cells[0] != "check" and not cells[0].startswith("-"):
                 yield chunk.title, cells[0], cells[1], cells[2]

@@ -12,19 +12,19 @@ from django.utils.safestring import SafeString
 
 from documentation.markdown import Chunk, Heading, Resolve, chunks, render
 
-# Sections of api.md for the first page: those about the whole API.
+# Sections of api.md on the first page, which are about the whole API.
 OF_OVERVIEW = ("Conventions", "Rate limits and quotas", "Health checks", "Versioning")
 OF_ERRORS = ("Errors", "Failure codes")
-# Section of accounts.md that has a page of its own.
+# Section of accounts.md on a separate page.
 OF_EXPORT = ("Data export",)
 WEB = ("http://", "https://")
 
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """A page made of a document of docs/.
+    """Page with the text of a document of docs/.
 
-    It has either the chunks with the titles in `only`, with their subsections, or all chunks but those in `without`.
+    The page has either the chunks whose title or section is in `only`, or all chunks except those in `without`.
     """
 
     slug: str
@@ -36,11 +36,11 @@ class Guide:
 
     @property
     def chunks(self) -> tuple[Chunk, ...]:
-        every = chunks(self.document)
+        all_chunks = chunks(self.document)
         if not self.only:
-            return tuple(each for each in every if not {each.title, each.section} & {*self.without})
-        # In the order of `only`.
-        return tuple(each for title in self.only for each in every if title in (each.title, each.section))
+            return tuple(chunk for chunk in all_chunks if not {chunk.title, chunk.section} & {*self.without})
+        # The page has the order of `only`.
+        return tuple(chunk for title in self.only for chunk in all_chunks if title in (chunk.title, chunk.section))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +161,8 @@ GUIDES = (
         "comparison.md",
     ),
 )
-# Guides for those who run the service, on the static site only: users of an installation do not need them.
-OPERATORS = (
+# Guides for operators, on the static site only, because users of an installation do not need them.
+OPERATOR_GUIDES = (
     Guide(
         "operations",
         "Operations",
@@ -198,11 +198,11 @@ OPERATORS = (
 
 def guides() -> tuple[Guide, ...]:
     """Return the guides in the order of the navigation."""
-    return (*GUIDES, *OPERATORS) if settings.STATIC_SITE else GUIDES
+    return (*GUIDES, *OPERATOR_GUIDES) if settings.STATIC_SITE else GUIDES
 
 
 def guide_of(slug: str) -> Guide | None:
-    return next((each for each in guides() if each.slug == slug), None)
+    return next((guide for guide in guides() if guide.slug == slug), None)
 
 
 def address_of(guide: Guide) -> str:
@@ -222,7 +222,7 @@ def resolver(document: str) -> Resolve:
             return reverse("docs-checks")
         for guide in (OVERVIEW, *guides()):
             if guide.document == (file or document) and (
-                not anchor or anchor in {each.anchor for each in guide.chunks}
+                not anchor or anchor in {chunk.anchor for chunk in guide.chunks}
             ):
                 return f"{address_of(guide)}#{anchor}" if anchor else address_of(guide)
         return None
@@ -231,20 +231,20 @@ def resolver(document: str) -> Resolve:
 
 
 @functools.cache
-def rendered(guide: Guide) -> tuple[SafeString, tuple[Heading, ...]]:
-    """Return the HTML of a guide and its headings. Cached, because it does not change while the process lives."""
+def render_guide(guide: Guide) -> tuple[SafeString, tuple[Heading, ...]]:
+    """Return the HTML of a guide and its headings, from a cache, because guides never change in a process."""
     return render(guide.chunks, resolver(guide.document))
 
 
 def navigation(groups: Sequence[Link], types: Sequence[Link]) -> list[tuple[str, list[Link]]]:
-    """Return the navigation: headings with their entries."""
-    links = [Link(each.title, address_of(each)) for each in GUIDES]
-    found = [
+    """Return the side navigation: headings with their entries."""
+    links = [Link(guide.title, address_of(guide)) for guide in GUIDES]
+    sections = [
         ("Start", [Link("Overview", reverse("docs")), *links[:2]]),
         ("API reference", list(groups)),
         ("Guides", [*links[2:], Link("Sample reports", reverse("samples"))]),
         ("Checks", [Link("All checks", reverse("docs-checks")), *types]),
     ]
     if settings.STATIC_SITE:
-        found.append(("Operate the service", [Link(each.title, address_of(each)) for each in OPERATORS]))
-    return found
+        sections.append(("Operate the service", [Link(guide.title, address_of(guide)) for guide in OPERATOR_GUIDES]))
+    return sections

@@ -1,4 +1,4 @@
-"""Public pages: landing page, robots.txt, sitemap and the like, and the page for status 500."""
+"""Public pages: landing page, robots.txt, sitemap and similar files, and the error page for status 500."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ABOUT_DESCRIPTION = (
     "Who requests your site with the User-Agent WebsiteScanService, what is requested, how often at most, and how to "
     "opt out."
 )
-# Paths that are of no use to search engines. Reports themselves say that they must not be indexed.
+# Paths without value for search engines. Reports are not listed, because they have their own `noindex`.
 ROBOTS = """User-agent: *
 Disallow: /admin/
 Disallow: /api/
@@ -62,7 +62,7 @@ def landing(request: HttpRequest) -> HttpResponse:
         "description": LANDING_DESCRIPTION,
         "counts": counts,
         "total": sum(counts.values()),
-        "samples": [(each.value, each.label) for each in ScanType],
+        "samples": [(scan_type.value, scan_type.label) for scan_type in ScanType],
         "gate": _gate(),
     }
     return render(request, "documentation/landing.html", context)
@@ -80,7 +80,7 @@ def check_counts() -> dict[str, int]:
 
 @require_safe
 def about_our_scans(request: HttpRequest) -> HttpResponse:
-    """Page about our scans for site owners, who find its address in their logs."""
+    """Show the page about the service's scans for site owners, who find its URL in the User-Agent of their logs."""
     agent = settings_policy().user_agent
     contact = settings.SCAN_CONTACT or settings.SECURITY_CONTACT
     gap_s = settings.SCAN_GAP_PER_DOMAIN_S
@@ -90,7 +90,9 @@ def about_our_scans(request: HttpRequest) -> HttpResponse:
         "product": PRODUCT,
         "user_agent": agent,
         "browser_user_agent": user_agent_of("140", agent),
-        "addresses": [str(each).removesuffix(f"/{each.max_prefixlen}") for each in settings.SCAN_SOURCE_ADDRESSES],
+        "addresses": [
+            str(network).removesuffix(f"/{network.max_prefixlen}") for network in settings.SCAN_SOURCE_ADDRESSES
+        ],
         "time_limit_s": settings.SCAN_TIME_LIMIT_S,
         "requests_per_host": Limits().requests_per_host,
         "visits": settings.SCAN_VISITS_PER_DOMAIN,
@@ -123,7 +125,7 @@ def security_txt(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def favicon(_request: HttpRequest) -> HttpResponse:
-    """Redirect /favicon.ico, for programs that read no HTML, some of which cannot show SVG."""
+    """Redirect /favicon.ico to an ICO file, for programs that do not read HTML or cannot display SVG."""
     return redirect(static("img/favicon.ico"))
 
 
@@ -153,7 +155,7 @@ def manifest(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def brand_card(request: HttpRequest, digest: str) -> HttpResponse:
-    """Card of the public pages for previews of their links."""
+    """Return the picture for link previews of the public pages."""
     return cards.card_at(request, BRAND, digest, brand_address, cards.PUBLIC)
 
 
@@ -177,7 +179,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def openapi(_request: HttpRequest) -> HttpResponse:
-    """Return the committed openapi.yaml with the address of this installation. Generating it would cost a second."""
+    """Return the committed openapi.yaml with the URL of this installation. Generating the file would take a second."""
     return HttpResponse(_openapi(), content_type="application/yaml; charset=utf-8")
 
 
@@ -188,7 +190,7 @@ def _openapi() -> bytes:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Handler of Django's 500s. The page uses nothing that may be broken: no user, no session, no database."""
+    """Return the page for status 500, without user, session or database, which may be the cause of the error."""
     if errors.is_api(request):
         return errors.server_error(request)
     context = {
@@ -200,6 +202,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
     try:
         page = render_to_string("error.html", context)
     except ValueError:
-        # The manifest of static files lacks a file of the page, which may be the cause of the 500.
+        # A static file of the page is not in the manifest, which may also be the cause of the status 500.
         return errors.server_error(request)
     return HttpResponse(page, status=500)

@@ -1,4 +1,4 @@
-"""Rendering of docs/*.md to HTML. Raw HTML is escaped, and only addresses from the resolver become links."""
+"""Renderer of docs/*.md to HTML. Raw HTML is escaped, and only URLs from the resolver become links."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from markdown_it.token import Token
 HEADING = re.compile(r"^(#{1,3}) (.+)$")
 FENCE = re.compile(r"^(```+)")
 COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
-# Characters that GitHub leaves out of a heading's anchor. With the same anchors, links between the documents work here.
+# Characters that GitHub removes from a heading's anchor. The same anchors make links between the documents work.
 NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
-# The documents' placeholder for the reader's own installation.
+# Placeholder in the documents for the URL of the reader's installation.
 EXAMPLE_ORIGIN = "http://localhost:8000"
-# A table cell with nothing but an error code.
+# Table cell that contains only an error code.
 CODE = re.compile(r"[A-Z][A-Z_]{3,40}")
 
 Resolve = Callable[[str], str | None]
@@ -28,7 +28,7 @@ Resolve = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A heading of a document with the text up to the next heading. `section` is the second-level heading above it."""
+    """Heading of a document with the text up to the next heading. `section` is the second-level heading above."""
 
     level: int
     title: str
@@ -42,7 +42,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of a rendered document, for its table of contents."""
+    """Heading of a rendered document, for its table of contents."""
 
     level: int
     title: str
@@ -50,13 +50,13 @@ class Heading:
 
 
 def anchor_of(title: str) -> str:
-    """Return the anchor of a heading, as GitHub makes it."""
+    """Return the anchor that GitHub generates for a heading."""
     return NOT_IN_ANCHORS.sub("", title.lower()).replace(" ", "-")
 
 
 @functools.cache
 def chunks(document: str) -> tuple[Chunk, ...]:
-    """Return the chunks of a document of docs/, such as "api.md". The first one is the text below its title."""
+    """Return the chunks of a document of docs/, such as "api.md". The first chunk is the text below the title."""
     text = COMMENT.sub("", (settings.BASE_DIR / "docs" / document).read_text(encoding="utf-8"))
     return tuple(_chunks(text))
 
@@ -82,12 +82,14 @@ def _chunks(text: str) -> Iterator[Chunk]:
 def render(parts: Sequence[Chunk], resolve: Resolve) -> tuple[SafeString, tuple[Heading, ...]]:
     """Return the HTML of these chunks, and their headings.
 
-    `resolve` maps a link's target to an address, or to None: then only the link's text stays. The document's title is
-    left out, because the page has its own.
+    `resolve` maps a link's target to a URL, or to None, which leaves only the link's text. The document's title is not
+    rendered, because the page has its own title.
     """
-    text = "\n".join(f"{'#' * each.level} {each.title}\n{each.text}" if each.level > 1 else each.text for each in parts)
+    text = "\n".join(
+        f"{'#' * chunk.level} {chunk.title}\n{chunk.text}" if chunk.level > 1 else chunk.text for chunk in parts
+    )
     tokens = _markdown().parse(text.replace(EXAMPLE_ORIGIN, settings.BASE_URL))
-    headings = tuple(_prepared(tokens, resolve))
+    headings = tuple(_add_attributes(tokens, resolve))
     html = _markdown().renderer.render(tokens, _markdown().options, {})
     return SafeString(html), headings
 
@@ -95,22 +97,22 @@ def render(parts: Sequence[Chunk], resolve: Resolve) -> tuple[SafeString, tuple[
 def inline(text: str, resolve: Resolve) -> SafeString:
     """Render a line of Markdown with code, emphasis and links."""
     tokens = _markdown().parseInline(text)
-    list(_prepared(tokens, resolve))
+    list(_add_attributes(tokens, resolve))
     return SafeString(_markdown().renderer.render(tokens, _markdown().options, {}))
 
 
-def _prepared(tokens: list[Token], resolve: Resolve) -> Iterator[Heading]:
-    """Add anchors, links and table heads to the tokens in place. Yields the headings."""
-    taken: set[str] = set()
+def _add_attributes(tokens: list[Token], resolve: Resolve) -> Iterator[Heading]:
+    """Add anchors, link URLs and table attributes to the tokens in place. Yields the headings."""
+    ids: set[str] = set()
     heads: list[str] = []
     column = blocks = 0
     for index, token in enumerate(tokens):
         following = tokens[index + 1] if index + 1 < len(tokens) else token
         if token.type == "heading_open":
-            title = "".join(each.content for each in following.children or ())
+            title = "".join(child.content for child in following.children or ())
             anchor = anchor_of(title)
             token.attrSet("id", anchor)
-            taken.add(anchor)
+            ids.add(anchor)
             yield Heading(int(token.tag[1]), title, anchor)
         elif token.type == "fence":
             blocks += 1
@@ -120,48 +122,48 @@ def _prepared(tokens: list[Token], resolve: Resolve) -> Iterator[Heading]:
         elif token.type == "tr_open":
             column = 0
         elif token.type == "th_open":
-            heads.append("".join(each.content for each in following.children or ()))
+            heads.append("".join(child.content for child in following.children or ()))
             if following.content:
                 token.attrSet("scope", "col")
             else:
-                # A table head without text must not be a heading.
+                # A header cell without text becomes a normal cell.
                 token.tag = tokens[index + 2].tag = "td"
         elif token.type == "td_open":
-            # The head of its column, for narrow screens, where each cell has a line of its own.
+            # The label is the column's header, for narrow screens, where each cell is on a separate line.
             if column and len(heads) > 2:
                 token.attrSet("data-label", heads[column])
             column += 1
             code = following.content.strip("`")
-            if following.content != code and CODE.fullmatch(code) and code not in taken:
+            if following.content != code and CODE.fullmatch(code) and code not in ids:
                 token.attrSet("id", code)
-                taken.add(code)
+                ids.add(code)
         if token.children:
-            token.children = list(_linked(token.children, resolve))
+            token.children = list(_resolve_links(token.children, resolve))
 
 
-def _linked(children: Sequence[Token], resolve: Resolve) -> Iterator[Token]:
-    dropped = False
+def _resolve_links(children: Sequence[Token], resolve: Resolve) -> Iterator[Token]:
+    is_removed = False
     for child in children:
         if child.type == "link_open":
             target = resolve(str(child.attrGet("href")))
-            dropped = target is None
-            if dropped:
+            is_removed = target is None
+            if is_removed:
                 continue
             child.attrSet("href", str(target))
             if str(target).startswith("http"):
                 child.attrSet("rel", "noopener noreferrer")
-        elif child.type == "link_close" and dropped:
-            dropped = False
+        elif child.type == "link_close" and is_removed:
+            is_removed = False
             continue
         yield child
 
 
 @functools.cache
 def _markdown() -> MarkdownIt:
-    made = MarkdownIt("commonmark", {"html": False}).enable("table")
-    made.add_render_rule("fence", _fence)
-    made.add_render_rule("table_open", lambda *_: '<table class="rows">\n')
-    return made
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.add_render_rule("fence", _fence)
+    parser.add_render_rule("table_open", lambda *_: '<table class="rows">\n')
+    return parser
 
 
 def _fence(_renderer: object, tokens: Sequence[Token], index: int, *_: object) -> str:

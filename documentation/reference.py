@@ -1,4 +1,4 @@
-"""API reference: the operations of openapi.yaml for the documentation pages."""
+"""API reference for the documentation's pages: the operations of openapi.yaml."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from infrastructure.api.schema import COMMON_HEADERS
 
 Schema = Mapping[str, Any]
 
-# Deeper fields are in openapi.yaml; nobody reads them in a table.
+# Depth of nested fields in the tables. Deeper fields are only in openapi.yaml.
 MAX_DEPTH = 5
-# Schema keywords for the limits of a field, with the noun of their unit.
+# Schema keywords for the minimum and maximum of a field, with the unit.
 LIMITS = (("minimum", "maximum", ""), ("minLength", "maxLength", " characters"), ("minItems", "maxItems", " items"))
 # Longer examples are cut, because they would fill most of the page.
 MAX_EXAMPLE_LINES = 120
@@ -31,7 +31,7 @@ MAX_EXAMPLE_LINES = 120
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A parameter, or a field of a body. Names of nested fields have dots and brackets: `scans[].id`."""
+    """Parameter, or field of a body. Names of nested fields have dots and brackets, such as `scans[].id`."""
 
     name: str
     type: str
@@ -44,7 +44,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response: its status, its text (Markdown), its own headers and an example, if there is one."""
+    """Response: status, text in Markdown, headers that not all responses have, and an example or an empty string."""
 
     status: str
     text: str
@@ -60,7 +60,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation: one method of one path. `errors` are those that most other operations do not share."""
+    """Operation: one method of one path. `errors` are the error responses that most operations do not have."""
 
     anchor: str
     title: str
@@ -86,7 +86,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """The whole API: all groups by slug, and the errors that most operations share."""
+    """Whole API: the groups by slug, and the error responses that most operations have."""
 
     groups: Mapping[str, Group]
     common_errors: tuple[Answer, ...]
@@ -98,16 +98,16 @@ def api() -> Api:
     text = (settings.BASE_DIR / "openapi.yaml").read_text(encoding="utf-8")
     description = inlined(yaml.load(text.replace(EXAMPLE_ORIGIN, settings.BASE_URL), Loader=_loader()))  # noqa: S506  # safe
     reader = _Reader(description)
-    found: dict[str, list[Operation]] = {}
+    by_tag: dict[str, list[Operation]] = {}
     for path, methods in description["paths"].items():
         for method, operation in methods.items():
             (tag,) = operation["tags"]
-            found.setdefault(tag, []).append(reader.operation(method, path, operation))
+            by_tag.setdefault(tag, []).append(reader.operation(method, path, operation))
     groups = [
-        Group(anchor_of(tag), tag, introduction, tuple(sorted(found[tag], key=_order)))
+        Group(anchor_of(tag), tag, introduction, tuple(sorted(by_tag[tag], key=_order)))
         for tag, introduction in TAGS.items()
     ]
-    return Api({each.slug: each for each in groups}, tuple(Answer(*each) for each in sorted(reader.common)))
+    return Api({group.slug: group for group in groups}, tuple(Answer(*error) for error in sorted(reader.common_errors)))
 
 
 def _loader() -> Any:
@@ -116,44 +116,52 @@ def _loader() -> Any:
 
 
 def _order(operation: Operation) -> tuple[int, bool]:
-    """Sort key: collections before items, and POST before other methods of a path."""
+    """Return the sort key that puts collections before items, and POST before other methods of a path."""
     return operation.path.count("/"), operation.method != "POST"
 
 
 class _Reader:
     def __init__(self, description: Schema) -> None:
         self.components: Schema = description["components"]
-        operations = [each for methods in description["paths"].values() for each in methods.values()]
-        said = Counter(
-            (status, response["description"]) for each in operations for status, response in each["responses"].items()
+        operations = [operation for methods in description["paths"].values() for operation in methods.values()]
+        counts = Counter(
+            (status, response["description"])
+            for operation in operations
+            for status, response in operation["responses"].items()
         )
-        self.common = {each for each, count in said.items() if each[0] >= "400" and count > len(operations) / 2}
+        self.common_errors = {
+            (status, text)
+            for (status, text), count in counts.items()
+            if status >= "400" and count > len(operations) / 2
+        }
 
     def operation(self, method: str, path: str, operation: Schema) -> Operation:
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-        answers = [self._answer(status, each) for status, each in sorted(operation["responses"].items())]
+        answers = [self._answer(status, response) for status, response in sorted(operation["responses"].items())]
         return Operation(
             anchor=operation["operationId"].replace("_", "-"),
             title=operation["summary"],
             method=method.upper(),
             path=path,
             text=operation.get("description", ""),
-            parameters=tuple(self._parameter(each) for each in operation.get("parameters", ())),
+            parameters=tuple(self._parameter(parameter) for parameter in operation.get("parameters", ())),
             body=tuple(self._fields(body["schema"])) if body else (),
             request=_curl(method.upper(), path, operation, body.get("example")),
-            answers=tuple(each for each in answers if each.status < "400"),
+            answers=tuple(answer for answer in answers if answer.status < "400"),
             errors=tuple(
-                each for each in answers if each.status >= "400" and (each.status, each.text) not in self.common
+                answer
+                for answer in answers
+                if answer.status >= "400" and (answer.status, answer.text) not in self.common_errors
             ),
         )
 
     def _answer(self, status: str, response: Schema) -> Answer:
         content: dict[str, dict[str, Any]] = response.get("content", {})
         media_type = next(iter(content), "")
-        found = content.get(media_type, {})
+        media = content.get(media_type, {})
         headers = (
-            (name, each["description"])
-            for name, each in response.get("headers", {}).items()
+            (name, header["description"])
+            for name, header in response.get("headers", {}).items()
             if name not in COMMON_HEADERS
         )
         return Answer(
@@ -161,8 +169,8 @@ class _Reader:
             text=response["description"] if status >= "400" else "",
             headers=tuple(headers),
             media_type=media_type,
-            fields=tuple(self._fields(found["schema"])) if found and status < "400" else (),
-            example=_example(found.get("example")),
+            fields=tuple(self._fields(media["schema"])) if media and status < "400" else (),
+            example=_example(media.get("example")),
         )
 
     def _parameter(self, parameter: Schema) -> Field:
@@ -177,27 +185,27 @@ class _Reader:
         schema = self._resolved(schema)
         if "items" in schema:
             yield from self._fields(schema["items"], f"{prefix}[]", depth)
-        needed = schema.get("required", ())
-        for name, described in schema.get("properties", {}).items():
-            whole = f"{prefix}.{name}" if prefix else name
-            yield self._field(whole, described, is_required=name in needed)
-            inner = self._resolved(described)
+        required = schema.get("required", ())
+        for name, field_schema in schema.get("properties", {}).items():
+            path = f"{prefix}.{name}" if prefix else name
+            yield self._field(path, field_schema, is_required=name in required)
+            inner = self._resolved(field_schema)
             values = inner.get("additionalProperties")
             if depth < MAX_DEPTH:
-                yield from self._fields(inner, whole, depth + 1)
+                yield from self._fields(inner, path, depth + 1)
                 if isinstance(values, dict) and values:
-                    yield from self._fields(values, f"{whole}.*", depth + 1)
+                    yield from self._fields(values, f"{path}.*", depth + 1)
 
-    def _field(self, name: str, described: Schema, *, is_required: bool, place: str = "") -> Field:
-        schema = self._resolved(described)
+    def _field(self, name: str, field_schema: Schema, *, is_required: bool, place: str = "") -> Field:
+        schema = self._resolved(field_schema)
         items = self._resolved(schema.get("items", {}))
         return Field(
             name=name,
             type=self._type(schema),
             is_required=is_required,
-            # Cut off the list of values that drf-spectacular appends.
+            # drf-spectacular appends a list of values, which is removed.
             description=schema.get("description", "").partition("\n\n* `")[0].partition("* `")[0].strip(),
-            values=tuple(str(each) for each in (schema.get("enum") or items.get("enum") or ()) if each is not None),
+            values=tuple(str(value) for value in (schema.get("enum") or items.get("enum") or ()) if value is not None),
             limits=", ".join(_limits(schema)),
             place=place,
         )
@@ -215,27 +223,27 @@ class _Reader:
         return " or ".join((kind, *null))
 
     def _resolved(self, schema: Schema) -> Schema:
-        """Resolve `$ref`, `allOf`, and `oneOf` with null. Keywords beside a reference override those of its schema."""
+        """Resolve `$ref`, `allOf`, and `oneOf` with null. Keywords beside a reference override its schema."""
         if "$ref" in schema:
             return self._resolved(self.components["schemas"][schema["$ref"].rpartition("/")[2]])
         for keyword in schema.keys() & {"allOf", "oneOf"}:
             first, *null = schema[keyword]
-            found = self._resolved(first)
-            beside = {key: value for key, value in schema.items() if key != keyword}
-            return {**found, **beside, "type": [*_types(found), *(each["type"] for each in null)]}
+            referenced = self._resolved(first)
+            siblings = {key: value for key, value in schema.items() if key != keyword}
+            return {**referenced, **siblings, "type": [*_types(referenced), *(option["type"] for option in null)]}
         return schema
 
 
 def _types(schema: Schema) -> list[str]:
     """Return the types of a schema, null last."""
-    found = schema.get("type", "any")
-    return [found] if isinstance(found, str) else found
+    types = schema.get("type", "any")
+    return [types] if isinstance(types, str) else types
 
 
 def _limits(schema: Schema) -> Iterator[str]:
     """Yield the limits of a field in words, such as "1 to 255 characters"."""
-    for least, most, noun in LIMITS:
-        low, high = schema.get(least), schema.get(most)
+    for minimum, maximum, noun in LIMITS:
+        low, high = schema.get(minimum), schema.get(maximum)
         if low is not None and high is not None:
             yield f"{low:,} to {high:,}{noun}"
         elif high is not None:
@@ -254,15 +262,15 @@ def _example(value: object) -> str:
     return "\n".join([*lines[:MAX_EXAMPLE_LINES], *(["…"] if len(lines) > MAX_EXAMPLE_LINES else [])])
 
 
-def _curl(method: str, path: str, operation: Schema, sent: object) -> str:
+def _curl(method: str, path: str, operation: Schema, body: object) -> str:
     """Return the request as a curl command, with shell variables for IDs."""
     address = path
-    for each in operation.get("parameters", ()):
-        if each["in"] == "path":
-            address = address.replace(f"{{{each['name']}}}", f"${each['name'].upper()}")
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] == "path":
+            address = address.replace(f"{{{parameter['name']}}}", f"${parameter['name'].upper()}")
     lines = [f'curl {"" if method == "GET" else f"-X {method} "}"{settings.BASE_URL}{address}"']
     lines.append('-H "Authorization: Bearer $API_KEY"')
-    if sent is not None:
+    if body is not None:
         lines.append('-H "Content-Type: application/json"')
-        lines.append(f"-d {shlex.quote(json.dumps(sent, indent=2, ensure_ascii=False))}")
+        lines.append(f"-d {shlex.quote(json.dumps(body, indent=2, ensure_ascii=False))}")
     return " \\\n  ".join(lines)

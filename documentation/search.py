@@ -1,4 +1,4 @@
-"""Search index of the documentation, which static/js/search.js searches in the browser: no server is asked."""
+"""Search index of the documentation. static/js/search.js searches the index in the browser, without a server."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from documentation.contents import OVERVIEW, address_of, guides
 from documentation.reference import Operation, api
 from scans.check_catalogue import check_page, entries
 
-# A word with its parts: `x-content-type-options` is found by `options`, too. search.js splits a query in the same way.
+# Words, whose parts are also indexed: `options` matches `x-content-type-options`. search.js splits queries alike.
 WORD = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")
 PART = re.compile(r"[-_.]")
-LONGEST_WORD = 40
-# Words that are in most sections and lead nowhere.
+MAX_WORD_LENGTH = 40
+# Frequent words that are not indexed, because most sections contain them.
 STOP_WORDS = {
     *(
         "a",
@@ -46,7 +46,7 @@ STOP_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section that a result leads to: its title, the page it is on, its address and its text."""
+    """Section of the documentation, which a search result links to. `page` is the title of its page."""
 
     title: str
     page: str
@@ -55,55 +55,60 @@ class Section:
 
 
 def search_index(address: Callable[[str], str] = str) -> str:
-    """Return the index as a script, because a page of a file: URL may load scripts but no data.
+    """Return the index as a script, because pages with a file: URL may load scripts but no data.
 
-    It sets `searchIndex`: `sections` has [title, page, address] of each section; `words` has, for each word, the
-    numbers of the sections with the word in their title, and of those with it in their text. `address` maps a path to
-    the address that a result leads to.
+    The script sets `searchIndex`: `sections` has [title, page, URL] of each section; `words` has, for each word, the
+    numbers of the sections with the word in the title, and of the sections with the word in the text. `address` maps a
+    path to the URL of a result.
     """
-    found = _sections()
+    sections = _sections()
     words: dict[str, tuple[list[int], list[int]]] = {}
-    for number, section in enumerate(found):
-        titled = _words(f"{section.title} {section.page}")
-        for word in sorted(titled | _words(section.text)):
-            words.setdefault(word, ([], []))[word not in titled].append(number)
-    index = {"sections": [[each.title, each.page, address(each.url)] for each in found], "words": words}
+    for number, section in enumerate(sections):
+        title_words = _words(f"{section.title} {section.page}")
+        for word in sorted(title_words | _words(section.text)):
+            words.setdefault(word, ([], []))[word not in title_words].append(number)
+    index = {"sections": [[section.title, section.page, address(section.url)] for section in sections], "words": words}
     return f"globalThis.searchIndex = {json.dumps(index, ensure_ascii=False, separators=(',', ':'))};\n"
 
 
 def _words(text: str) -> set[str]:
-    whole = {each for each in WORD.findall(text.lower()) if len(each) <= LONGEST_WORD}
-    parts = {part for each in whole for part in PART.split(each)}
-    return {each for each in whole | parts if len(each) > 1} - STOP_WORDS
+    words = {word for word in WORD.findall(text.lower()) if len(word) <= MAX_WORD_LENGTH}
+    parts = {part for word in words for part in PART.split(word)}
+    return {word for word in words | parts if len(word) > 1} - STOP_WORDS
 
 
 @functools.cache
 def _sections() -> tuple[Section, ...]:
-    return (*_of_guides(), *_of_api(), *_of_checks())
+    return (*_guide_sections(), *_api_sections(), *_check_sections())
 
 
-def _of_guides() -> Iterator[Section]:
+def _guide_sections() -> Iterator[Section]:
     for guide in (OVERVIEW, *guides()):
         for chunk in guide.chunks:
-            # The text below the title of a document is the start of its page.
+            # The text below a document's title begins the page, so its section has no anchor.
             title, anchor = (guide.title, "") if chunk.level == 1 else (chunk.title, f"#{chunk.anchor}")
             yield Section(title, guide.title, f"{address_of(guide)}{anchor}", chunk.text)
 
 
-def _of_api() -> Iterator[Section]:
+def _api_sections() -> Iterator[Section]:
     for group in api().groups.values():
         page = reverse("docs-group", args=[group.slug])
-        for each in group.operations:
-            yield Section(each.title, f"API: {group.title}", f"{page}#{each.anchor}", _text(each))
+        for operation in group.operations:
+            url = f"{page}#{operation.anchor}"
+            yield Section(operation.title, f"API: {group.title}", url, _operation_text(operation))
 
 
-def _text(operation: Operation) -> str:
-    fields = (*operation.parameters, *operation.body, *(field for each in operation.answers for field in each.fields))
+def _operation_text(operation: Operation) -> str:
+    fields = (
+        *operation.parameters,
+        *operation.body,
+        *(field for answer in operation.answers for field in answer.fields),
+    )
     words = (f"{field.name} {field.description}" for field in fields)
     return " ".join([operation.method, operation.path, operation.text, *words])
 
 
-def _of_checks() -> Iterator[Section]:
+def _check_sections() -> Iterator[Section]:
     for check in entries().values():
         titles = [outcome.outline for outcome in check.outcomes]
         text = " ".join([*titles, check.why, check.judged, check.category, check.fix])

@@ -1,6 +1,6 @@
-"""The public pages as static files, with relative links: for any host, for a folder of it, and for file: URLs.
+"""Static site of the public pages, with relative links, so that any host, subfolder or file: URL can serve the site.
 
-The pages are those of the service, found from its start page by their links and rendered by its views and templates
+A crawl from the start page finds the pages, which the service's views and templates render
 (docs/adr/0021-the-public-pages-as-files.md).
 """
 
@@ -22,43 +22,43 @@ from django.urls import reverse
 from documentation.search import search_index
 from website_scan.written_urls import split_url
 
-# Paths that mean something without the service.
+# Paths that the static site contains. All others need the service.
 PUBLIC = re.compile(r"/(?:docs/.*|samples/.*|report/sample/.+|card/\w+\.png|static/.+|openapi\.yaml|licence)?")
-# Addresses within the service in the house's templates, whose attributes have double quotes.
+# Attributes with paths of the service in its templates, which use double quotes.
 LINK = re.compile(r'(?<=[ \n])(href|src|srcset|action|data-index)="(/[^"]*)"')
 INDEX = "index.html"
 MISSING = "/404"
 HTML = "text/html"
-# Sample reports are about sites that do not exist.
+# Sample reports have this tag, because they are about sites that do not exist.
 NOT_INDEXED = '<meta name="robots" content="noindex'
 
 
 class BrokenSite(Exception):
-    """A page has a link that only the service could answer, or that leads nowhere."""
+    """Exception for a page with a broken link, or with a link that needs the service."""
 
 
 def build(folder: Path, url: str = "") -> int:
     """Write the site into an empty folder and return the number of its pages.
 
-    `url` is the address that the site will have, with a slash at its end. Without it, the site has no sitemap, no
-    canonical addresses and no pictures for previews of links, which would need it. Raises BrokenSite.
+    `url` is the future URL of the site, with a slash at the end. Without `url`, the site has no sitemap, no canonical
+    URLs and no pictures for link previews, which must be absolute. Raises BrokenSite.
     """
-    plain = settings.STORAGES | {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+    storages = settings.STORAGES | {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
     with override_settings(
-        STATIC_SITE=True, STORAGES=plain, STATIC_ROOT=settings.BASE_DIR / "static", ACCESS_LOG=False
+        STATIC_SITE=True, STORAGES=storages, STATIC_ROOT=settings.BASE_DIR / "static", ACCESS_LOG=False
     ):
         return _Site(folder, url).write()
 
 
 def file_of(target: str) -> str:
-    """Return the file of a path of the service with its query, relative to the site's root."""
+    """Return the file for a path of the service with its query, relative to the site's root folder."""
     parts = split_url(target)
     if parts.path == reverse("licence"):
         return "licence.txt"
     path = parts.path.removeprefix("/")
     if parts.query:
-        # A list with a filter: /docs/checks/?type=seo
-        name = "-".join(each for pair in parse_qsl(parts.query) for each in pair)
+        # For example, /docs/checks/?type=seo becomes docs/checks/type-seo.html.
+        name = "-".join(word for pair in parse_qsl(parts.query) for word in pair)
         return f"{path}{name}.html"
     if not path or path.endswith("/"):
         return f"{path}{INDEX}"
@@ -70,31 +70,31 @@ class _Site:
         self.folder = folder
         self.url = url
         self.client = Client(SERVER_NAME=split_url(settings.BASE_URL).hostname or "localhost")
-        self.waiting = deque([reverse("landing"), reverse("docs"), reverse("schema"), MISSING])
-        self.known = set(self.waiting)
+        self.queue = deque([reverse("landing"), reverse("docs"), reverse("schema"), MISSING])
+        self.targets = set(self.queue)
         self.pages = 0
-        self.listed: list[str] = []  # in the sitemap
-        # The links and pictures of previews, which need whole addresses.
+        self.indexed: list[str] = []  # paths in the sitemap
+        # Tags for canonical URLs and link previews, which need absolute URLs.
         base = re.escape(settings.BASE_URL)
         self.absolute = re.compile(rf'[ ]*<(?:link|meta)[^>]* (?:href|content)="({base}(/[^"]*))"[^>]*>\n?')
 
     def write(self) -> int:
-        while self.waiting:
-            self._write_path(self.waiting.popleft())
+        while self.queue:
+            self._write_path(self.queue.popleft())
         index = reverse("docs-search")
         start = posixpath.dirname(file_of(index))
         self._save(file_of(index), search_index(lambda path: self._relative(path, start)).encode())
         if self.url:
-            urls = [self._public(file_of(each)) for each in self.listed]
+            urls = [self._public_url(file_of(path)) for path in self.indexed]
             self._save("sitemap.xml", render_to_string("documentation/sitemap.xml", {"urls": urls}).encode())
         return self.pages
 
     def _write_path(self, path: str) -> None:
         if path.startswith(settings.STATIC_URL):
-            found = finders.find(path.removeprefix(settings.STATIC_URL))
-            if found is None:
+            file = finders.find(path.removeprefix(settings.STATIC_URL))
+            if file is None:
                 raise BrokenSite(f"There is no file {path}.")
-            self._save(file_of(path), Path(found).read_bytes())
+            self._save(file_of(path), Path(file).read_bytes())
             return
         response = self.client.get(path)
         if response.status_code != (404 if path == MISSING else 200):
@@ -106,46 +106,47 @@ class _Site:
 
     def _page(self, path: str, text: str) -> str:
         if path == MISSING:
-            # A host shows this page at any address, so its links begin at the root of the host.
+            # A host serves the 404 page at any URL, so its links begin at the root of the host.
             root = split_url(self.url).path or "/"
-            return self._linked(path, text, lambda target: f"{root}{target}")
+            return self._rewrite_links(path, text, lambda target: f"{root}{target}")
         if NOT_INDEXED not in text:
-            self.listed.append(path)
+            self.indexed.append(path)
         self.pages += 1
         start = posixpath.dirname(file_of(path))
-        return self._linked(path, text, lambda target: posixpath.relpath(target, start or "."))
+        return self._rewrite_links(path, text, lambda target: posixpath.relpath(target, start or "."))
 
-    def _linked(self, path: str, text: str, address: Callable[[str], str]) -> str:
-        """Return the page with each link to a path of the service led to its file, whose address `address` returns."""
+    def _rewrite_links(self, path: str, text: str, address: Callable[[str], str]) -> str:
+        """Return the page with each link to a path of the service replaced. `address` returns the URL of a file."""
 
-        def absolute(found: re.Match[str]) -> str:
+        def absolute(match: re.Match[str]) -> str:
             if not self.url or path == MISSING:
                 return ""
-            return found[0].replace(found[1], self._public(self._linked_file(path, found[2])))
+            return match[0].replace(match[1], self._public_url(self._enqueue(path, match[2])))
 
-        def relative(found: re.Match[str]) -> str:
-            target, mark, fragment = found[2].partition("#")
-            return f'{found[1]}="{address(self._linked_file(path, target))}{mark}{fragment}"'
+        def relative(match: re.Match[str]) -> str:
+            target, mark, fragment = match[2].partition("#")
+            return f'{match[1]}="{address(self._enqueue(path, target))}{mark}{fragment}"'
 
         return LINK.sub(relative, self.absolute.sub(absolute, text))
 
-    def _linked_file(self, page: str, target: str) -> str:
+    def _enqueue(self, page: str, target: str) -> str:
+        """Return the file of a link's target, and enqueue the target if it is new. Raises BrokenSite."""
         target = target.replace("&amp;", "&")
         if not PUBLIC.fullmatch(split_url(target).path):
             raise BrokenSite(f"{page} has a link to {target}, which only the service answers.")
-        if target not in self.known and target != reverse("docs-search"):
-            self.known.add(target)
-            self.waiting.append(target)
+        if target not in self.targets and target != reverse("docs-search"):
+            self.targets.add(target)
+            self.queue.append(target)
         return file_of(target)
 
-    def _public(self, name: str) -> str:
-        """Return the address of a file."""
+    def _public_url(self, name: str) -> str:
+        """Return the absolute URL of a file."""
         folder, base = posixpath.split(f"{self.url}{name}")
         return f"{folder}/" if base == INDEX else f"{folder}/{base}"
 
     def _relative(self, target: str, start: str) -> str:
         path, mark, fragment = target.partition("#")
-        if path not in self.known:
+        if path not in self.targets:
             raise BrokenSite(f"The search leads to {path}, which no page has a link to.")
         return f"{posixpath.relpath(file_of(path), start)}{mark}{fragment}"
 

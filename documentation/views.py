@@ -1,4 +1,4 @@
-"""Views of the documentation. They use no database, and are the same for everybody."""
+"""Views of the documentation, which use no database and are the same for all visitors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from django.utils.text import Truncator
 from django.views.decorators.http import require_safe
 
 from documentation.check_pages import deviations, neighbours, search
-from documentation.contents import OVERVIEW, Link, guide_of, guides, navigation, rendered, resolver
+from documentation.contents import OVERVIEW, Link, guide_of, guides, navigation, render_guide, resolver
 from documentation.markdown import Heading, anchor_of, code_block, inline
 from documentation.reference import api
 from documentation.search import search_index
@@ -27,8 +27,8 @@ from infrastructure.api.framework import TAGS
 from scans.check_catalogue import CheckEntry, entries
 from website_scan.findings import ScanType
 
-MAX_DESCRIPTION = 155
-MAX_SEARCH = 60
+MAX_DESCRIPTION_LENGTH = 155
+MAX_SEARCH_LENGTH = 60
 ERROR_CODE = re.compile(r"<code>([A-Z][A-Z_]{3,40})</code>")
 CHECKS_DESCRIPTION = (
     "Every check of the Website Scan Service by type and category, with what it finds, why it matters, how it is "
@@ -38,7 +38,7 @@ CHECKS_DESCRIPTION = (
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the documentation: `body` is its HTML below the heading of the first level."""
+    """Page of the documentation. `body` is the HTML below the first-level heading."""
 
     title: str
     description: str
@@ -49,47 +49,47 @@ class Page:
 
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """First page: how to start, and the rules of the whole API."""
-    html, headings = rendered(OVERVIEW)
+    """Show the first page: how to start, and the conventions of the whole API."""
+    html, headings = render_guide(OVERVIEW)
     start = render_to_string("documentation/start.html", {"base_url": settings.BASE_URL, "block": code_block})
     headings = (Heading(2, "Start in three steps", "start"), *headings)
-    return _shown(request, Page(OVERVIEW.title, OVERVIEW.description, SafeString(start + html), headings))
+    return _render_page(request, Page(OVERVIEW.title, OVERVIEW.description, SafeString(start + html), headings))
 
 
 @require_safe
 def guide_page(request: HttpRequest, guide: str) -> HttpResponse:
-    """Page of a document of docs/."""
-    found = guide_of(guide)
-    if found is None:
+    """Show the page of a document of docs/."""
+    document = guide_of(guide)
+    if document is None:
         raise Http404
-    html, headings = rendered(found)
-    return _shown(request, Page(found.title, found.description, html, headings))
+    html, headings = render_guide(document)
+    return _render_page(request, Page(document.title, document.description, html, headings))
 
 
 @require_safe
 def group_page(request: HttpRequest, group: str) -> HttpResponse:
-    """Page of the operations of one group of the API."""
+    """Show the page with the operations of a group of the API."""
     if group not in map(anchor_of, TAGS):
         raise Http404
-    return _shown(request, _group(group))
+    return _render_page(request, _group_content(group))
 
 
 @functools.cache
-def _group(slug: str) -> Page:
-    """Return the page of a group. Cached, because it has thousands of cells and does not change in a process."""
-    found = api().groups[slug]
+def _group_content(slug: str) -> Page:
+    """Return the page of a group. Cached, because the page has thousands of cells and never changes in a process."""
+    group = api().groups[slug]
     context = {
-        "group": found,
+        "group": group,
         "common_errors": api().common_errors,
         "text": _text,
         "block": code_block,
         "errors": reverse("docs-guide", args=["errors"]),
     }
-    headings = [Heading(2, each.title, each.anchor) for each in found.operations]
-    description = f"The API of the Website Scan Service: {found.introduction} Parameters, fields, answers and errors."
+    headings = [Heading(2, operation.title, operation.anchor) for operation in group.operations]
+    description = f"The API of the Website Scan Service: {group.introduction} Parameters, fields, answers and errors."
     return Page(
-        found.title,
-        Truncator(description).chars(MAX_DESCRIPTION),
+        group.title,
+        Truncator(description).chars(MAX_DESCRIPTION_LENGTH),
         SafeString(render_to_string("documentation/group.html", context)),
         headings,
         "API reference",
@@ -98,22 +98,24 @@ def _group(slug: str) -> Page:
 
 @require_safe
 def check_list(request: HttpRequest) -> HttpResponse:
-    """List of checks, optionally filtered by `type` and by the words of `q`."""
+    """Show the list of checks, optionally filtered by `type` and by the words of `q`."""
     raw = request.GET.get("type", "")
-    chosen = ScanType(raw) if raw in list(ScanType) else None
-    words = request.GET.get("q", "")[:MAX_SEARCH]
-    groups = search(chosen, words)
-    all_types = [("", "All types"), *((each.value, each.label) for each in ScanType)]
+    scan_type = ScanType(raw) if raw in list(ScanType) else None
+    words = request.GET.get("q", "")[:MAX_SEARCH_LENGTH]
+    groups = search(scan_type, words)
+    all_types = [("", "All types"), *((option.value, option.label) for option in ScanType)]
     context = {
         "groups": groups,
         "count": sum(len(members) for *_, members in groups),
-        "chosen": chosen,
+        "chosen": scan_type,
         "words": words,
         "types": [(value, label, _list_address(value, words)) for value, label in all_types],
     }
     body = render_to_string("documentation/checks.html", context)
-    title = f"{chosen.label} checks" if chosen else "Checks"
-    return _shown(request, Page(title, CHECKS_DESCRIPTION, SafeString(body)), _list_address(raw if chosen else "", ""))
+    title = f"{scan_type.label} checks" if scan_type else "Checks"
+    return _render_page(
+        request, Page(title, CHECKS_DESCRIPTION, SafeString(body)), _list_address(raw if scan_type else "", "")
+    )
 
 
 def _list_address(scan_type: str, words: str) -> str:
@@ -123,28 +125,31 @@ def _list_address(scan_type: str, words: str) -> str:
 
 @require_safe
 def check_page(request: HttpRequest, check_id: str) -> HttpResponse:
-    """Page of a check: what it finds, why it matters, how it is judged and how to fix it."""
-    found = entries().get(check_id)
-    if found is None:
+    """Show the page of a check, with its findings, their importance, its judgement and its fix."""
+    check = entries().get(check_id)
+    if check is None:
         raise Http404
     context = {
-        "check": found,
-        "deviations": deviations(found),
-        "neighbours": neighbours(found),
+        "check": check,
+        "deviations": deviations(check),
+        "neighbours": neighbours(check),
         "block": code_block,
         "text": _text,
     }
     body = render_to_string("documentation/check.html", context)
-    description = f"What the check “{found.name}” finds, how it is judged and how to fix it. {found.why}"
+    description = f"What the check “{check.name}” finds, how it is judged and how to fix it. {check.why}"
     page = Page(
-        found.name, Truncator(description).chars(MAX_DESCRIPTION), SafeString(body), label=f"{found.type.label} check"
+        check.name,
+        Truncator(description).chars(MAX_DESCRIPTION_LENGTH),
+        SafeString(body),
+        label=f"{check.type.label} check",
     )
-    return _shown(request, page, section=_list_address(found.type, ""))
+    return _render_page(request, page, section=_list_address(check.type, ""))
 
 
 @require_safe
 def search_script(_request: HttpRequest) -> HttpResponse:
-    """Search index, which pages of the documentation load when somebody uses their search field."""
+    """Return the search index, which the pages load when somebody uses the search field."""
     response = HttpResponse(_search_script(), content_type="text/javascript; charset=utf-8")
     response["Cache-Control"] = "public, max-age=3600"
     return response
@@ -162,11 +167,11 @@ def _text(markdown: str) -> SafeString:
     return SafeString(ERROR_CODE.sub(rf'<a href="{errors}#\1"><code>\1</code></a>', html))
 
 
-def _shown(request: HttpRequest, page: Page, path: str | None = None, section: str | None = None) -> HttpResponse:
-    """Render a page with navigation. `path` is its canonical address, `section` that of its entry in the navigation."""
+def _render_page(request: HttpRequest, page: Page, path: str | None = None, section: str | None = None) -> HttpResponse:
+    """Render a page with navigation. `path` is the canonical path, `section` the path of the navigation entry."""
     path = request.path if path is None else path
-    groups = [Link(each, reverse("docs-group", args=[anchor_of(each)])) for each in TAGS]
-    types = [Link(each.label, _list_address(each, "")) for each in ScanType]
+    groups = [Link(tag, reverse("docs-group", args=[anchor_of(tag)])) for tag in TAGS]
+    types = [Link(scan_type.label, _list_address(scan_type, "")) for scan_type in ScanType]
     context: dict[str, Any] = {
         "page": page,
         "description": page.description,
@@ -182,10 +187,10 @@ def addresses() -> list[str]:
     """Return the path of each page, for the sitemap."""
     return [
         reverse("docs"),
-        *(reverse("docs-guide", args=[each.slug]) for each in guides()),
-        *(reverse("docs-group", args=[anchor_of(each)]) for each in TAGS),
+        *(reverse("docs-guide", args=[guide.slug]) for guide in guides()),
+        *(reverse("docs-group", args=[anchor_of(tag)]) for tag in TAGS),
         reverse("docs-checks"),
-        *(check_address(each) for each in entries().values()),
+        *(check_address(check) for check in entries().values()),
     ]
 
 

@@ -196,7 +196,7 @@ def test_what_staff_changes_stands_in_the_organizations_log(operator: Client, ho
     assert Organization.objects.get(slug="home").tier_id == "pro"
     operator.post("/admin/accounts/apikey/", {"action": "revoke", "_selected_action": [home.key.id]})
     noted = ActivityEvent.objects.filter(actor_email="operator@people.test").order_by("id")
-    assert [(each.action, each.target, each.details) for each in noted] == [
+    assert [(each.action, each.object_name, each.details) for each in noted] == [
         ("organization.changed", "Home", {"tier": {"from": "free", "to": "pro"}}),
         ("key.revoked", f"tests ({home.key.prefix}…)", {}),
     ]

@@ -18,7 +18,7 @@ from django.views.generic import RedirectView
 from accounts.models import Invitation, Membership, Organization, User
 from infrastructure.environment import IdentityProvider
 from sites.models import Badge
-from tests.accounts.identity.people import PASSWORD, recovery_codes, with_app
+from tests.accounts.identity.people import PASSWORD, add_app, recovery_codes
 from tests.factories import Member, browser_of, person_of
 from tests.populated import Furnished, furnish
 from tests.responses import ClientResponse
@@ -67,7 +67,7 @@ def furnished(db: None) -> Furnished:
     owner.set_password(PASSWORD)
     owner.is_staff = owner.is_superuser = True
     owner.save()
-    with_app(owner)
+    add_app(owner)
     recovery_codes(owner)
     passkey = Authenticator.objects.create(user=owner, type="webauthn", data={"name": "Phone", "credential": {}})
     return Furnished(found.home, found.people, {**found.ids, "pk": passkey.pk})

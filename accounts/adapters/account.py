@@ -18,7 +18,7 @@ from accounts import access, mail, sessions
 from accounts.identity import devices, freshness, notices
 from accounts.models import User
 
-# The messages of allauth that we show, in our words. The others are not shown, because the pages say the same.
+# Texts for those of django-allauth's messages that are displayed. The others are not, because the pages say the same.
 MESSAGES = {
     "account/messages/email_confirmation_sent.txt": "Follow the link in the e-mail that we have sent to {email}.",
     "account/messages/email_confirmed.txt": "Your e-mail address is now {email}.",
@@ -29,7 +29,7 @@ MESSAGES = {
     "mfa/messages/webauthn_removed.txt": "The passkey has been removed.",
     "mfa/messages/recovery_codes_generated.txt": "You have new recovery codes. Keep them in a safe place.",
 }
-# Maps allauth's e-mails about an account to our names in `notices.SECURITY`.
+# Maps django-allauth's e-mails about an account to keys of `notices.SECURITY`.
 NOTICES = {
     "mfa/email/totp_activated": "app_added",
     "mfa/email/totp_deactivated": "app_removed",
@@ -41,9 +41,9 @@ NOTICES = {
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """Adapter for accounts. Django's own backend finds people by the address of their account and checks the password.
+    """Adapter for accounts. Django's own backend, not django-allauth's, checks e-mail address and password.
 
-    So an address that is not confirmed cannot be used to log in. The pages limit attempts (`accounts.limits`).
+    So an unconfirmed address cannot be used to log in. The pages limit attempts (`accounts.limits`).
     """
 
     error_messages = DefaultAccountAdapter.error_messages | {
@@ -55,36 +55,36 @@ class AccountAdapter(DefaultAccountAdapter):
     }
 
     def is_ajax(self, request: HttpRequest) -> bool:
-        """Return True only for the script that requests a passkey's challenge; all other requests get HTML pages."""
+        """Return True only for the script that requests a passkey's challenge; other requests get HTML pages."""
         return request.path == reverse("mfa_login_webauthn") and super().is_ajax(request)
 
     def is_safe_url(self, url: str) -> bool:
         return url_has_allowed_host_and_scheme(url, {self.request.get_host()}, require_https=self.request.is_secure())
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Switch off allauth's rate limit, which ignores networks and known browsers; the pages count instead."""
+        """Disable django-allauth's rate limit, which ignores networks and known browsers; `accounts.limits` counts."""
 
     def login(self, request: HttpRequest, user: Any) -> None:
-        """Log in after all factors were given, and record it. A new browser causes a notice by e-mail."""
-        is_new = user.last_login is not None and devices.known_device(request, user.email) is None
+        """Log in after all factors were verified, record the log-in, and send a notice if the browser is new."""
+        is_new_browser = user.last_login is not None and devices.read_device_id(request, user.email) is None
         super().login(request, user)
-        notices.note(
-            user, "person.logged_in", method=freshness.method_of(request, user), address=notices.address(request)
+        notices.record(
+            user, "person.logged_in", method=freshness.describe_methods(request, user), address=notices.address(request)
         )
-        if is_new:
-            notices.tell(user, "new_device", request)
+        if is_new_browser:
+            notices.post(user, "new_device", request)
 
     def post_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse:
         response = super().post_login(request, user, **kwargs)
-        freshness.begin(request, user)
+        freshness.mark_reauthenticated(request, user)
         if "_session_expiry" not in request.session:
-            request.session.set_expiry(0)  # ends with the browser, unless the form says otherwise
-        devices.remember(request, response, user.email)
+            request.session.set_expiry(0)  # expires when the browser closes, unless the form has set an expiry
+        devices.set_cookie(request, response, user.email)
         return response
 
     def logout(self, request: HttpRequest) -> None:
         """Log out, and delete the LoginSession row."""
-        sessions.end(request)
+        sessions.delete_current(request)
         super().logout(request)
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
@@ -102,14 +102,14 @@ class AccountAdapter(DefaultAccountAdapter):
         extra_tags: str = "",
         message: str | None = None,
     ) -> None:
-        words = MESSAGES.get(message_template or "", "").format(**message_context or {}) or message
-        if words:
-            messages.add_message(request, level, words, extra_tags=extra_tags)
+        text = MESSAGES.get(message_template or "", "").format(**message_context or {}) or message
+        if text:
+            messages.add_message(request, level, text, extra_tags=extra_tags)
 
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
-        """Change the account's address to the confirmed one, unless another account has got it meanwhile."""
-        holder = access.person_with(email_address.email)
-        if holder is not None and holder.pk != email_address.user_id:
+        """Change the account's address to the confirmed one, unless another account has this address by now."""
+        owner = access.find_person(email_address.email)
+        if owner is not None and owner.pk != email_address.user_id:
             self.add_message(
                 request,
                 messages.ERROR,
@@ -126,10 +126,10 @@ class AccountAdapter(DefaultAccountAdapter):
     def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
         """Send the link to an account's new address; raises MailNotSent.
 
-        If the address belongs to an account, only the e-mail tells so, not the page.
+        If an account with this address exists, only the e-mail says so, not the page.
         """
         email = emailconfirmation.email_address.email
-        if access.person_with(email):
+        if access.find_person(email):
             mail.send("account_exists", email, "You already have an account")
             return
         account = emailconfirmation.email_address.user
@@ -138,11 +138,11 @@ class AccountAdapter(DefaultAccountAdapter):
     def send_notification_mail(
         self, template_prefix: str, user: Any, context: dict[str, Any] | None = None, email: str | None = None
     ) -> None:
-        """Replace allauth's notices with ours. After a change of address, the former address is told."""
+        """Send the service's own notice instead of django-allauth's; a change of address to the former address."""
         if template_prefix == "account/email/email_changed" and context:
-            notices.note(cast("User", user), "person.email_changed", context["to_email"])
+            notices.record(cast("User", user), "person.email_changed", context["to_email"])
             sessions.end_others(user, keep=sessions.current_id(self.request))
-            notices.tell_former_address(context["from_email"], context["to_email"])
+            notices.notify_former_address(context["from_email"], context["to_email"])
         elif template_prefix in NOTICES:
             provider = getattr((context or {}).get("provider"), "name", "")
-            notices.tell(cast("User", user), NOTICES[template_prefix], self.request, provider=provider)
+            notices.post(cast("User", user), NOTICES[template_prefix], self.request, provider=provider)

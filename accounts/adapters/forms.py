@@ -1,4 +1,4 @@
-"""django-allauth's forms with our labels, and with additional checks."""
+"""Forms of django-allauth with other labels and additional validation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from allauth.mfa.webauthn import forms as webauthn_forms
 from django import forms
 from django.core.cache import cache
 
-# A code of an authenticator app is valid in its own 30 seconds and in those before and after.
+# A code of an authenticator app is valid for its own 30 seconds and for the 30 seconds before and after.
 CODE_LIFETIME_S = 90
 NAME_LENGTH = 60
 CODE = {"autocomplete": "one-time-code", "inputmode": "numeric", "maxlength": "20", "autofocus": True}
@@ -40,14 +40,14 @@ class LoginForm(account_forms.LoginForm):
 
 
 class ReauthenticateForm(account_forms.ReauthenticateForm):
-    """Reauthentication with the password."""
+    """Form for a reauthentication with the password."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["password"] = _password(autofocus=True)
 
     def clean_password(self) -> str:
-        """Check the password of this user; the library would look the address up in its own table."""
+        """Check the password of this user; django-allauth would search for the address in its own table."""
         password: str = self.cleaned_data["password"]
         if not self.user.check_password(password):
             raise forms.ValidationError("The password is wrong.")
@@ -64,15 +64,15 @@ class AddEmailForm(account_forms.AddEmailForm):
         )
 
     def clean_email(self) -> str:
-        """Delete a previous request for the same unconfirmed address, so that it can be requested again."""
-        waiting = EmailAddress.objects.filter(user=self.user, verified=False)
-        waiting.filter(email=self.cleaned_data["email"].lower()).delete()
+        """Delete an earlier unconfirmed request for this address, so that the address can be requested again."""
+        unconfirmed = EmailAddress.objects.filter(user=self.user, verified=False)
+        unconfirmed.filter(email=self.cleaned_data["email"].lower()).delete()
         email: str = super().clean_email()
         return email
 
 
-class _SingleUse:
-    """Mixin: accept each code only once while it is valid."""
+class _SingleUseCode:
+    """Mixin for forms that accept each code only once."""
 
     def clean_code(self) -> str:
         code: str = super().clean_code()  # type: ignore[misc]
@@ -82,7 +82,7 @@ class _SingleUse:
         return code
 
 
-class AuthenticateForm(_SingleUse, mfa_forms.AuthenticateForm):
+class AuthenticateForm(_SingleUseCode, mfa_forms.AuthenticateForm):
     code = forms.CharField(
         label="Code",
         max_length=20,
@@ -91,7 +91,7 @@ class AuthenticateForm(_SingleUse, mfa_forms.AuthenticateForm):
     )
 
 
-class ReauthenticateCodeForm(_SingleUse, mfa_forms.ReauthenticateForm):
+class ReauthenticateCodeForm(_SingleUseCode, mfa_forms.ReauthenticateForm):
     code = AuthenticateForm.base_fields["code"]
 
 
@@ -105,7 +105,7 @@ class ActivateTOTPForm(totp_forms.ActivateTOTPForm):
 
 
 class AddPasskeyForm(webauthn_forms.AddWebAuthnForm):
-    """Form for a new passkey. `credential` is the browser's answer to the page's challenge."""
+    """Form for a new passkey. `credential` is the browser's response to the page's challenge."""
 
     name = forms.CharField(
         label="Name",

@@ -14,7 +14,7 @@ from accounts.models import User
 from infrastructure import encryption
 
 SERVICE = "Website Scan Service"
-# Recovery codes are missing, because they are added and removed together with the other factors.
+# Recovery codes are not listed, because they are added and removed together with the other factors.
 KINDS = {"totp": "authenticator app", "webauthn": "passkey"}
 
 
@@ -35,7 +35,7 @@ class MFAAdapter(DefaultMFAAdapter):
         return SERVICE
 
     def build_totp_svg(self, url: str) -> str:
-        """Return no SVG, because the library's has no text alternative. The template draws the QR code."""
+        """Return no SVG, because django-allauth's SVG has no text alternative. The template draws the QR code."""
         return ""
 
     def generate_authenticator_name(self, user: Any, type: Authenticator.Type) -> str:
@@ -45,31 +45,31 @@ class MFAAdapter(DefaultMFAAdapter):
         return super().get_public_key_credential_rp_entity() | {"name": SERVICE}
 
 
-def note_added(request: HttpRequest, user: User, authenticator: Authenticator, **_: object) -> None:
-    """Receiver of `authenticator_added`: record it, and end the other sessions, which began without the factor."""
+def record_added_factor(request: HttpRequest, user: User, authenticator: Authenticator, **_: object) -> None:
+    """Record a new second factor, and end the other sessions, which began without it (`authenticator_added`)."""
     if authenticator.type not in KINDS:
         return
-    notices.note(user, "person.second_factor_added", KINDS[authenticator.type])
+    notices.record(user, "person.second_factor_added", KINDS[authenticator.type])
     sessions.end_others(user, keep=sessions.current_id(request))
 
 
-def note_removed(user: User, authenticator: Authenticator, **_: object) -> None:
-    """Receiver of `authenticator_removed`: record it."""
+def record_removed_factor(user: User, authenticator: Authenticator, **_: object) -> None:
+    """Record the removal of a second factor (`authenticator_removed`)."""
     if authenticator.type in KINDS:
-        notices.note(user, "person.second_factor_removed", KINDS[authenticator.type])
+        notices.record(user, "person.second_factor_removed", KINDS[authenticator.type])
 
 
-def note_reset(user: User, **_: object) -> None:
-    """Receiver of `authenticator_reset`, which means new recovery codes: record it."""
-    notices.note(user, "person.codes_replaced")
+def record_new_recovery_codes(user: User, **_: object) -> None:
+    """Record the replacement of the recovery codes (`authenticator_reset`)."""
+    notices.record(user, "person.codes_replaced")
 
 
-def note_failure(request: HttpRequest, user: User, **_: object) -> None:
-    """Receiver of `authentication_failed`: record it, because the visitor knew the password."""
-    notices.note(user, "person.second_factor_failed", address=notices.address(request))
+def record_failed_factor(request: HttpRequest, user: User, **_: object) -> None:
+    """Record a wrong second factor, because the visitor knew the password (`authentication_failed`)."""
+    notices.record(user, "person.second_factor_failed", address=notices.address(request))
 
 
-def note_use(request: HttpRequest, user: User, authenticator: Authenticator, **_: object) -> None:
-    """Receiver of `authenticator_used`: send a notice if a recovery code was used."""
+def notify_of_used_recovery_code(request: HttpRequest, user: User, authenticator: Authenticator, **_: object) -> None:
+    """Send a notice to the person if a recovery code was used (`authenticator_used`)."""
     if authenticator.type == Authenticator.Type.RECOVERY_CODES:
-        notices.tell(user, "codes_used", request)
+        notices.post(user, "codes_used", request)

@@ -12,12 +12,12 @@ from django.db.models import CASCADE
 from accounts.models import Organization, User
 from infrastructure.postgresql.deletion import delete_with_what_refers
 
-# Longer than any request that began before the closing. Later requests find no key and no membership.
+# Longer than any request that began before the closing. Later requests have no valid key and no membership.
 GRACE = timedelta(minutes=2)
 
 
 def delete_closed(now: datetime, time_limit_s: float) -> bool:
-    """Delete what was closed at least `GRACE` before `now`. Returns False if the time was not enough."""
+    """Delete organizations and accounts closed at least `GRACE` before `now`. Returns False if the time ran out."""
     deadline = time.monotonic() + time_limit_s
 
     def has_time() -> bool:
@@ -34,7 +34,7 @@ def delete_closed(now: datetime, time_limit_s: float) -> bool:
 
 
 def _delete_organization(organization: Organization, has_time: Callable[[], bool]) -> bool:
-    # Reversed, so that dependent rows are deleted first: deleting a key before its scans would search all of them.
+    # In reverse order, dependent rows are deleted first: deleting a key before its scans would search all scans.
     for relation in reversed(Organization._meta.related_objects):
         if relation.on_delete is not CASCADE:
             continue
@@ -42,6 +42,6 @@ def _delete_organization(organization: Organization, has_time: Callable[[], bool
         if not delete_with_what_refers(rows, has_time):
             return False
     with transaction.atomic():
-        # Under this lock nobody can insert a row that refers to it. Rows inserted meanwhile are deleted with it.
+        # Under this lock, no row that refers to the organization can be inserted. Rows inserted before are deleted too.
         Organization.objects.select_for_update().get(pk=organization.pk).delete()
     return True

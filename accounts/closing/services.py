@@ -1,7 +1,7 @@
-"""Close an organization or an account: it is unusable at once; `accounts.closing.deletion` deletes its rows later.
+"""Closing of organizations and accounts, which makes them unusable at once.
 
-Not at once, because deleting a large organization's rows takes minutes, and because requests that began before would
-miss the deleted rows.
+`accounts.closing.deletion` deletes the rows later, because deleting a large organization takes minutes, and because
+requests that began before the closing still need the rows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 
 from accounts import access, activity
-from accounts.identity.factors import forget
+from accounts.identity.factors import delete_login_data
 from accounts.members import end_invitations
 from accounts.models import ApiKey, Invitation, LoginSession, Membership, Organization, User
 from accounts.services import AccountRefused, lock
@@ -20,15 +20,15 @@ from website_scan.ids import random_base62
 # Sent in the transaction that closes an `organization`. Receivers stop its running work.
 organization_closed = Signal()
 
-NO_ADDRESS = "closed.invalid"  # RFC 2606, section 2: no mail gets there
+NO_ADDRESS = "closed.invalid"  # reserved domain without mail (RFC 2606, section 2)
 
 
 def close_organization_as_owner(*, actor: Membership) -> None:
     """Close an organization on an owner's request; raises AccountRefused for members who are not owners."""
     with transaction.atomic():
         organization = lock(actor.organization_id)
-        found = access.rows(Membership, organization.id).filter(id=actor.id).first()
-        if found is None or not found.is_owner:
+        owner = access.rows(Membership, organization.id).filter(id=actor.id).first()
+        if owner is None or not owner.is_owner:
             raise AccountRefused("Only an owner can delete an organization.")
         close_organization(organization)
 
@@ -42,8 +42,8 @@ def close_organization(organization: Organization) -> None:
         access.rows(Invitation, organization.id).filter(accepted_at=None, revoked_at=None).update(revoked_at=now)
         access.rows(Membership, organization.id).delete()
         organization_closed.send(Organization, organization=organization)
-        # Last, because changing the slug, a key column, waits for transactions that refer to the row. Transactions that
-        # end a scan must not wait for this one at the same time.
+        # This update comes last, because changing the slug, a key column, waits for transactions that refer to the
+        # row. Transactions that end a scan must not wait for this transaction at the same time.
         slug = f"closed-{random_base62(16).lower()}"
         Organization.objects.filter(id=organization.id).update(closed_at=now, slug=slug)
 
@@ -51,31 +51,31 @@ def close_organization(organization: Organization) -> None:
 def only_owned(user: User) -> list[Organization]:
     """Return the organizations whose only owner is this person."""
     owners = Membership.objects.filter(role=Membership.Role.OWNER, user__is_active=True)
-    mine = owners.filter(user=user).values("organization_id")
-    shared = owners.exclude(user=user).values("organization_id")
-    return list(Organization.objects.filter(id__in=mine).exclude(id__in=shared).order_by("name"))
+    own = owners.filter(user=user).values("organization_id")
+    with_other_owners = owners.exclude(user=user).values("organization_id")
+    return list(Organization.objects.filter(id__in=own).exclude(id__in=with_other_owners).order_by("name"))
 
 
 def close_account(*, user: User, actor: User) -> None:
-    """Close an account: delete memberships, sessions and personal data; raises AccountRefused for an only owner.
+    """Close an account: delete memberships, sessions and personal data; raises AccountRefused for the only owner.
 
-    The entries of activity logs about the person stay, and so do the API keys that they created.
+    Activity log entries about the person and API keys that the person created are not deleted.
     """
     with transaction.atomic():
         memberships = access.memberships_of(user).select_related("organization", "user")
-        # Always in the same order, so that two concurrent closings cannot deadlock.
+        # The organizations are locked in the order of their IDs, so that two concurrent closings cannot deadlock.
         for organization_id in sorted(memberships.values_list("organization_id", flat=True)):
             lock(organization_id)
-        if alone := only_owned(user):
-            names = ", ".join(organization.name for organization in alone)
+        if organizations := only_owned(user):
+            names = ", ".join(organization.name for organization in organizations)
             raise AccountRefused(f"You are the only owner of {names}. Make someone else an owner, or delete it first.")
         for membership in memberships:
             end_invitations(by=actor, subject=membership)
-            action, target = ("member.left", "") if actor == user else ("member.removed", user.email)
-            activity.record(membership.organization, actor, action, target)
+            action, object_name = ("member.left", "") if actor == user else ("member.removed", user.email)
+            activity.record(membership.organization, actor, action, object_name)
         memberships.delete()
         LoginSession.objects.filter(user=user).delete()
-        forget(user)
+        delete_login_data(user)
         user.email = f"{random_base62(22).lower()}@{NO_ADDRESS}"
         user.first_name = user.last_name = ""
         user.is_active = user.is_staff = user.is_superuser = False

@@ -1,1 +1,1 @@
-"""Export of all of an organization's data for its owners: zip files of JSON, made by a task (docs/accounts.md)."""
+"""Export of all of an organization's data for its owners: zip files of JSON, written by a task (docs/accounts.md)."""

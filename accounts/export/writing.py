@@ -1,4 +1,4 @@
-"""Writing of rows to the zip files of an export. Each part returns the cursor at which the next part continues."""
+"""Writer of the zip files of an export. Each file ends with a cursor at which the next file continues."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import IO, Any, TypeAlias
 from accounts.export.kinds import Kind
 from website_scan.timestamps import timestamp
 
-# Position at which the next part continues, as JSON: the number of the kind (`kind`), the number of files of the kind
-# that are written (`files`), and the last row's place (`place`).
+# Position at which the next part continues, as JSON: the index of the kind (`kind`), the number of files written for
+# the kind (`files`), and the position of the last row (`place`).
 Cursor: TypeAlias = dict[str, Any]
 
 README = """\
@@ -35,64 +35,64 @@ def write_part(
     readme: str,
 ) -> Cursor | None:
     """Write a zip file with the rows after the cursor until `is_full()`; returns the next cursor, None at the end."""
-    first, files, place = cursor.get("kind", 0), cursor.get("files", 0), cursor.get("place")
+    first, files, position = cursor.get("kind", 0), cursor.get("files", 0), cursor.get("place")
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         if not cursor:
             archive.writestr("README.txt", readme)
         for number in range(first, len(kinds)):
             kind = kinds[number]
             if kind.has_own_files:
-                place, ended = _write_files(archive, kind, organization_id, place, is_full)
+                position, ended = _write_files(archive, kind, organization_id, position, is_full)
             else:
                 name = f"{kind.name}-{files + 1}.json" if files else f"{kind.name}.json"
-                place, ended = _write_list(archive, name, kind, organization_id, place, is_full)
+                position, ended = _write_list(archive, name, kind, organization_id, position, is_full)
             if not ended:
-                return {"kind": number, "files": files + 1, "place": place}
-            files, place = 0, None
+                return {"kind": number, "files": files + 1, "place": position}
+            files, position = 0, None
             if is_full() and number + 1 < len(kinds):
                 return {"kind": number + 1, "files": 0, "place": None}
     return None
 
 
 def _write_list(
-    archive: zipfile.ZipFile, name: str, kind: Kind, organization_id: int, place: Any, is_full: Callable[[], bool]
+    archive: zipfile.ZipFile, name: str, kind: Kind, organization_id: int, position: Any, is_full: Callable[[], bool]
 ) -> tuple[Any, bool]:
     separator = b"\n"
-    with archive.open(name, "w", force_zip64=True) as target:
-        target.write(b"[")
-        for batch in _batches(kind, organization_id, place):
-            for place, row in batch:  # noqa: B007  the last row's place is returned
-                target.write(separator + encoded(kind.shown(row)))
+    with archive.open(name, "w", force_zip64=True) as member:
+        member.write(b"[")
+        for batch in _batches(kind, organization_id, position):
+            for position, row in batch:  # noqa: B007  the last row's position is returned
+                member.write(separator + encoded(kind.serialize(row)))
                 separator = b",\n"
             if is_full():
-                target.write(b"\n]\n")
-                return _plain(place), False
-        target.write(b"\n]\n")
+                member.write(b"\n]\n")
+                return _position_json(position), False
+        member.write(b"\n]\n")
     return None, True
 
 
 def _write_files(
-    archive: zipfile.ZipFile, kind: Kind, organization_id: int, place: Any, is_full: Callable[[], bool]
+    archive: zipfile.ZipFile, kind: Kind, organization_id: int, position: Any, is_full: Callable[[], bool]
 ) -> tuple[Any, bool]:
-    for batch in _batches(kind, organization_id, place):
-        for place, row in batch:
-            shown = kind.shown(row)
-            with archive.open(f"{kind.name}/{row.pk}.json", "w", force_zip64=True) as target:
-                for piece in (encoded(shown),) if isinstance(shown, dict) else shown:
-                    target.write(piece)
+    for batch in _batches(kind, organization_id, position):
+        for position, row in batch:
+            exported = kind.serialize(row)
+            with archive.open(f"{kind.name}/{row.pk}.json", "w", force_zip64=True) as member:
+                for piece in (encoded(exported),) if isinstance(exported, dict) else exported:
+                    member.write(piece)
             if is_full():
-                return _plain(place), False
+                return _position_json(position), False
     return None, True
 
 
-def _batches(kind: Kind, organization_id: int, place: Any) -> Iterator[list[tuple[list[Any], Any]]]:
-    while batch := kind.after(organization_id, place):
+def _batches(kind: Kind, organization_id: int, position: Any) -> Iterator[list[tuple[list[Any], Any]]]:
+    while batch := kind.next_batch(organization_id, position):
         yield batch
-        place = batch[-1][0]
+        position = batch[-1][0]
 
 
 def encoded(document: object) -> bytes:
-    """Return JSON in UTF-8, with moments in the API's format."""
+    """Return the document as JSON in UTF-8, with timestamps in the API's format."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=_text).encode()
 
 
@@ -106,6 +106,6 @@ def _text(value: object) -> object:
     raise TypeError(f"no JSON for {type(value).__name__}")
 
 
-def _plain(place: list[Any]) -> list[Any]:
-    """Return a place as JSON values; moments to the microsecond, because rows are compared with them."""
-    return [each.isoformat() if isinstance(each, datetime) else each for each in place]
+def _position_json(position: list[Any]) -> list[Any]:
+    """Return a position as JSON values. Timestamps have microseconds, because rows are compared with them."""
+    return [value.isoformat() if isinstance(value, datetime) else value for value in position]

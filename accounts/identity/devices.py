@@ -1,7 +1,8 @@
-"""Device cookies (OWASP): browsers in which a person has logged in before have a limit of attempts of their own.
+"""Device cookies (OWASP) for browsers in which a person has logged in before.
 
-So strangers' wrong passwords do not lock the person out. The signed cookie is valid for one account. It proves no
-identity and names nobody: the e-mail address is only part of the signature's salt.
+These browsers have their own rate limit, so that strangers' wrong passwords do not lock the person out. The signed
+cookie is valid for one account. The cookie proves no identity and contains no address: the e-mail address is only part
+of the signature's salt.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ LIFETIME_S = 365 * 24 * 3600
 NONCE_LENGTH = 22
 
 
-def known_device(request: HttpRequest, email: str) -> str | None:
-    """Return the random name in the device cookie, if the browser has a valid one for this account; otherwise None."""
+def read_device_id(request: HttpRequest, email: str) -> str | None:
+    """Return the random ID in the browser's device cookie; None without a valid cookie for this account."""
     try:
         return _signer(email).unsign(request.COOKIES.get(COOKIE, ""), max_age=LIFETIME_S)
     except BadSignature:
         return None
 
 
-def remember(request: HttpRequest, response: HttpResponse, email: str) -> None:
-    """Set the device cookie for the account, after the person has proven who they are."""
+def set_cookie(request: HttpRequest, response: HttpResponse, email: str) -> None:
+    """Set the device cookie for the account after a successful authentication."""
     response.set_cookie(
         COOKIE,
-        _signer(email).sign(known_device(request, email) or random_base62(NONCE_LENGTH)),
+        _signer(email).sign(read_device_id(request, email) or random_base62(NONCE_LENGTH)),
         max_age=LIFETIME_S,
         path=reverse("account_login"),
         secure=settings.SECURE,

@@ -1,7 +1,8 @@
-"""Reauthentication: when and by which methods the person of a session has proven who they are.
+"""Reauthentication: when, and by which methods, the person of a session was last authenticated.
 
-A view that gives access beyond the session, to a person, a program or the public, has `fresh_login_needed`, so that a
-stolen session gains nothing that lasts. All other views that change something declare with `session_suffices` why not.
+A view that grants access beyond the session, to a person, a program or the public, has `fresh_login_needed`, so that
+the thief of a session gets no permanent access. Every other view that changes data has `session_suffices` with the
+reason why it needs no reauthentication.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ def log_in_new(request: HttpRequest, user: User) -> None:
     login(request, user)
     request.session.set_expiry(0)
     record_authentication(request, user, "password")
-    begin(request, user)
+    mark_reauthenticated(request, user)
 
 
-def begin(request: HttpRequest, user: User) -> None:
-    """Count the log-in as a reauthentication, so that nobody is asked for the same factor twice in a row."""
+def mark_reauthenticated(request: HttpRequest, user: User) -> None:
+    """Mark the log-in as a reauthentication, so that nobody has to enter the same factor twice in a row."""
     records = get_authentication_records(request, user)
     if records:
         request.session[AUTHENTICATION_METHODS_SESSION_KEY] = [
@@ -53,68 +54,68 @@ def begin(request: HttpRequest, user: User) -> None:
         ]
 
 
-def method_of(request: HttpRequest, user: User) -> str:
-    """Return the methods of the person's log-in in words; empty if they are not known."""
-    used = [record.get("type") or record["method"] for record in get_authentication_records(request, user)]
-    return " and ".join(dict.fromkeys(METHODS[each] for each in used if each in METHODS))
+def describe_methods(request: HttpRequest, user: User) -> str:
+    """Return the methods of the person's log-in in words; an empty string if the session has no record of them."""
+    methods = [record.get("type") or record["method"] for record in get_authentication_records(request, user)]
+    return " and ".join(dict.fromkeys(METHODS[method] for method in methods if method in METHODS))
 
 
 def fresh_login_needed(*methods: str, back: Callable[[Any], str] | None = None) -> Callable[[View], View]:
     """Decorator for sensitive views: require a reauthentication within `ACCOUNT_REAUTHENTICATION_TIMEOUT` seconds.
 
-    People who have to reauthenticate return to the request afterwards. Applies to requests with these HTTP methods, to
-    all if none is given. Put it below the decorators that refuse anonymous users. `back` returns, for a request, the
-    URL to return to instead; views that answer with a file need it, because a browser that gets a file goes on showing
-    the page that asked for the password.
+    After the reauthentication, the browser returns to the request. The decorator applies to these HTTP `methods`, by
+    default to all, and belongs below the decorators that refuse anonymous users. `back` returns, for a request, another
+    URL to return to. Views that return a file need `back`, because a browser that downloads a file still displays the
+    password form.
     """
 
     def decorate(view: View) -> View:
-        asking = reauthentication_required(view)
+        guarded = reauthentication_required(view)
 
         @functools.wraps(view)
         def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if methods and request.method not in methods:
                 return view(request, *args, **kwargs)
             if _needs_provider(request):
-                is_page = request.method in ("GET", "HEAD") or drafts.keep(request)
+                is_page = request.method in ("GET", "HEAD") or drafts.save(request)
                 address = request.get_full_path() if is_page else reverse("account")
-                return _to(reverse("account_again"), back(request) if back else address)
+                return _redirect_to(reverse("account_again"), back(request) if back else address)
             if back and not did_recently_reauthenticate(request):
-                return _to(get_adapter().get_reauthentication_methods(request.user)[0]["url"], back(request))
-            response: HttpResponseBase = asking(request, *args, **kwargs)
+                return _redirect_to(get_adapter().get_reauthentication_methods(request.user)[0]["url"], back(request))
+            response: HttpResponseBase = guarded(request, *args, **kwargs)
             return response
 
-        return _declare(wrapped, asks=True)
+        return _declare(wrapped, requires=True)
 
     return decorate
 
 
 def session_suffices(why: str) -> Callable[[V], V]:
-    """Decorator for views that change something without a reauthentication; `why` is the reason, for readers."""
+    """Decorator for views that change data without a reauthentication; `why` documents the reason."""
     assert why
 
     def decorate(view: V) -> V:
-        return _declare(view, asks=False)
+        return _declare(view, requires=False)
 
     return decorate
 
 
-def asks_itself(view: V) -> V:
+def reauthenticates_itself(view: V) -> V:
     """Decorator for views of django-allauth that require a reauthentication by themselves."""
-    return _declare(view, asks=True)
+    return _declare(view, requires=True)
 
 
-def _declare(view: V, *, asks: bool) -> V:
-    view.fresh_login = asks  # type: ignore[attr-defined]  # read by the test of all views
+def _declare(view: V, *, requires: bool) -> V:
+    view.fresh_login = requires  # type: ignore[attr-defined]  # A test of all views reads this attribute.
     return view
 
 
-def _to(asking: str, back: str) -> HttpResponseRedirect:
-    return HttpResponseRedirect(f"{asking}?{urlencode({'next': back})}")
+def _redirect_to(form_url: str, back: str) -> HttpResponseRedirect:
+    return HttpResponseRedirect(f"{form_url}?{urlencode({'next': back})}")
 
 
 def _needs_provider(request: HttpRequest) -> bool:
-    """Return True if the person can reauthenticate only with an identity provider, and last did so too long ago."""
+    """Return True if only an identity provider can reauthenticate the person, and the last time was too long ago."""
     user = request.user
     if not isinstance(user, User) or get_reauthentication_flows(user):
         return False

@@ -1,4 +1,4 @@
-"""Notices of security events of an account: e-mails to the person, and entries in their organizations' logs."""
+"""Security events of an account: e-mails to the person, and entries in their organizations' activity logs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from accounts.mailing import outbox
 from accounts.models import User
 from accounts.sessions import browser_name
 
-# A limit, so that a log-in stays quick for somebody with very many organizations.
-MAX_NOTED = 50
-# The subject and the first sentence of each e-mail.
+# Limit of organizations whose activity log gets an entry, so that a log-in is fast for members of very many.
+MAX_ORGANIZATIONS = 50
+# Subject and first sentence of each e-mail.
 SECURITY: Mapping[str, tuple[str, str]] = {
     "new_device": ("New log-in to your account", "Your account was used in a browser that is new to us."),
     "app_added": ("Authenticator app added", "An authenticator app was added to your account."),
@@ -35,9 +35,9 @@ SECURITY: Mapping[str, tuple[str, str]] = {
 }
 
 
-def tell(user: User, what: str, request: HttpRequest | None, **context: Any) -> None:
-    """Put the e-mail about an event of SECURITY into the outbox. Nobody can unsubscribe from these."""
-    subject, happened = SECURITY[what]
+def post(user: User, event: str, request: HttpRequest | None, **context: Any) -> None:
+    """Put the e-mail about an event of SECURITY into the outbox. Nobody can unsubscribe from these e-mails."""
+    subject, happened = SECURITY[event]
     outbox.post(
         to=user,
         template="security",
@@ -54,10 +54,10 @@ def tell(user: User, what: str, request: HttpRequest | None, **context: Any) -> 
     )
 
 
-def tell_former_address(former: str, email: str) -> None:
-    """Tell a person's former address about the new one. The change stays valid if the e-mail cannot be sent.
+def notify_former_address(former: str, email: str) -> None:
+    """Send an e-mail about the new address to the person's former address. A failure to send has no consequence.
 
-    The e-mail is sent at once, because the outbox uses the address that a person has now.
+    The e-mail is sent at once, because the outbox sends to a person's present address.
     """
     try:
         mail.send("email_changed", former, "Your e-mail address was changed", new=email)
@@ -65,12 +65,12 @@ def tell_former_address(former: str, email: str) -> None:
         return
 
 
-def note(user: User, action: str, target: str = "", **details: Any) -> None:
-    """Record an action in the activity log of the organizations that the person is a member of."""
-    for membership in access.memberships_of(user).select_related("organization").order_by("id")[:MAX_NOTED]:
-        activity.record(membership.organization, user, action, target, **details)
+def record(user: User, action: str, object_name: str = "", **details: Any) -> None:
+    """Record an action in the activity logs of the organizations that the person is a member of."""
+    for membership in access.memberships_of(user).select_related("organization").order_by("id")[:MAX_ORGANIZATIONS]:
+        activity.record(membership.organization, user, action, object_name, **details)
 
 
 def address(request: HttpRequest) -> str:
-    """Return the client's address, at most 45 characters."""
+    """Return the client's IP address, at most 45 characters."""
     return str(request.META.get("REMOTE_ADDR", ""))[:45]

@@ -17,7 +17,7 @@ from accounts.models import Organization, User
 
 
 class Unmet(Exception):
-    """A member does not fulfil the organization's login requirements. RequirementMiddleware redirects them.
+    """Exception for a member who does not fulfil a login requirement. RequirementMiddleware redirects the member.
 
     `provider` is the ID of the identity provider to log in with; empty if a second factor is missing.
     """
@@ -29,18 +29,18 @@ class Unmet(Exception):
 
 
 def missing(user: User | AnonymousUser, organization: Organization) -> Unmet | None:
-    """Return the first requirement that this session does not fulfil; `user` must be `request.user`."""
+    """Return the first login requirement that the session does not fulfil, or None. `user` must be `request.user`."""
     if not isinstance(user, User):
         return None
-    if needs_provider(user, organization) and organization.login_provider not in user.session_providers:
+    if must_use_provider(user, organization) and organization.login_provider not in user.session_providers:
         return Unmet(organization, organization.login_provider)
     if organization.second_factor_required and not has_second_factor(user):
         return Unmet(organization)
     return None
 
 
-def needs_provider(user: User, organization: Organization) -> bool:
-    """Return True if the person must log in with the organization's provider, by the domain of their address.
+def must_use_provider(user: User, organization: Organization) -> bool:
+    """Return True if the domain of the person's address obliges them to log in with the organization's provider.
 
     Guests with addresses of other domains may log in with any method.
     """
@@ -60,12 +60,12 @@ class RequirementMiddleware:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, Unmet):
             return None
-        is_page = request.method in ("GET", "HEAD") or drafts.keep(request)
+        is_page = request.method in ("GET", "HEAD") or drafts.save(request)
         back = request.get_full_path() if is_page else reverse("dashboard")
         if exception.provider:
-            target = f"{reverse('account_again')}?{urlencode({'provider': exception.provider, 'next': back})}"
+            url = f"{reverse('account_again')}?{urlencode({'provider': exception.provider, 'next': back})}"
         else:
-            target = reverse("mfa_index")  # this page names the organization that requires it
+            url = reverse("mfa_index")  # This page names the organization that requires a second factor.
         if getattr(request, "htmx", None):
-            return HttpResponseClientRedirect(target)
-        return redirect(target)
+            return HttpResponseClientRedirect(url)
+        return redirect(url)

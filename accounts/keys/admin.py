@@ -19,9 +19,8 @@ from accounts.shown_once import SECRETS
 from accounts.tenant_admin import AddedBySuperusers, UncountedAdmin
 from infrastructure.api.scopes import Scope
 
-SHOWN_FORMER_KEYS = 10
-# Read-only fields.
-KNOWN = (
+MAX_LISTED_FORMER_KEYS = 10
+READONLY_FIELDS = (
     "prefix",
     "created_by",
     "created_at",
@@ -34,7 +33,7 @@ KNOWN = (
 
 
 class ApiKeyAdmin(AddedBySuperusers, UncountedAdmin):
-    """Admin of API keys, which can be created, shown once and revoked, but not deleted."""
+    """Admin of API keys. A key can be created and revoked, but not deleted; its plaintext is displayed once."""
 
     list_display = (
         "name",
@@ -58,14 +57,14 @@ class ApiKeyAdmin(AddedBySuperusers, UncountedAdmin):
     actions = ("revoke",)
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        return ("organization", "name", "scope", "expires_at", *(KNOWN if obj else ()))
+        return ("organization", "name", "scope", "expires_at", *(READONLY_FIELDS if obj else ()))
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        return ("organization", "scope", *KNOWN) if obj else ()
+        return ("organization", "scope", *READONLY_FIELDS) if obj else ()
 
     @admin.display(description="former secrets")
     def former_keys(self, key: ApiKey) -> str:
-        return "; ".join(map(str, key.former.all()[:SHOWN_FORMER_KEYS])) or "none"
+        return "; ".join(map(str, key.former.all()[:MAX_LISTED_FORMER_KEYS])) or "none"
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: ModelForm[ApiKey], change: bool) -> None:
         """Create or change the key through the services; `response_add` shows a new key's plaintext."""
@@ -80,26 +79,26 @@ class ApiKeyAdmin(AddedBySuperusers, UncountedAdmin):
             created_by=request.user,
             expires_at=obj.expires_at,
         )
-        # The admin uses `obj` afterwards, for its log and for the next page.
+        # The Django admin uses `obj` afterwards, for its log and for the next page.
         obj.id, obj.prefix, obj.digest = key.id, key.prefix, key.digest
-        obj.plaintext = plaintext  # type: ignore[attr-defined]  # for `response_add`
+        obj.plaintext = plaintext  # type: ignore[attr-defined]  # `response_add` displays the plaintext.
 
     def get_urls(self) -> list[URLPattern]:
-        shown = self.admin_site.admin_view(self.shown_view)
-        return [path("<str:key_id>/shown/", shown, name="accounts_apikey_shown"), *super().get_urls()]
+        view = self.admin_site.admin_view(self.plaintext_view)
+        return [path("<str:key_id>/shown/", view, name="accounts_apikey_shown"), *super().get_urls()]
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
-        """Redirect to the page that shows the new key's plaintext. A message would store it in a cookie."""
+        """Redirect to the page that displays the new key's plaintext, because a message would store it in a cookie."""
         SECRETS.put(request, obj.id, getattr(obj, "plaintext", ""))
         return redirect("admin:accounts_apikey_shown", obj.id)
 
-    def shown_view(self, request: HttpRequest, key_id: str) -> HttpResponse:
-        """Show a new key's plaintext, once: the next request for this page no longer has it."""
+    def plaintext_view(self, request: HttpRequest, key_id: str) -> HttpResponse:
+        """Display a new key's plaintext, in the first request for this page only."""
         plaintext = SECRETS.take(request, key_id) if request.method == "GET" else None
         if plaintext is None:
             return redirect("admin:accounts_apikey_changelist")
-        shown = {"title": "The new API key", "plaintext": plaintext}
-        context = self.admin_site.each_context(request) | shown
+        context = {"title": "The new API key", "plaintext": plaintext}
+        context = self.admin_site.each_context(request) | context
         response = TemplateResponse(request, "admin/accounts/apikey_created.html", context)
         add_never_cache_headers(response)
         return response
@@ -112,5 +111,5 @@ class ApiKeyAdmin(AddedBySuperusers, UncountedAdmin):
         messages.success(request, f"{revoked} revoked.")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Keys are not deleted, because scans refer to the key that created them."""
+        """Return False, because scans refer to the key that created them."""
         return False

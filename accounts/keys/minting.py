@@ -1,9 +1,9 @@
-"""API keys as strings: mint, recognise, digest; without database access.
+"""Generation, format and digest of API keys, without database access.
 
 A key is `wss_` + 32 random base62 characters (190 bits) + 6 base62 characters of a CRC-32 over everything before.
-The checksum tells a typing error or an incomplete paste from an unknown key without a query, and lets secret scanners
-recognise a leaked key. The database stores the prefix, to tell keys apart, and the SHA-256 digest. A slow hash would
-add nothing, because the secret has 190 random bits.
+The checksum detects a typing error or an incomplete paste without a query, and lets secret scanners recognise a leaked
+key. The database stores the prefix, by which people recognise a key, and the SHA-256 digest. A slow hash would not be
+more secure, because the secret has 190 random bits.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ SECRET_DIGITS = 32
 CHECKSUM_DIGITS = 6  # 62**6 > 2**32
 PREFIX_LENGTH = len("wss_") + 8
 
-_FORM = re.compile(rf"wss_[0-9A-Za-z]{{{SECRET_DIGITS + CHECKSUM_DIGITS}}}")
+_FORMAT = re.compile(rf"wss_[0-9A-Za-z]{{{SECRET_DIGITS + CHECKSUM_DIGITS}}}")
 
 
 @dataclass(frozen=True, slots=True)
 class MintedKey:
-    """New key. `plaintext` is shown once and stored nowhere."""
+    """New API key. `plaintext` is displayed once and stored nowhere."""
 
     plaintext: str
     prefix: str
@@ -32,21 +32,21 @@ class MintedKey:
 
 
 def mint() -> MintedKey:
-    """Generate a key with its prefix and digest."""
+    """Generate an API key with its prefix and digest."""
     body = "wss_" + random_base62(SECRET_DIGITS)
     plaintext = body + _checksum(body)
     return MintedKey(plaintext, plaintext[:PREFIX_LENGTH], digest(plaintext))
 
 
 def is_well_formed(key: str) -> bool:
-    """Return True if `key` has the form and the checksum of a key; only then the database is queried for it."""
-    if not _FORM.fullmatch(key):
+    """Return True if `key` has the format and a valid checksum. Other strings need no database query."""
+    if not _FORMAT.fullmatch(key):
         return False
     return _checksum(key[:-CHECKSUM_DIGITS]) == key[-CHECKSUM_DIGITS:]
 
 
 def digest(key: str) -> str:
-    """Return the SHA-256 digest in hex, in which form keys are stored and looked up."""
+    """Return the hexadecimal SHA-256 digest, by which the database stores and finds keys."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Notices that an API key is about to expire. Without them, people would learn it from a failing build."""
+"""E-mails about API keys that expire soon. Without them, a failing build would be the first sign."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from website_scan.messages import counted
 
 logger = logging.getLogger(__name__)
 
-# Days before the key's end on which a notice is due.
+# Number of days before a key expires when a notice is due.
 NOTICE_DAYS = (14, 3)
-MANAGERS = (Membership.Role.OWNER, Membership.Role.ADMIN)
+MANAGER_ROLES = (Membership.Role.OWNER, Membership.Role.ADMIN)
 
 
 def notice_days_from(now: datetime, expires_at: datetime | None) -> int | None:
-    """Return the first value of `ApiKey.notice_days`: somebody who has just chosen a near end needs no notice of it."""
+    """Return the initial `ApiKey.notice_days`, so that somebody who has just chosen a near expiry gets no notice."""
     if expires_at is None:
         return None
     return min((days for days in NOTICE_DAYS if expires_at - now <= timedelta(days=days)), default=None)
 
 
-def post_due(time_limit_s: float) -> bool:
-    """Write the due notices, each once even with concurrent tasks. Returns False if the time was not enough."""
+def post_due_notices(time_limit_s: float) -> bool:
+    """Post the due notices, each once even with concurrent tasks. Returns False if the time ran out."""
     deadline = time.monotonic() + time_limit_s
-    for key_id in list(_due(timezone.now()).order_by("expires_at").values_list("id", flat=True)):
+    for key_id in list(_keys_with_due_notice(timezone.now()).order_by("expires_at").values_list("id", flat=True)):
         if time.monotonic() > deadline:
             return False
         with transaction.atomic():
-            # One transaction for the mails and for `notice_days`: if the process dies, neither is written.
+            # The mails and `notice_days` are written in one transaction, so that a crash cannot separate them.
             now = timezone.now()
-            locked = _due(now).select_for_update(no_key=True, skip_locked=True, of=("self",))
+            locked = _keys_with_due_notice(now).select_for_update(no_key=True, skip_locked=True, of=("self",))
             key = locked.select_related("organization").filter(id=key_id).first()
             if key is not None:
-                _post(key, now)
+                _post_notice(key, now)
     return True
 
 
-def withdraw(key: ApiKey) -> None:
-    """Delete notices of the key that are not sent yet, because its end has changed or it was revoked."""
+def delete_unsent_notices(key: ApiKey) -> None:
+    """Delete the unsent notices of a key that was revoked or whose expiry has changed."""
     outbox.withdraw(_outbox_key(key))
 
 
-def _due(now: datetime) -> QuerySet[ApiKey]:
-    """Return the keys for which a notice is due and not written."""
+def _keys_with_due_notice(now: datetime) -> QuerySet[ApiKey]:
+    """Return the keys for which a notice is due and not written yet."""
     due = Q()
     for days in NOTICE_DAYS:
         is_written = Q(notice_days__isnull=False, notice_days__lte=days)
@@ -61,14 +61,14 @@ def _due(now: datetime) -> QuerySet[ApiKey]:
     return ApiKey.objects.filter(due, expires_at__gt=now, revoked_at=None, organization__closed_at=None)
 
 
-def _post(key: ApiKey, now: datetime) -> None:
+def _post_notice(key: ApiKey, now: datetime) -> None:
     assert key.expires_at is not None
-    organization, left = key.organization, key.expires_at - now
-    days = math.ceil(left / timedelta(days=1))
-    key.notice_days = min(each for each in NOTICE_DAYS if left <= timedelta(days=each))
+    organization, remaining = key.organization, key.expires_at - now
+    days = math.ceil(remaining / timedelta(days=1))
+    key.notice_days = min(notice for notice in NOTICE_DAYS if remaining <= timedelta(days=notice))
     key.save(update_fields=["notice_days"])
     written = outbox.post(
-        to=_people(key),
+        to=_recipients(key),
         template="key_ends",
         subject=f"The API key {key.name} of {organization.name} expires in {counted(days, 'day')}",
         topic=f"keys:{organization.pk}",
@@ -85,15 +85,15 @@ def _post(key: ApiKey, now: datetime) -> None:
         logger.warning("nobody to tell that the API key %s ends: nobody manages keys, or wants to know", key.id)
 
 
-def _people(key: ApiKey) -> QuerySet[User]:
+def _recipients(key: ApiKey) -> QuerySet[User]:
     """Return the recipients: the key's creator, if they may still manage keys, otherwise all owners and admins."""
     managers = User.objects.filter(
         is_active=True,
         membership__organization=key.organization_id,
-        membership__role__in=MANAGERS,
+        membership__role__in=MANAGER_ROLES,
     )
-    maker = managers.filter(apikey=key)
-    return maker if maker.exists() else managers
+    creator = managers.filter(apikey=key)
+    return creator if creator.exists() else managers
 
 
 def _outbox_key(key: ApiKey) -> str:

@@ -1,4 +1,4 @@
-"""Create, rename, regenerate and revoke API keys."""
+"""Services that create, rename, regenerate and revoke API keys."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from accounts import access, activity
 from accounts.keys.minting import mint
-from accounts.keys.notices import notice_days_from, withdraw
+from accounts.keys.notices import delete_unsent_notices, notice_days_from
 from accounts.models import ApiKey, FormerKey, Membership, Organization, User
 from accounts.services import AccountRefused, lock
 from infrastructure.api.scopes import Scope
 
 MAX_ACTIVE_KEYS = 100
-# How long a replaced secret stays valid, and how many valid former secrets a key may have.
+# Time for which a replaced secret stays valid, and maximum number of valid former secrets of a key.
 OVERLAP = timedelta(hours=24)
 MAX_FORMER_KEYS = 4
 
@@ -30,8 +30,9 @@ def create_api_key(
     created_by: User | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key; returns it and its plaintext, which is stored nowhere. Raises AccountRefused if the organization is
-    closed.
+    """Create a key; returns the key and its plaintext, which is stored nowhere.
+
+    Raises AccountRefused if the organization is closed.
     """
     minted = mint()
     now = timezone.now()
@@ -48,12 +49,12 @@ def create_api_key(
             expires_at=expires_at,
             notice_days=notice_days_from(now, expires_at),
         )
-        activity.record(organization, created_by, "key.created", str(key), scope=scope, ends=_day(expires_at))
+        activity.record(organization, created_by, "key.created", str(key), scope=scope, ends=_format_day(expires_at))
     return key, minted.plaintext
 
 
 def add_api_key(*, actor: Membership, name: str, scope: Scope, expires_at: datetime | None) -> tuple[ApiKey, str]:
-    """Create a key for an admin in the dashboard; returns it and its plaintext. Raises AccountRefused.
+    """Create a key for an admin in the dashboard; returns the key and its plaintext. Raises AccountRefused.
 
     Names of active keys are unique, so a form that is sent twice creates one key.
     """
@@ -72,7 +73,7 @@ def add_api_key(*, actor: Membership, name: str, scope: Scope, expires_at: datet
 def rename_api_key(*, actor: Membership, key_id: str, name: str) -> ApiKey:
     """Rename a key that is not revoked; raises AccountRefused."""
     with transaction.atomic():
-        key = _locked(actor, key_id)
+        key = _lock_key(actor, key_id)
         active = access.rows(ApiKey, actor.organization_id).filter(revoked_at=None)
         if active.filter(name=name).exclude(id=key.id).exists():
             raise AccountRefused("An active key with this name already exists. Choose another name.")
@@ -80,101 +81,101 @@ def rename_api_key(*, actor: Membership, key_id: str, name: str) -> ApiKey:
     return key
 
 
-def change_api_key(key: ApiKey, actor: User, wanted: Mapping[str, object]) -> None:
-    """Write those of the key's name and end that change, and record the old and new values in the activity log."""
+def change_api_key(key: ApiKey, actor: User, new_values: Mapping[str, object]) -> None:
+    """Set the key's name and expiry from `new_values`, and record the old and new values in the activity log."""
     with transaction.atomic():
         stored = (
             ApiKey.objects.select_for_update(no_key=True, of=("self",)).select_related("organization").get(id=key.id)
         )
-        changed = {name: value for name, value in wanted.items() if getattr(stored, name) != value}
+        changed = {name: value for name, value in new_values.items() if getattr(stored, name) != value}
         if not changed:
             return
-        known = f"{stored}"
+        name_before = f"{stored}"
         details = {
-            name: {"from": _shown(getattr(stored, name)), "to": _shown(value)} for name, value in changed.items()
+            name: {"from": _format(getattr(stored, name)), "to": _format(value)} for name, value in changed.items()
         }
         if "expires_at" in changed:
-            withdraw(key)
+            delete_unsent_notices(key)
             expires_at = changed["expires_at"]
             assert expires_at is None or isinstance(expires_at, datetime)
             changed["notice_days"] = notice_days_from(timezone.now(), expires_at)
         for name, value in changed.items():
             setattr(key, name, value)
         key.save(update_fields=list(changed))
-        activity.record(stored.organization, actor, "key.changed", known, **details)
+        activity.record(stored.organization, actor, "key.changed", name_before, **details)
 
 
 def regenerate_api_key(
     *, actor: Membership, key_id: str, prefix: str, expires_at: datetime | None, at_once: bool
 ) -> tuple[ApiKey, str]:
-    """Give the key a new secret and a new end; returns the key and the plaintext, which is stored nowhere.
+    """Replace the secret and the expiry of a key; returns the key and the plaintext, which is stored nowhere.
 
-    The current secret stays valid for `OVERLAP`, but not beyond its own end. With `at_once`, for a leaked secret, it
-    and all former ones end now. `prefix` is that of the secret to replace, so that a form that is sent twice replaces
-    it once. Raises AccountRefused.
+    The current secret stays valid for `OVERLAP`, but not beyond its own expiry. With `at_once`, for a leaked secret,
+    the current and all former secrets end now. `prefix` is the prefix of the secret to replace, so that a form that is
+    sent twice replaces one secret. Raises AccountRefused.
     """
     minted = mint()
     with transaction.atomic():
-        key = _locked(actor, key_id)
+        key = _lock_key(actor, key_id)
         now = timezone.now()
         if key.prefix != prefix:
             raise AccountRefused(
                 "This key has just been regenerated. If you did not keep its new secret, regenerate it again."
             )
         if at_once:
-            _end(key, now)
+            _end_former_secrets(key, now)
         elif key.former.filter(expires_at__gt=now).count() >= MAX_FORMER_KEYS:
             raise AccountRefused(f"{MAX_FORMER_KEYS} former secrets of this key still work. End one of them first.")
         ends = [now if at_once else now + OVERLAP, key.expires_at]
-        former_end = min(end for end in ends if end is not None)
+        former_expires_at = min(end for end in ends if end is not None)
         FormerKey.objects.create(
             key=key,
             prefix=key.prefix,
             digest=key.digest,
-            expires_at=former_end,
+            expires_at=former_expires_at,
             last_used_at=key.last_used_at,
             last_used_from=key.last_used_from,
         )
-        former = "works no more" if former_end <= now else f"works until {former_end:%Y-%m-%d %H:%M}"
-        details = {"former secret": former, "ends": _day(expires_at)}
+        former = "works no more" if former_expires_at <= now else f"works until {former_expires_at:%Y-%m-%d %H:%M}"
+        details = {"former secret": former, "ends": _format_day(expires_at)}
         activity.record_by(actor, "key.regenerated", str(key), **details)
         key.prefix, key.digest, key.expires_at, key.regenerated_at = minted.prefix, minted.digest, expires_at, now
         key.last_used_at, key.last_used_from = None, ""
         key.notice_days = notice_days_from(now, expires_at)
         key.save()
-        withdraw(key)
+        delete_unsent_notices(key)
     return key, minted.plaintext
 
 
 def end_former_key(*, actor: Membership, key_id: str, former_id: int) -> bool:
-    """End a former secret now. Returns False if it had ended before. Raises AccountRefused."""
+    """End a former secret now. Returns False if the secret had ended before. Raises AccountRefused."""
     with transaction.atomic():
-        key = _locked(actor, key_id)
-        ended = _end(key, timezone.now(), id=former_id)
+        key = _lock_key(actor, key_id)
+        ended = _end_former_secrets(key, timezone.now(), id=former_id)
         if ended:
             activity.record_by(actor, "key.former_ended", f"{key.name} ({ended[0]}…)")
     return bool(ended)
 
 
 def revoke_api_key(key: ApiKey, actor: User | None = None) -> bool:
-    """Revoke a key with all its former secrets. Returns False, and keeps the first time, if it was revoked before."""
+    """Revoke a key with all its former secrets. Returns False without a change if the key was revoked before."""
     with transaction.atomic():
         revoked = ApiKey.objects.filter(id=key.id, revoked_at=None).update(revoked_at=timezone.now())
         if revoked:
-            withdraw(key)
+            delete_unsent_notices(key)
             activity.record(key.organization, actor, "key.revoked", str(key))
     return bool(revoked)
 
 
-def listed_keys(organization_id: int, now: datetime) -> QuerySet[ApiKey]:
+def list_keys(organization_id: int, now: datetime) -> QuerySet[ApiKey]:
     """Return the organization's keys, active ones first, each with its valid former secrets in `valid_former`."""
     valid = Prefetch("former", FormerKey.objects.filter(expires_at__gt=now), to_attr="valid_former")
     rows = access.rows(ApiKey, organization_id).select_related("created_by").prefetch_related(valid)
     return rows.order_by(F("revoked_at").desc(nulls_first=True), "-created_at")
 
 
-def _locked(actor: Membership, key_id: str) -> ApiKey:
-    """Lock and return a key that is not revoked. The organization's row is locked first, as everywhere."""
+def _lock_key(actor: Membership, key_id: str) -> ApiKey:
+    """Lock and return a key that is not revoked. The organization's row is locked first, as in all services."""
     lock(actor.organization_id)
     rows = access.rows(ApiKey, actor.organization_id).filter(id=key_id, revoked_at=None)
     key = rows.select_for_update(no_key=True, of=("self",)).first()
@@ -183,17 +184,17 @@ def _locked(actor: Membership, key_id: str) -> ApiKey:
     return key
 
 
-def _end(key: ApiKey, now: datetime, **which: object) -> list[str]:
-    """End the key's former secrets that are still valid; returns their prefixes."""
-    valid = key.former.filter(expires_at__gt=now, **which)
+def _end_former_secrets(key: ApiKey, now: datetime, **filters: object) -> list[str]:
+    """End the valid former secrets of a key that match `filters`; returns their prefixes."""
+    valid = key.former.filter(expires_at__gt=now, **filters)
     prefixes = list(valid.values_list("prefix", flat=True))
     valid.update(expires_at=now)
     return prefixes
 
 
-def _day(moment: datetime | None) -> str:
+def _format_day(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d}" if moment else "never"
 
 
-def _shown(value: object) -> object:
-    return _day(value) if value is None or isinstance(value, datetime) else value
+def _format(value: object) -> object:
+    return _format_day(value) if value is None or isinstance(value, datetime) else value

@@ -1,4 +1,4 @@
-"""Template filters of e-mails: text from strangers, colours and dates."""
+"""Template filters for e-mails: word joiners in strangers' addresses, colours and dates."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from infrastructure.web.colours import Colours, of_grade
 from website_scan.page.registrable_domain import is_public_name
 from website_scan.written_urls import split_url
 
-# Characters by which mail programs recognize an address in plain text.
+# Characters in a word by which mail programs recognize an address in plain text.
 ADDRESS_MARK = re.compile(r"(?<=\S)([.:@])(?=\S)")
 WORD = re.compile(r"\S+")
 # Words that mail programs turn into links: "http://evil", "www.evil", "mailto:a@evil", "a@evil".
 LINK = re.compile(r"://|\bwww\.|\b(?:mailto|sms|tel):|\w@[^\W\d_]", re.IGNORECASE)
-# Names that may be hosts. Mail programs turn them into links if they end in a top-level domain.
+# Names that may be hosts. Mail programs turn a name that ends in a top-level domain into a link.
 NAME = re.compile(r"(?<![\w-])(?<![\w-]\.)(?:[\w-]++\.)+[^\W\d_]{2,}")
-# The rest of an address after its host, if it contains no other address.
+# Path, query and fragment of an address, if they contain no other address.
 REST = re.compile(r"(?:[/?#][\w./~%+=&?#-]*)?")
 SEVERITY_COLORS = {"critical": "#b91c34", "high": "#b04a06", "medium": "#8f5a00", "low": "#545d72"}
 WORD_JOINER = "\N{WORD JOINER}"
@@ -24,8 +24,8 @@ WORD_JOINER = "\N{WORD JOINER}"
 def unlinked(text: object, own: str = "") -> str:
     """Insert word joiners into strangers' addresses, so that no mail program turns them into links.
 
-    Names and findings quote text from strangers, and our mails must not contain links of theirs. Everything else stays
-    as it is, so that it can be copied: selectors, file names, and addresses of the host of `own`, a URL or a host.
+    Names and findings quote text from strangers, whose links must not be in the service's mails. Text to copy is
+    unchanged: selectors, file names, and addresses of the host of `own`, which is a URL or a host.
     """
     host = split_url(own).netloc or own
     return WORD.sub(lambda word: _unlinked(word[0], host), str(text))
@@ -33,13 +33,13 @@ def unlinked(text: object, own: str = "") -> str:
 
 def _unlinked(word: str, own_host: str) -> str:
     is_link = LINK.search(word) or any(is_public_name(name) for name in NAME.findall(word))
-    if not is_link or (own_host and _is_of(word, own_host)):
+    if not is_link or (own_host and _is_address_of(word, own_host)):
         return word
     return ADDRESS_MARK.sub(rf"\1{WORD_JOINER}", word)
 
 
-def _is_of(word: str, host: str) -> bool:
-    """Return True if a word is an address of this host and contains no other, perhaps in quotes or at a full stop."""
+def _is_address_of(word: str, host: str) -> bool:
+    """Return True if a word is an address of this host and of no other, ignoring quotes and punctuation around it."""
     bare = word.lower().lstrip("\"'“([").rstrip("\"'”)],;:!?.…")
     address = bare.removeprefix("https://").removeprefix("http://")
     return address.startswith(host.lower()) and REST.fullmatch(address, len(host)) is not None

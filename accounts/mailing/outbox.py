@@ -1,4 +1,4 @@
-"""Outbox for e-mails that no user waits for in front of a page: stored as rows, sent by workers.
+"""Outbox for e-mails for which no page waits: rows that workers send.
 
 outbox.post(
     to=owners, template="webhook_disabled", subject="A webhook of Acme was disabled",
@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts.mailing import rendering
-from accounts.mailing.topics import wanted
+from accounts.mailing.topics import subscribed
 from accounts.models import Mail, Organization, User
 from infrastructure import queue
 
@@ -33,12 +33,12 @@ def post(
 ) -> int:
     """Write an e-mail to each of these people in the caller's transaction; returns the number of e-mails written.
 
-    The templates `emails/<template>.txt` and `.html` get `context` and what `rendering.render` adds. `topic` is what
-    people can unsubscribe from: a kind of `topics.WORDS`, a colon and an ID. Nothing is written to people who have
-    unsubscribed from it, cannot log in any more, are not members of `organization` (if given), or already have a mail
-    with this `key`.
+    The templates `emails/<template>.txt` and `.html` get `context` and the variables of `rendering.render`. People can
+    unsubscribe from the `topic`: a kind of `topics.WORDS`, a colon and an ID. No e-mail is written to people who have
+    unsubscribed, can no longer log in, are not members of `organization` (unless None), or already have a mail with
+    this `key`.
     """
-    people = wanted([to] if isinstance(to, User) else list(to), topic, organization)
+    people = subscribed([to] if isinstance(to, User) else list(to), topic, organization)
     mails = [
         Mail(
             user=person,
@@ -54,20 +54,20 @@ def post(
     ]
     if not mails:
         return 0
-    # The unique index waits for concurrent transactions that write the same key.
+    # The unique index makes this insert wait for concurrent transactions that write the same key.
     Mail.objects.bulk_create(mails, ignore_conflicts=True)
-    wake_sender(mails[0].id)
+    enqueue_sender(mails[0].id)
     return Mail.objects.filter(id__in=[mail.id for mail in mails]).count() if key else len(mails)
 
 
 def withdraw(key: str) -> int:
-    """Delete the unsent mails with this key, because their content is outdated; returns the number of deleted mails."""
+    """Delete the unsent mails with this key, whose content is outdated; returns the number of deleted mails."""
     deleted, _ = _unsent().filter(key__startswith=f"{key}:").delete()
     return deleted
 
 
-def wake_sender(row_id: str) -> None:
-    """Enqueue the task that sends mails, on commit. If the message is lost, the sweeper finds the mails."""
+def enqueue_sender(row_id: str) -> None:
+    """Enqueue the task that sends mails, on commit. If this message is lost, the sweeper finds the mails."""
     transaction.on_commit(lambda: queue.enqueue("accounts.tasks.send_mails", row_id))
 
 

@@ -14,9 +14,9 @@ from accounts.mailing import topics
 from accounts.models import Organization, User
 from website_scan.messages import UNWRITABLE, cut, plain
 
-FORMS = ("txt", "html")
-SUBJECT_CHARACTERS = 200
-# Line ends and other control characters, and bidirectional controls, which reverse the text after them.
+FORMATS = ("txt", "html")
+MAX_SUBJECT_LENGTH = 200
+# Control characters such as line breaks, and bidirectional controls, which reverse the text after them.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -41,24 +41,24 @@ def render(
     Besides `context`, the templates get `base_url`, `email`, `subject`, `organization`, `topic_words` and
     `unsubscribe_url`, which is empty for topics that nobody can unsubscribe from.
     """
-    seen = {
+    variables = {
         "base_url": settings.BASE_URL,
         "email": person.email,
         "subject": one_line(subject),
         "organization": organization,
         "topic_words": topics.words(topic, organization),
-        "unsubscribe_url": "" if topic in topics.ALWAYS else topics.address(person, topic),
+        "unsubscribe_url": "" if topic in topics.ALWAYS else topics.unsubscribe_url(person, topic),
         **context,
     }
-    text, html = (plain(_rendered(template, form, seen)) for form in FORMS)
+    text, html = (plain(_render(template, extension, variables)) for extension in FORMATS)
     return Rendered(text, html)
 
 
 def one_line(subject: str) -> str:
     """Return the subject as one line of at most 200 characters, without control characters that names may contain."""
     line = " ".join(CONTROL.sub(" ", UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", subject)).split())
-    return cut(line, SUBJECT_CHARACTERS)
+    return cut(line, MAX_SUBJECT_LENGTH)
 
 
-def _rendered(template: str, form: str, context: Mapping[str, Any]) -> str:
-    return render_to_string(f"emails/{template}.{form}", dict(context))
+def _render(template: str, extension: str, context: Mapping[str, Any]) -> str:
+    return render_to_string(f"emails/{template}.{extension}", dict(context))

@@ -13,7 +13,7 @@ from django.urls import reverse
 from accounts.models import Mail, Membership, Organization, Unsubscription, User
 
 SALT = "accounts.unsubscribe"
-# The kinds of topics, in the words of the page and of the mails' last lines; `{}` is the organization.
+# Phrase of each kind of topic, for the page and for the last line of a mail. `{}` is the organization's name.
 WORDS = {
     "monitor": "about a monitor of {}",
     "list": "about a list of sites of {}",
@@ -24,7 +24,7 @@ WORDS = {
     "exports": "about data exports of {}",
     "security": "about the security of your account",
 }
-# Topics that nobody can unsubscribe from: an intruder in an account would switch these off first.
+# Topics that nobody can unsubscribe from, because an intruder in an account would switch these off first.
 ALWAYS = frozenset({"security"})
 
 
@@ -32,7 +32,7 @@ ALWAYS = frozenset({"security"})
 class Subscription:
     """Subscription of a person to a topic, which an unsubscribe link refers to.
 
-    `newest` is the subject of the topic's last mail, by which the person recognizes it; None if no mail is kept.
+    `newest` is the subject of the topic's last mail, by which the person recognizes the topic; None without a mail.
     """
 
     user: User
@@ -46,7 +46,7 @@ class Subscription:
 
     @property
     def words(self) -> str:
-        """The topic in words, such as "about webhooks of Acme"."""
+        """Topic in words, such as "about webhooks of Acme"."""
         return words(self.topic, self.organization)
 
     @property
@@ -54,7 +54,7 @@ class Subscription:
         return Unsubscription.objects.filter(user=self.user, topic=self.topic).exists()
 
     def stop(self) -> None:
-        """Unsubscribe the person; mails that wait are not sent either. Idempotent."""
+        """Unsubscribe the person; waiting mails of the topic are not sent either. Idempotent."""
         Unsubscription.objects.bulk_create([Unsubscription(user=self.user, topic=self.topic)], ignore_conflicts=True)
 
     def resume(self) -> None:
@@ -72,7 +72,7 @@ def token(user: User, topic: str) -> str:
     return signing.Signer(salt=SALT).sign_object([user.pk, topic])
 
 
-def address(user: User, topic: str) -> str:
+def unsubscribe_url(user: User, topic: str) -> str:
     """Return the unsubscribe link, which also accepts the one-click POST of RFC 8058."""
     return f"{settings.BASE_URL}{reverse('unsubscribe', args=[token(user, topic)])}"
 
@@ -91,31 +91,33 @@ def subscription_of(token: str) -> Subscription | None:
     return Subscription(user, topic, organization, newest)
 
 
-def stopped_by(user: User) -> list[Subscription]:
-    """Return the topics that the person has unsubscribed from, the latest first."""
+def unsubscribed_topics(user: User) -> list[Subscription]:
+    """Return the topics that the person has unsubscribed from, latest first."""
     mails = Mail.objects.filter(user=user, topic=OuterRef("topic")).order_by("-created_at")
     rows = Unsubscription.objects.filter(user=user).annotate(
         organization=Subquery(mails.values("organization__name")[:1]), newest=Subquery(mails.values("subject")[:1])
     )
-    found = rows.order_by("-created_at").values_list("topic", "organization", "newest")
-    return [Subscription(user, topic, organization, newest) for topic, organization, newest in found]
+    stopped = rows.order_by("-created_at").values_list("topic", "organization", "newest")
+    return [Subscription(user, topic, organization, newest) for topic, organization, newest in stopped]
 
 
-def wanted(people: Iterable[User], topic: str, organization: Organization | None) -> QuerySet[User]:
-    """Return the people who can log in, are members of the organization (if given) and have not unsubscribed."""
-    found = User.objects.filter(pk__in=[each.pk for each in people], is_active=True, closed_at=None)
+def subscribed(people: Iterable[User], topic: str, organization: Organization | None) -> QuerySet[User]:
+    """Return those who can log in, are members of the organization (unless None) and have not unsubscribed."""
+    recipients = User.objects.filter(pk__in=[person.pk for person in people], is_active=True, closed_at=None)
     if organization is not None:
-        found = found.filter(membership__organization=organization, membership__organization__closed_at=None)
-    return found.exclude(unsubscriptions__topic=topic).order_by("pk")
+        recipients = recipients.filter(membership__organization=organization, membership__organization__closed_at=None)
+    return recipients.exclude(unsubscriptions__topic=topic).order_by("pk")
 
 
-def unwanted_mails(mails: QuerySet[Mail]) -> QuerySet[Mail]:
+def obsolete_mails(mails: QuerySet[Mail]) -> QuerySet[Mail]:
     """Return the mails whose recipients have left or unsubscribed since the mails were written."""
     membership = Membership.objects.filter(organization=OuterRef("organization"), user=OuterRef("user"))
     stopped = Unsubscription.objects.filter(user=OuterRef("user"), topic=OuterRef("topic"))
-    is_gone = Q(user__is_active=False) | Q(user__closed_at__isnull=False) | Q(organization__closed_at__isnull=False)
+    cannot_log_in = (
+        Q(user__is_active=False) | Q(user__closed_at__isnull=False) | Q(organization__closed_at__isnull=False)
+    )
     has_left = Q(organization__isnull=False) & ~Exists(membership)
-    return mails.filter(is_gone | has_left | Exists(stopped))
+    return mails.filter(cannot_log_in | has_left | Exists(stopped))
 
 
 def digest_of(membership: Membership) -> Subscription:

@@ -1,4 +1,4 @@
-"""Models of data exports. The files are stored in rows, because the hosts share no disk."""
+"""Models of data exports. The database stores the files, because the hosts share no disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def new_export_id() -> str:
 
 
 class DataExport(Leased):
-    """Export of all of an organization's data, made part by part: making → ready | failed. Deleted some days later."""
+    """Export of all of an organization's data, written part by part: making → ready | failed. Deleted after 7 days."""
 
     class Status(models.TextChoices):
         MAKING = "making"
@@ -28,7 +28,7 @@ class DataExport(Leased):
     status = models.CharField(max_length=8, choices=Status, default=Status.MAKING)
     created_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)
-    # Position where the next part continues.
+    # Position in the data at which the next part continues (`accounts.export.writing.Cursor`).
     cursor = models.JSONField(default=dict, blank=True)
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class DataExport(Leased):
 
 
 class DataExportPart(models.Model):
-    """Zip file of an export."""
+    """Part of an export: a zip file."""
 
     export = models.ForeignKey(DataExport, on_delete=models.CASCADE, related_name="parts", db_index=False)
     number = models.PositiveIntegerField()
@@ -50,7 +50,7 @@ class DataExportPart(models.Model):
 
 
 class DataExportChunk(models.Model):
-    """Chunk of a file's bytes, small enough that no process holds the whole file in memory."""
+    """Chunk of a file's bytes, so small that no process needs memory for the whole file."""
 
     part = models.ForeignKey(DataExportPart, on_delete=models.CASCADE, related_name="chunks", db_index=False)
     number = models.PositiveIntegerField()

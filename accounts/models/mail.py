@@ -17,11 +17,11 @@ def new_mail_id() -> str:
 class Mail(Leased):
     """E-mail to one person in the outbox: waiting → sent | given up.
 
-    `accounts.mailing.outbox` writes it in the transaction of the event that it reports.
+    `accounts.mailing.outbox` writes the row in the transaction of the event that the e-mail is about.
     """
 
     id = models.CharField(primary_key=True, max_length=40, default=new_mail_id, editable=False)
-    # The address is read when the mail is sent, so that a person who has changed it meanwhile gets the mail.
+    # The address is read when the mail is sent, so that the mail goes to the person's present address.
     user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="mails")
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, null=True, blank=True)
     topic = models.CharField(max_length=100, help_text="What the person can unsubscribe from, as “digest:17”.")

@@ -21,25 +21,25 @@ class UserManager(BaseUserManager["User"]):
     """Manager of people, who are identified by their e-mail address."""
 
     def create_user(self, email: str, password: str | None = None, **fields: object) -> User:
-        """Create a person who can log in; without a password only after a reset."""
+        """Create a person who can log in. Without a password, they must reset the password first."""
         user = self.model(email=self.normalize_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: object) -> User:
-        """Create a person with every permission, for the admin."""
+        """Create a person with every permission in the Django admin."""
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
     def get_by_natural_key(self, username: str | None) -> User:
-        """Return the person with that address, ignoring case, by the unique index on the lower-case address."""
+        """Return the person with this e-mail address, ignoring case, by the index on the lower-case address."""
         return self.alias(lower=Lower("email")).get(lower=Lower(models.Value(username)))
 
 
 class User(AbstractUser):
     """Person with an account. The e-mail address is the user name."""
 
-    username = None  # type: ignore[assignment]  # removes the inherited column
+    username = None  # type: ignore[assignment]  # None removes the inherited column.
     first_name = models.CharField("first name", max_length=150, blank=True, validators=[without_addresses])
     last_name = models.CharField("last name", max_length=150, blank=True, validators=[without_addresses])
     email = models.EmailField("e-mail address", max_length=254, unique=True)
@@ -48,10 +48,10 @@ class User(AbstractUser):
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
-    # The identity providers used to log in to the request's session; set by AuthenticationMiddleware.
+    # IDs of the identity providers that logged in to the request's session. AuthenticationMiddleware sets them.
     session_providers: frozenset[str] = frozenset()
 
-    objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]  # replaces the inherited one
+    objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]  # replaces the inherited manager
 
     class Meta:
         constraints = [
@@ -67,7 +67,7 @@ class User(AbstractUser):
 
 
 class Interval(models.TextChoices):
-    """Intervals of monitors, the shortest first."""
+    """Intervals of monitors, shortest first."""
 
     HOUR = "hour", "every hour"
     SIX_HOURS = "6h", "every 6 hours"
@@ -76,14 +76,14 @@ class Interval(models.TextChoices):
     MONTH = "month", "every month"
 
 
-# Defaults of a plan, which operators can change.
+# Default retention periods of a tier, which operators can change.
 REPORTS_KEPT_DAYS = 30
 DELIVERIES_KEPT_DAYS = 30
 ACTIVITY_KEPT_DAYS = 365
 
 
 class Tier(models.Model):
-    """Plan of an organization: its limits and retention periods. Operators can edit the rows."""
+    """Tier of an organization: its quota, limits and retention periods. Operators can edit the rows."""
 
     name = models.SlugField(max_length=40, primary_key=True)
     scans_per_month = models.PositiveIntegerField()
@@ -202,28 +202,28 @@ class Membership(models.Model):
 
     @property
     def is_admin(self) -> bool:
-        """True if the person may manage keys, webhooks and members."""
+        """Whether the person may manage keys, webhooks and members."""
         return self.has(self.Role.ADMIN)
 
     @property
     def is_member(self) -> bool:
-        """True if the person may start scans. Viewers may only read."""
+        """Whether the person may start scans. Viewers may only read."""
         return self.has(self.Role.MEMBER)
 
 
-# Roles, lowest first.
+# Roles, ordered from the fewest to the most permissions.
 RANKS = (Membership.Role.VIEWER, Membership.Role.MEMBER, Membership.Role.ADMIN, Membership.Role.OWNER)
 
 INVITATION_LIFETIME = timedelta(days=7)
 
 
 def new_invitation_id() -> str:
-    """Return a new ID of an invitation; the invitation's link contains it, signed."""
+    """Return a new ID of an invitation. The link of the invitation contains the signed ID."""
     return new_id("inv")
 
 
 class Invitation(models.Model):
-    """Invitation to join an organization, by a link that is sent to this address and can be used once."""
+    """Invitation to an organization, by a link in an e-mail to the invited address. The link can be used once."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_invitation_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
@@ -255,7 +255,7 @@ def new_key_id() -> str:
 
 
 class ApiKey(models.Model):
-    """API key, stored as a digest only. Its secret can be replaced, and the key stays the same."""
+    """API key, stored as a digest only. Regenerating replaces the secret; ID, name and scope stay the same."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_key_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="api_keys")
@@ -268,11 +268,11 @@ class ApiKey(models.Model):
     regenerated_at = models.DateTimeField(null=True, blank=True, help_text="When its secret was last replaced.")
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
-    # Last use of the current secret.
+    # Time of the last use of the current secret.
     last_used_at = models.DateTimeField(null=True, blank=True)
     last_used_from = models.CharField(max_length=45, blank=True, default="", db_default="")
-    # The smallest entry of NOTICE_DAYS whose notice of the key's end was written, or is not needed because the end was
-    # chosen so late. Only smaller ones are still due.
+    # Smallest number of NOTICE_DAYS for which no further notice of the key's expiry is due: the notice was written, or
+    # the expiry was so near when somebody chose it that none is needed. Notices of smaller numbers are still due.
     notice_days = models.PositiveSmallIntegerField(null=True, editable=False)
 
     class Meta:
@@ -286,7 +286,7 @@ class ApiKey(models.Model):
 class FormerKey(models.Model):
     """Former secret of an API key that was regenerated. Valid until `expires_at`.
 
-    After that, the row lets the refusal say that the secret was replaced.
+    An expired row stays, so that the API's error message can say that the secret was replaced.
     """
 
     key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="former")
@@ -306,7 +306,7 @@ class FormerKey(models.Model):
 class MonthlyUsage(models.Model):
     """Number of scans that an organization has used in a month. Only `accounts.usage` writes it."""
 
-    # NULL after the organization was deleted: until the month ends, its scans count for the owner's other ones.
+    # NULL after the organization was deleted. Its scans count for the owner's other organizations until the month ends.
     organization = models.ForeignKey(Organization, on_delete=models.SET_NULL, null=True, blank=True)
     period = models.DateField(help_text="The first day of the month.")
     used = models.PositiveIntegerField(default=0)
@@ -325,15 +325,15 @@ class MonthlyUsage(models.Model):
 
 
 class ActivityEvent(models.Model):
-    """Entry of an organization's activity log. Only `accounts.activity` writes it, and it is never changed."""
+    """Entry of an organization's activity log. Only `accounts.activity` writes entries; they are never changed."""
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, db_index=False)
     actor = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
     actor_email = models.CharField(max_length=254, blank=True, help_text="Stays when the person is deleted.")
-    # Not a foreign key, so that deleting an organization's keys need not search their events.
+    # This is no foreign key, so that deleting an organization's keys need not search the activity log.
     actor_key = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="An API key's ID.")
     action = models.CharField(max_length=60)
-    target = models.CharField(max_length=300, blank=True)
+    object_name = models.CharField(max_length=300, blank=True, db_column="target")
     details = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -355,22 +355,22 @@ class ActivityEvent(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.who}: {self.action} {self.target}".rstrip()
+        return f"{self.who}: {self.action} {self.object_name}".rstrip()
 
     @property
     def who(self) -> str:
-        """The actor: a person's e-mail address, an API key with its name at that time, or "the service"."""
+        """Actor of the entry: a person's e-mail address, an API key with its name at that time, or "the service"."""
         key = self.details.get("api_key")
         return self.actor_email or (f"API key {key}" if key else "the service")
 
 
 def new_login_id() -> str:
-    """Return a new ID of a login session. The Django session stores it; it is useless without that session."""
+    """Return a new ID of a login session. The Django session stores the ID, which is useless without that session."""
     return new_id("login")
 
 
 class LoginSession(models.Model):
-    """Browser in which a person is logged in. Without this row its Django session is not logged in."""
+    """Browser in which a person is logged in. Deleting the row logs the browser's Django session out."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_login_id, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE)

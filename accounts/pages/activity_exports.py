@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from accounts.activity import Wanted, document
+from accounts.activity import EventFilter, document
 from accounts.models import ActivityEvent, Organization
-from accounts.pages.activity_sentences import line
+from accounts.pages.activity_sentences import line_of
 from infrastructure.web.downloads import in_time
 from website_scan.report.spreadsheets import MEDIA_TYPE as CSV
 from website_scan.report.spreadsheets import cell, lines
@@ -17,9 +17,9 @@ BATCH = 500
 COLUMNS = ("at", "actor", "api_key", "event", "action", "target", "details")
 
 
-def export(organization: Organization, wanted: Wanted, export_format: str) -> Iterator[bytes]:
-    """Return the pieces of a file in a format of MEDIA_TYPES. No database cursor is open while the client reads."""
-    batches = _batches(organization, wanted)
+def export(organization: Organization, event_filter: EventFilter, export_format: str) -> Iterator[bytes]:
+    """Return a file in a format of MEDIA_TYPES, in pieces. No database cursor is open while the client reads."""
+    batches = _batches(organization, event_filter)
     return in_time(map(str.encode, _csv(batches) if export_format == "csv" else _json(batches)))
 
 
@@ -30,11 +30,11 @@ def _csv(batches: Iterator[list[ActivityEvent]]) -> Iterator[str]:
 
 
 def _row(event: ActivityEvent) -> list[object]:
-    shown = document(event)
-    said = "".join(part.text for part in line(event).parts)
-    details = json.dumps(shown["details"], ensure_ascii=False) if shown["details"] else ""
-    row = [shown["at"], shown["actor"], shown["api_key"], said, shown["action"], shown["target"], details]
-    return [cell(each) for each in row]
+    columns = document(event)
+    sentence = "".join(part.text for part in line_of(event).parts)
+    details = json.dumps(columns["details"], ensure_ascii=False) if columns["details"] else ""
+    values = [columns[name] for name in ("at", "actor", "api_key")]
+    return [cell(value) for value in (*values, sentence, columns["action"], columns["target"], details)]
 
 
 def _json(batches: Iterator[list[ActivityEvent]]) -> Iterator[str]:
@@ -47,8 +47,8 @@ def _json(batches: Iterator[list[ActivityEvent]]) -> Iterator[str]:
     yield "\n]}\n"
 
 
-def _batches(organization: Organization, wanted: Wanted) -> Iterator[list[ActivityEvent]]:
-    rows = wanted.of(organization)
+def _batches(organization: Organization, event_filter: EventFilter) -> Iterator[list[ActivityEvent]]:
+    rows = event_filter.events_of(organization)
     last: int | None = None
     while batch := list((rows if last is None else rows.filter(id__lt=last))[:BATCH]):
         yield batch

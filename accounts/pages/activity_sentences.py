@@ -1,4 +1,4 @@
-"""Sentences of the activity log: turns each event into text for people."""
+"""Sentences of the activity log, which describe its events for people."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from django.urls import reverse
 from accounts.activity import ACTIONS
 from accounts.models import ActivityEvent
 
-PLACE = re.compile(r"\{([^{}]+)\}")
-# Details with the ID of a target that has a page: the target's name becomes a link instead.
+PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+# Maps a detail, which is the ID of an object, to the URL name of the object's page. The object's name becomes a link.
 PAGES = {"scan": "report-page", "audit": "audit-page"}
-UNTOLD = frozenset({*PAGES, "monitor", "webhook", "badge", "api_key"})
-WORDS = {True: "on", False: "off", None: "none", "": "none"}
+# Details that the log does not display, because they are IDs.
+HIDDEN_DETAILS = frozenset({*PAGES, "monitor", "webhook", "badge", "api_key"})
+VALUE_TEXTS = {True: "on", False: "off", None: "none", "": "none"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,59 +46,59 @@ class Line:
         return urlencode({"key": self.event.actor_key}) if self.event.actor_key else ""
 
 
-def line(event: ActivityEvent) -> Line:
-    """Return the line of an event. For an unknown action, the sentence is the action's name and the target."""
-    values = {"target": event.target, **dict(_flat(event.details))}
+def line_of(event: ActivityEvent) -> Line:
+    """Return the line of an event. For an unknown action, the sentence is the names of action and object."""
+    values = {"target": event.object_name, **dict(_flatten(event.details))}
     parts: list[Part] = []
-    told: set[str] = set()
+    used: set[str] = set()
     for clause in ACTIONS.get(event.action, (f"{event.action} {{target}}",)):
-        names = PLACE.findall(clause)
+        names = PLACEHOLDER.findall(clause)
         if not all(values.get(name) for name in names):
             continue
-        told.update(name.partition(".")[0] for name in names)
-        for number, text in enumerate(PLACE.split(clause)):
+        used.update(name.partition(".")[0] for name in names)
+        for number, text in enumerate(PLACEHOLDER.split(clause)):
             if text and number % 2:
                 parts.append(Part(values[text], is_name=True, url=_url(event) if text == "target" else ""))
             elif text:
                 parts.append(Part(text))
     key = event.details.get("api_key")
     actor = event.actor_email or (f"The API key {key}" if key else "The service")
-    return Line(event, actor, tuple(parts), tuple(_rest(event.details, told)))
+    return Line(event, actor, tuple(parts), tuple(_format_remaining(event.details, used)))
 
 
-def label(action: str) -> str:
+def label_of(action: str) -> str:
     """Return an action's label for the filter, such as "Created the API key"."""
-    said = PLACE.sub("", ACTIONS[action][0]).strip()
-    return f"{said[0].upper()}{' '.join(said[1:].split())}"
+    text = PLACEHOLDER.sub("", ACTIONS[action][0]).strip()
+    return f"{text[0].upper()}{' '.join(text[1:].split())}"
 
 
-def _flat(details: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _flatten(details: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for name, value in details.items():
         if isinstance(value, Mapping):
-            yield from ((f"{name}.{each}", _shown(value.get(each))) for each in ("from", "to"))
+            yield from ((f"{name}.{key}", _format(value.get(key))) for key in ("from", "to"))
         else:
-            yield name, _shown(value)
+            yield name, _format(value)
 
 
-def _rest(details: Mapping[str, object], told: set[str]) -> Iterator[str]:
+def _format_remaining(details: Mapping[str, object], used: set[str]) -> Iterator[str]:
     for name, value in details.items():
-        if name in told or name in UNTOLD:
+        if name in used or name in HIDDEN_DETAILS:
             continue
         words = name.replace("_", " ")
         if isinstance(value, Mapping):
-            yield f"{words}: {_shown(value.get('to'))}, before: {_shown(value.get('from'))}"
+            yield f"{words}: {_format(value.get('to'))}, before: {_format(value.get('from'))}"
         else:
-            yield f"{words}: {_shown(value)}"
+            yield f"{words}: {_format(value)}"
 
 
-def _shown(value: object) -> str:
+def _format(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))
     if value is None or isinstance(value, (bool, str)):
-        return WORDS.get(value, str(value))
+        return VALUE_TEXTS.get(value, str(value))
     return str(value)
 
 
 def _url(event: ActivityEvent) -> str:
-    found = ((name, event.details.get(key)) for key, name in PAGES.items())
-    return next((reverse(name, args=[id]) for name, id in found if isinstance(id, str)), "")
+    pages = ((name, event.details.get(key)) for key, name in PAGES.items())
+    return next((reverse(name, args=[id]) for name, id in pages if isinstance(id, str)), "")

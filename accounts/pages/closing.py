@@ -1,4 +1,4 @@
-"""Pages to delete an organization or one's account: the consequences, and a form that asks to type the name."""
+"""Pages to delete an organization or an account, with a form in which the person confirms by typing the name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Change of an account's e-mail address: django-allauth's pages, with our limits and templates."""
+"""Change of an account's e-mail address: django-allauth's pages, with the service's limits and templates."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from django.shortcuts import redirect
 from django.utils.cache import add_never_cache_headers
 
 from accounts import mail
-from accounts.identity.factors import keep_address
-from accounts.identity.freshness import asks_itself, fresh_login_needed, session_suffices
+from accounts.identity.factors import sync_verified_address
+from accounts.identity.freshness import fresh_login_needed, reauthenticates_itself, session_suffices
 from accounts.models import User
-from accounts.pages.login import limit_mails, link_is_dead, mail_not_sent
+from accounts.pages.login import invalid_link_page, limit_mails, mail_not_sent_page
 from accounts.roles import login_needed
 
 
-@asks_itself
+@reauthenticates_itself
 class EmailView(views.EmailView):
-    """Send a link to the new address. The account keeps its present address until the link is confirmed."""
+    """Page that sends a link to the new address. The account's address changes when the person confirms the link."""
 
     template_name = "accounts/email.html"
 
@@ -30,11 +30,11 @@ class EmailView(views.EmailView):
         return response
 
     def _dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        keep_address(cast("User", request.user))
+        sync_verified_address(cast("User", request.user))
         return cast("HttpResponse", fresh_login_needed("POST")(super().dispatch)(request, *args, **kwargs))
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Handle only a change of address; the library's other actions make no sense with one address."""
+        """Handle only a change of address; django-allauth's other actions need several addresses."""
         form = self.get_form()
         if not form.is_valid():
             return self.form_invalid(form)
@@ -43,22 +43,22 @@ class EmailView(views.EmailView):
         try:
             return self.form_valid(form)
         except mail.MailNotSent:
-            return mail_not_sent(request)
+            return mail_not_sent_page(request)
 
 
 @session_suffices("the link from the e-mail proves the address")
 class EmailConfirmView(views.ConfirmEmailView):
-    """Confirm the address from the e-mail's link. By POST, so that mail scanners that open links do not confirm it."""
+    """Page of the e-mail's link, which confirms the address by POST, because mail scanners open links by GET."""
 
     template_name = "accounts/email_confirm.html"
 
     def render_to_response(self, context: dict[str, Any], **kwargs: Any) -> HttpResponse:
         if not context["confirmation"] or not context["can_confirm"]:
-            return link_is_dead(self.request, "Ask for a new one on the page “Your account”.")
+            return invalid_link_page(self.request, "Ask for a new one on the page “Your account”.")
         return super().render_to_response(context, **kwargs)
 
     def post(self, *args: Any, **kwargs: Any) -> HttpResponse:
         if views.get_emailconfirmation_model().from_key(self.kwargs["key"]) is None:
-            return link_is_dead(self.request, "Ask for a new one on the page “Your account”.")
+            return invalid_link_page(self.request, "Ask for a new one on the page “Your account”.")
         super().post(*args, **kwargs)
         return redirect("account" if self.request.user.is_authenticated else "account_login")

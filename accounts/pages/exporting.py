@@ -17,8 +17,8 @@ from accounts.services import AccountRefused
 from infrastructure.web.downloads import TIME_LIMIT_S, in_time
 
 DOWNLOADS_PER_HOUR = 100
-# Slowest download speed. A slower client's download is ended, because it would occupy a thread for too long.
-SLOWEST_BYTES_PER_S = 200_000
+# Minimum speed of a download. Slower downloads are ended, because they would occupy a thread for too long.
+MIN_BYTES_PER_S = 200_000
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -35,13 +35,13 @@ def organization_export(request: MemberRequest) -> HttpResponse:
         else:
             messages.success(request, "The export has been requested.")
         return redirect(page_of(actor, "organization-export"))
-    found = export.export_of(actor.organization_id)
+    last = export.find_export(actor.organization_id)
     context = {
         "section": "settings",
-        "export": found,
-        "parts": found.parts.order_by("number") if found and found.ended_at else (),
-        "expires_at": found.ended_at + export.KEPT if found and found.ended_at else None,
-        "kept_days": export.KEPT.days,
+        "export": last,
+        "parts": last.parts.order_by("number") if last and last.ended_at else (),
+        "expires_at": last.ended_at + export.RETENTION if last and last.ended_at else None,
+        "kept_days": export.RETENTION.days,
     }
     return render(request, "accounts/organization_export.html", context)
 
@@ -55,16 +55,16 @@ def export_download(request: MemberRequest, number: int) -> HttpResponse | Strea
     per_organization = [Limit(str(actor.organization_id), DOWNLOADS_PER_HOUR)]
     if refusal := limits.refusal(request, "export", per_organization, window_s=limits.HOUR_S):
         return refusal
-    found = export.export_of(actor.organization_id)
-    parts = found.parts if found is not None and found.status == found.Status.READY else None
+    last = export.find_export(actor.organization_id)
+    parts = last.parts if last is not None and last.status == last.Status.READY else None
     part = parts.filter(number=number).first() if parts is not None else None
-    if found is None or part is None:
+    if last is None or part is None:
         raise Http404
     activity.record_by(actor, "organization.exported", actor.organization.name, file=number)
-    limit_s = TIME_LIMIT_S + part.size / SLOWEST_BYTES_PER_S
-    pieces = in_time(export.chunks_of(part), limit_s=limit_s)
+    limit_s = TIME_LIMIT_S + part.size / MIN_BYTES_PER_S
+    pieces = in_time(export.read_chunks(part), limit_s=limit_s)
     response = StreamingHttpResponse(pieces, content_type="application/zip")
-    name = f"{actor.organization.slug}-{found.created_at:%Y-%m-%d}-{number}.zip"
+    name = f"{actor.organization.slug}-{last.created_at:%Y-%m-%d}-{number}.zip"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["Content-Length"] = str(part.size)
     return response

@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils import timezone
 
-from accounts.activity import Wanted
+from accounts.activity import EventFilter
 from accounts.addresses import without_addresses
 from accounts.keys.notices import NOTICE_DAYS
 from accounts.keys.services import OVERLAP
@@ -22,19 +22,19 @@ from accounts.models import ActivityEvent, ApiKey, Membership, Organization, Use
 from infrastructure.api.scopes import Scope
 from infrastructure.web.forms import HintedLabel
 
-MAX_PASSWORD_LENGTH = 500  # hashing a novel would keep the server busy
+MAX_PASSWORD_LENGTH = 500  # Hashing a longer password would take too much CPU time.
 NAME_LENGTH = Organization._meta.get_field("name").max_length
 KEY_NAME_LENGTH = ApiKey._meta.get_field("name").max_length
 MAX_KEY_LIFETIME = timedelta(days=5 * 365)
 
 
-def _printable(value: str) -> None:
+def _validate_printable(value: str) -> None:
     if not value.isprintable():
         raise ValidationError("Use only letters, digits and symbols, on one line.")
 
 
 class NewPasswordForm(PasswordChangeForm):
-    """Django's form to change a password, without autofocus, because the page has other content as well."""
+    """Django's form to change a password, without autofocus, because the page has other content."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -42,7 +42,7 @@ class NewPasswordForm(PasswordChangeForm):
 
 
 class EmailForm(forms.Form):
-    """Form for an e-mail address that gets a link."""
+    """Form for the e-mail address to which a link is sent."""
 
     email = forms.EmailField(
         label="E-mail address", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "email"})
@@ -75,7 +75,7 @@ class OrganizationForm(forms.Form):
     organization = forms.CharField(
         label="Name of the organization",
         max_length=NAME_LENGTH,
-        validators=[_printable, without_addresses],
+        validators=[_validate_printable, without_addresses],
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
 
@@ -89,7 +89,7 @@ class SignUpForm(OrganizationForm, NewPersonForm):
 class SettingsForm(forms.Form):
     """Form for the organization's settings."""
 
-    name = forms.CharField(label="Name", max_length=NAME_LENGTH, validators=[_printable, without_addresses])
+    name = forms.CharField(label="Name", max_length=NAME_LENGTH, validators=[_validate_printable, without_addresses])
     shares_reports = forms.BooleanField(
         label="Share new reports",
         required=False,
@@ -138,24 +138,24 @@ class KeyNameForm(forms.Form):
     name = forms.CharField(
         label="Name",
         max_length=KEY_NAME_LENGTH,
-        validators=[_printable],
+        validators=[_validate_printable],
         help_text="What the key is for, such as “Nightly build”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
 
 
-class KeyEndForm(forms.Form):
-    """Form for the end of a key: after a number of days, on a date, or never."""
+class KeyExpiryForm(forms.Form):
+    """Form for the expiry of a key: after a number of days, on a date, or never."""
 
-    ON_A_DAY = "date"
-    LIFETIMES = {"30": "In 30 days", "90": "In 90 days", "365": "In 1 year", ON_A_DAY: "On a date", "": "Never"}
-    USUAL = "90"
+    ON_DATE = "date"
+    LIFETIMES = {"30": "In 30 days", "90": "In 90 days", "365": "In 1 year", ON_DATE: "On a date", "": "Never"}
+    DEFAULT = "90"
 
     lifetime = forms.ChoiceField(
         label="Expires",
         choices=list(LIFETIMES.items()),
         required=False,
-        initial=USUAL,
+        initial=DEFAULT,
         help_text="After that, the key stops working. "
         f"You get an e-mail {' and '.join(map(str, NOTICE_DAYS))} days before.",
     )
@@ -168,26 +168,26 @@ class KeyEndForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a date that is missing, in the past or too far away, if the key is to end on a date."""
+        """Refuse a missing, past or too distant date, if the key is to expire on a date."""
         cleaned = super().clean() or self.cleaned_data
-        if cleaned.get("lifetime") == self.ON_A_DAY and "last_day" not in self.errors:
+        if cleaned.get("lifetime") == self.ON_DATE and "last_day" not in self.errors:
             today = timezone.now().date()
             day = cleaned.get("last_day")
             if day is None or not today <= day <= today + MAX_KEY_LIFETIME:
-                farthest = today + MAX_KEY_LIFETIME
-                self.add_error("last_day", f"Choose a day from {today} to {farthest}, or another expiry.")
+                latest = today + MAX_KEY_LIFETIME
+                self.add_error("last_day", f"Choose a day from {today} to {latest}, or another expiry.")
         return cleaned
 
     def expires_at(self) -> datetime | None:
-        """Return the moment at which the key ends; None for never."""
+        """Return the time at which the key expires; None for never."""
         lifetime = self.cleaned_data["lifetime"]
-        if lifetime == self.ON_A_DAY:
+        if lifetime == self.ON_DATE:
             return datetime.combine(self.cleaned_data["last_day"], time.min, UTC) + timedelta(days=1)
         return timezone.now() + timedelta(days=int(lifetime)) if lifetime else None
 
 
-class KeyForm(KeyEndForm, KeyNameForm):
-    """Form for a new key."""
+class KeyForm(KeyExpiryForm, KeyNameForm):
+    """Form for a new API key."""
 
     field_order = ("name", "scope", "lifetime", "last_day")
     scope = forms.ChoiceField(
@@ -214,7 +214,7 @@ class KeyForm(KeyEndForm, KeyNameForm):
     )
 
 
-class KeyRegenerationForm(KeyEndForm):
+class KeyRegenerationForm(KeyExpiryForm):
     """Form to regenerate a key's secret. `replaces` is the prefix of the secret that the form was rendered for."""
 
     at_once = forms.ChoiceField(
@@ -240,15 +240,15 @@ class KeyRegenerationForm(KeyEndForm):
     replaces = forms.CharField(max_length=20, widget=forms.HiddenInput)
 
     def __init__(self, data: QueryDict | None, *, key: ApiKey) -> None:
-        """Preselect the same lifetime as before, if it is one of LIFETIMES."""
-        lived = key.expires_at and key.expires_at - (key.regenerated_at or key.created_at)
-        days = str(round(lived / timedelta(days=1))) if lived else ""
-        initial = {"lifetime": days if days in self.LIFETIMES else self.USUAL, "replaces": key.prefix}
+        """Preselect the key's present lifetime, if LIFETIMES contains that."""
+        lifetime = key.expires_at and key.expires_at - (key.regenerated_at or key.created_at)
+        days = str(round(lifetime / timedelta(days=1))) if lifetime else ""
+        initial = {"lifetime": days if days in self.LIFETIMES else self.DEFAULT, "replaces": key.prefix}
         super().__init__(data, initial=initial)
 
 
 class RoleForm(forms.Form):
-    """Form to choose one of the roles that the actor may give."""
+    """Form to choose one of the roles that the actor may grant."""
 
     role = forms.ChoiceField(label="Role")
 
@@ -267,7 +267,7 @@ class InvitationForm(RoleForm):
 
 
 class ConfirmationForm(forms.Form):
-    """Form to confirm a deletion by typing the name of what is deleted."""
+    """Form to confirm a deletion by typing the name of the deleted object."""
 
     confirmation = forms.CharField(max_length=254, widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
@@ -290,11 +290,13 @@ class PageForm(forms.Form):
 
 def _day(label: str) -> forms.DateField:
     widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    wrong = {"invalid": "Enter a day such as 2026-11-22."}
-    return forms.DateField(label=label, required=False, widget=widget, input_formats=["%Y-%m-%d"], error_messages=wrong)
+    messages = {"invalid": "Enter a day such as 2026-11-22."}
+    return forms.DateField(
+        label=label, required=False, widget=widget, input_formats=["%Y-%m-%d"], error_messages=messages
+    )
 
 
-class AuditFilterForm(forms.Form):
+class ActivityFilterForm(forms.Form):
     """Filter of the activity log by action, person, API key and days; `before` is the ID for the next page."""
 
     action = forms.CharField(required=False, max_length=ActivityEvent._meta.get_field("action").max_length)
@@ -305,7 +307,7 @@ class AuditFilterForm(forms.Form):
     before = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
 
     def add_prefix(self, field_name: str) -> str:
-        """Call the fields `since` and `until` `from` and `to` in the URL."""
+        """Return the field's name in the URL: `from` for `since`, `to` for `until`, otherwise the same name."""
         return {"since": "from", "until": "to"}.get(field_name, field_name)
 
     def clean(self) -> dict[str, Any]:
@@ -317,25 +319,25 @@ class AuditFilterForm(forms.Form):
 
     @property
     def has_wrong_days(self) -> bool:
-        """True if a day is invalid. Then no events are shown, as people would take all events for those of the days."""
+        """Whether a day is invalid. The page then displays no events, as unfiltered ones would mislead."""
         return bool({"since", "until"} & self.errors.keys())
 
     @property
-    def wanted(self) -> Wanted:
-        """Filter for the events, without fields that are invalid."""
+    def event_filter(self) -> EventFilter:
+        """Filter for the events, without invalid fields."""
         self.is_valid()
-        asked = self.cleaned_data
-        days = asked.get("since"), asked.get("until")
-        return Wanted(asked.get("action", ""), asked.get("person", ""), asked.get("key", ""), *days)
+        values = self.cleaned_data
+        days = values.get("since"), values.get("until")
+        return EventFilter(values.get("action", ""), values.get("person", ""), values.get("key", ""), *days)
 
     def query(self, *names: str) -> str:
-        """Return the filter as a URL query, for another page or a file; with `names`, only these fields."""
-        wanted = self.wanted
-        given = {
-            "action": wanted.action,
-            "person": wanted.email,
-            "key": wanted.key_id,
-            "from": wanted.since,
-            "to": wanted.until,
+        """Return the filter as a URL query, for another page or a file. `names` selects fields."""
+        event_filter = self.event_filter
+        values = {
+            "action": event_filter.action,
+            "person": event_filter.email,
+            "key": event_filter.key_id,
+            "from": event_filter.since,
+            "to": event_filter.until,
         }
-        return urlencode({name: value for name, value in given.items() if value and (not names or name in names)})
+        return urlencode({name: value for name, value in values.items() if value and (not names or name in names)})

@@ -19,7 +19,7 @@ from accounts.keys.services import (
     MAX_ACTIVE_KEYS,
     add_api_key,
     end_former_key,
-    listed_keys,
+    list_keys,
     regenerate_api_key,
     rename_api_key,
     revoke_api_key,
@@ -34,44 +34,44 @@ from website_scan.ids import is_id
 
 Role = Membership.Role
 
-MAX_KEYS_SHOWN = 100  # all active ones are among them
+MAX_LISTED_KEYS = 100  # includes all active keys, because they come first
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
 @fresh_login_needed("POST")
 def keys(request: MemberRequest) -> HttpResponse:
-    """List the keys; POST creates one. `shown` is the ID of a new key, whose plaintext the page shows, once."""
-    form = KeyForm(request.POST or drafts.take(request))
+    """List the keys; POST creates a key. `shown` in the URL is the ID of a new key with its plaintext."""
+    form = KeyForm(request.POST or drafts.restore(request))
     if request.method == "POST" and form.is_valid():
-        asked = form.cleaned_data
+        values = form.cleaned_data
         try:
             key, plaintext = add_api_key(
                 actor=request.membership,
-                name=asked["name"],
-                scope=Scope(asked["scope"]),
+                name=values["name"],
+                scope=Scope(values["scope"]),
                 expires_at=form.expires_at(),
             )
         except AccountRefused as error:
             form.add_error("name", str(error))
         else:
-            made = {"key": key.name, "organization": request.membership.organization}
-            notices.tell(cast("User", request.user), "key_made", request, **made)
+            context = {"key": key.name, "organization": request.membership.organization}
+            notices.post(cast("User", request.user), "key_made", request, **context)
             return _show_plaintext(request, key, plaintext)
-    shown = request.GET.get("shown", "")
-    if request.method == "GET" and shown:
-        key = _key(request, shown)
+    new_key_id = request.GET.get("shown", "")
+    if request.method == "GET" and new_key_id:
+        key = _find_key(request, new_key_id)
         plaintext = SECRETS.take(request, key.id)
         if plaintext is None:
             again = "If you did not copy it, regenerate the key to get a new one."
             messages.info(request, f"The secret of {key.name} has been shown already. {again}")
             return redirect(page_of(request.membership, "keys"))
-        return _listed(request, form, shown=key, plaintext=plaintext)
-    return _listed(request, form)
+        return _render_list(request, form, shown=key, plaintext=plaintext)
+    return _render_list(request, form)
 
 
 def _show_plaintext(request: MemberRequest, key: ApiKey, plaintext: str) -> HttpResponse:
-    """Redirect to the list, which shows the key's plaintext."""
+    """Redirect to the list, which displays the key's plaintext."""
     SECRETS.put(request, key.id, plaintext)
     return redirect(f"{page_of(request.membership, 'keys')}?{urlencode({'shown': key.id})}")
 
@@ -80,8 +80,8 @@ def _show_plaintext(request: MemberRequest, key: ApiKey, plaintext: str) -> Http
 @requires(Role.ADMIN)
 @session_suffices("a name gives no access")
 def key_rename(request: MemberRequest, key_id: str) -> HttpResponse:
-    """Rename a key. Errors are shown beside the key in the list."""
-    key = _key(request, key_id)
+    """Rename a key. The list displays errors beside the key."""
+    key = _find_key(request, key_id)
     form = KeyNameForm(request.POST, auto_id=f"{key_id}_%s")
     if form.is_valid():
         try:
@@ -91,25 +91,25 @@ def key_rename(request: MemberRequest, key_id: str) -> HttpResponse:
         else:
             messages.success(request, f"The key {key.name} is now called {form.cleaned_data['name']}.")
             return redirect(page_of(request.membership, "keys"))
-    return _listed(request, KeyForm(), renamed=key_id, renaming=form)
+    return _render_list(request, KeyForm(), renamed=key_id, renaming=form)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
 @fresh_login_needed("POST")
 def key_regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
-    """Regenerate a key's secret, then redirect to the list, which shows the new one, once."""
-    key = _key(request, key_id)
+    """Regenerate a key's secret, then redirect to the list, which displays the new secret once."""
+    key = _find_key(request, key_id)
     form = KeyRegenerationForm(request.POST or None, key=key)
     if form.is_valid():
-        asked = form.cleaned_data
+        values = form.cleaned_data
         try:
             key, plaintext = regenerate_api_key(
                 actor=request.membership,
                 key_id=key_id,
-                prefix=asked["replaces"],
+                prefix=values["replaces"],
                 expires_at=form.expires_at(),
-                at_once=bool(asked["at_once"]),
+                at_once=bool(values["at_once"]),
             )
         except AccountRefused as error:
             messages.error(request, str(error))
@@ -131,7 +131,7 @@ def key_regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
 @session_suffices("takes access away")
 def former_key_end(request: MemberRequest, key_id: str, former_id: int) -> HttpResponse:
     """End a former secret before it expires."""
-    key = _key(request, key_id)
+    key = _find_key(request, key_id)
     former = get_object_or_404(key.former.filter(expires_at__gt=timezone.now()), id=former_id)
     if request.method != "POST":
         return render(request, "accounts/former_key_end.html", {"section": "keys", "key": key, "former": former})
@@ -148,7 +148,7 @@ def former_key_end(request: MemberRequest, key_id: str, former_id: int) -> HttpR
 @requires(Role.ADMIN)
 @session_suffices("takes access away")
 def key_revoke(request: MemberRequest, key_id: str) -> HttpResponse:
-    key = _key(request, key_id)
+    key = _find_key(request, key_id)
     if request.method != "POST":
         context = {"section": "keys", "key": key, "former": key.former.filter(expires_at__gt=timezone.now())}
         return render(request, "accounts/key_revoke.html", context)
@@ -157,7 +157,7 @@ def key_revoke(request: MemberRequest, key_id: str) -> HttpResponse:
     return redirect(page_of(request.membership, "keys"))
 
 
-def _key(request: MemberRequest, key_id: str) -> ApiKey:
+def _find_key(request: MemberRequest, key_id: str) -> ApiKey:
     """Return the organization's key; raises Http404 if it is revoked."""
     if not is_id("key", key_id):
         raise Http404
@@ -165,7 +165,7 @@ def _key(request: MemberRequest, key_id: str) -> ApiKey:
     return get_object_or_404(rows, id=key_id, revoked_at=None)
 
 
-def _listed(
+def _render_list(
     request: MemberRequest,
     form: KeyForm,
     *,
@@ -179,7 +179,7 @@ def _listed(
     `shown` is a key with a new secret, `plaintext`; `renamed` is the ID of the key that the form `renaming` is for.
     """
     now = timezone.now()
-    shown_keys = list(listed_keys(request.membership.organization_id, now)[:MAX_KEYS_SHOWN])
+    keys = list(list_keys(request.membership.organization_id, now)[:MAX_LISTED_KEYS])
     context = {
         "section": "keys",
         "form": form,
@@ -187,9 +187,9 @@ def _listed(
         "plaintext": plaintext,
         "renamed": renamed,
         "renaming": renaming,
-        "keys": shown_keys,
+        "keys": keys,
         "most": MAX_ACTIVE_KEYS,
-        "is_full": not form.is_bound and sum(each.revoked_at is None for each in shown_keys) >= MAX_ACTIVE_KEYS,
+        "is_full": not form.is_bound and sum(key.revoked_at is None for key in keys) >= MAX_ACTIVE_KEYS,
         "now": now,
         "base_url": settings.BASE_URL,
     }

@@ -27,15 +27,15 @@ from accounts.identity.freshness import session_suffices
 from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages.forms import EmailForm, SignUpForm
-from accounts.services import SIGN_UP_LIFETIME_S, AccountRefused, sign_up, sign_up_of, sign_up_token
+from accounts.services import SIGN_UP_LIFETIME_S, AccountRefused, parse_sign_up_token, sign_up, sign_up_token
 from website_scan.written_urls import split_url
 
 ATTEMPTS_PER_ADDRESS = 20
-ATTEMPTS_PER_NETWORK = 60  # each attempt takes a quarter of a second of CPU time
+ATTEMPTS_PER_NETWORK = 60  # because each attempt takes a quarter of a second of CPU time
 ATTEMPTS_PER_ACCOUNT = 10  # from one client
-# From all clients together, except known browsers, which have their own limit: so strangers cannot lock the person out.
+# From all clients together, except browsers with a device cookie: strangers cannot lock the person out.
 ATTEMPTS_PER_ACCOUNT_ANYWHERE = 60
-# Within an hour, from all clients together and from one network.
+# Attempts within an hour: from all clients together, and from one network.
 ATTEMPTS_PER_ACCOUNT_AND_HOUR = 100
 ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR = 30
 # E-mails per hour: to one person, and requested by one client.
@@ -46,11 +46,10 @@ MAX_NEXT_LENGTH = 1_000
 
 @session_suffices("proves the identity itself")
 class LoginView(allauth_views.LoginView):
-    """Log in with e-mail address and password, then the second factor if there is one. Redirects to `next` if that is a
-    page of our host.
+    """Page to log in with e-mail address and password, and then with the second factor if the person has one.
 
-    Attempts are limited per client address and per account; a browser in which the person has logged in before has
-    a limit of its own. Fails closed: without Redis nobody can log in.
+    Redirects to `next` if that is a page of this host. Attempts are limited per client address and per account; a
+    browser in which the person has logged in before has its own limit. Without Redis, nobody can log in.
     """
 
     template_name = "accounts/login.html"
@@ -63,23 +62,27 @@ class LoginView(allauth_views.LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         next_page = self.get_next_url() or ""
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        return context | {"next": next_page, "wanted": wanted_address(next_page), "providers": settings.OIDC_PROVIDERS}
+        return context | {
+            "next": next_page,
+            "wanted": requested_scan_url(next_page),
+            "providers": settings.OIDC_PROVIDERS,
+        }
 
 
 @session_suffices("takes access away")
 class LogoutView(allauth_views.LogoutView):
-    """Log out, by POST only. It also cancels a log-in that waits for the second factor."""
+    """Page to log out, by POST only. Logging out also cancels a log-in that waits for the second factor."""
 
     http_method_names = ("post", "options")
 
 
 def csrf_failure(request: HttpRequest, **_: str) -> HttpResponse:
-    """Answer a form whose token is not the browser's: the person has logged in or out since the page was opened.
+    """Respond to a form with a wrong CSRF token: the person has logged in or out since the page was opened.
 
-    If our own page has sent it, redirect to the form with its input; nothing is done before the person sends it again.
+    If a page of this host has sent the form, redirect to the form with its input, which the person can send again.
     """
-    is_ours = request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}"
-    if is_ours and drafts.keep(request):
+    is_same_origin = request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}"
+    if is_same_origin and drafts.save(request):
         return redirect(request.get_full_path())
     context = {
         "status": 403,
@@ -91,16 +94,16 @@ def csrf_failure(request: HttpRequest, **_: str) -> HttpResponse:
 
 
 def limit_log_ins(request: HttpRequest, email: str) -> HttpResponse | None:
-    """Count an attempt to log in to this account; returns the refusal if there are too many.
+    """Count an attempt to log in to this account; returns an error page if there are too many, otherwise None.
 
-    Attempts beyond the limits of a minute or of a network do not count towards the account's limit of an hour, so
-    strangers need several networks to use it up.
+    Attempts beyond the limit of a minute or of a network do not count for the account's hourly limit, so strangers need
+    several networks to exhaust the hourly limit.
     """
-    device = devices.known_device(request, email)
+    device = devices.read_device_id(request, email)
     if device is not None:
-        known = [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT)]
+        minute = [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT)]
         hourly = [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT_AND_HOUR)]
-        return limits.refusal(request, "login", known) or limits.refusal(
+        return limits.refusal(request, "login", minute) or limits.refusal(
             request, "log-ins", hourly, window_s=limits.HOUR_S
         )
     client, network = limits.client(request), f"network {limits.network(request)}"
@@ -120,7 +123,7 @@ def limit_log_ins(request: HttpRequest, email: str) -> HttpResponse | None:
 
 
 def admin_login(request: HttpRequest) -> HttpResponse:
-    """Redirect the admin's login to ours, because the admin's own form would bypass the limits of attempts."""
+    """Redirect from the Django admin's login page, which has no rate limit, to the service's login page."""
     if not request.user.is_authenticated:
         return redirect_to_login(request.GET.get("next") or reverse("admin:index"), reverse("account_login"))
     if not request.user.is_staff:
@@ -132,27 +135,27 @@ def admin_login(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @session_suffices("the link from the e-mail proves the address")
 def signup(request: HttpRequest) -> HttpResponse:
-    """Ask for an e-mail address. Only the e-mail, not the page, tells if it has an account. The link keeps `next`."""
+    """Send a sign-up link, which includes `next`, to an e-mail address. Only the e-mail says if an account exists."""
     next_page = next_page_of(request)
     if request.user.is_authenticated:
         return redirect(next_page or settings.LOGIN_REDIRECT_URL)
     if not settings.SIGN_UP_OPEN:
-        return _closed(request)
+        return _sign_up_closed_page(request)
     form = EmailForm(request.POST or None)
     if not form.is_valid():
-        context = {"form": form, "next": next_page, "wanted": wanted_address(next_page)}
+        context = {"form": form, "next": next_page, "wanted": requested_scan_url(next_page)}
         return render(request, "accounts/signup.html", context)
     email = form.cleaned_data["email"]
     if refusal := limit_mails(request, email):
         return refusal
     try:
-        if access.person_with(email):
+        if access.find_person(email):
             mail.send("account_exists", email, "You already have an account")
         else:
             hours, token = SIGN_UP_LIFETIME_S // 3600, sign_up_token(email, next_page)
             mail.send("signup", email, "Finish your sign-up", token=token, hours=hours)
     except mail.MailNotSent:
-        return mail_not_sent(request)
+        return mail_not_sent_page(request)
     return redirect("signup-sent")
 
 
@@ -167,12 +170,12 @@ def signup_sent(request: HttpRequest) -> HttpResponse:
 def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
     """Finish a sign-up from the e-mail's link: choose a password and the organization's name."""
     if not settings.SIGN_UP_OPEN:
-        return _closed(request)
-    begun = sign_up_of(token)
-    if begun is None:
-        return link_is_dead(request, "Sign up again, and we will send you a new one.")
-    email = begun.email
-    if access.person_with(email):
+        return _sign_up_closed_page(request)
+    sign_up_data = parse_sign_up_token(token)
+    if sign_up_data is None:
+        return invalid_link_page(request, "Sign up again, and we will send you a new one.")
+    email = sign_up_data.email
+    if access.find_person(email):
         messages.info(request, "You already have an account. Log in with it.")
         return redirect("account_login")
     form = SignUpForm(request.POST or None, email=email)
@@ -183,25 +186,25 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
         except AccountRefused as error:
             form.add_error(None, str(error))
         else:
-            sessions.end(request)  # another person's session in the same browser
+            sessions.delete_current(request)  # Another person may be logged in with the same browser.
             freshness.log_in_new(request, user)
             messages.success(request, f"Welcome. {organization} is ready for its first scan.")
-            response = redirect(begun.next_page or settings.LOGIN_REDIRECT_URL)
-            devices.remember(request, response, email)
+            response = redirect(sign_up_data.next_page or settings.LOGIN_REDIRECT_URL)
+            devices.set_cookie(request, response, email)
             return response
-    context = {"form": form, "email": email, "wanted": wanted_address(begun.next_page)}
+    context = {"form": form, "email": email, "wanted": requested_scan_url(sign_up_data.next_page)}
     return render(request, "accounts/signup_finish.html", context)
 
 
 def next_page_of(request: HttpRequest) -> str:
-    """Return `next` if it is a page of our host and short enough for a link in an e-mail; otherwise an empty string."""
-    asked = request.POST.get("next") or request.GET.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
-    return asked if is_ours and len(asked) <= MAX_NEXT_LENGTH else ""
+    """Return `next` if that is a page of this host and short enough for an e-mail's link; otherwise an empty string."""
+    url = request.POST.get("next") or request.GET.get("next", "")
+    is_own_page = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
+    return url if is_own_page and len(url) <= MAX_NEXT_LENGTH else ""
 
 
-def wanted_address(next_page: str) -> str:
-    """Return the URL that the visitor typed on the start page to scan it; empty if they come from elsewhere."""
+def requested_scan_url(next_page: str) -> str:
+    """Return the URL that the visitor wants to scan, if `next_page` starts a scan; otherwise an empty string."""
     parts = split_url(next_page)
     return QueryDict(parts.query).get("url", "") if parts.path == reverse("scan-start") else ""
 
@@ -210,7 +213,7 @@ def wanted_address(next_page: str) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 @session_suffices("the link from the e-mail proves the address")
 def password_reset(request: HttpRequest) -> HttpResponse:
-    """Ask for an e-mail address. As with the sign-up, only the e-mail tells if an account exists."""
+    """Send a link for a new password to an e-mail address. Only the e-mail, not the page, says if an account exists."""
     form = EmailForm(request.POST or None)
     if not form.is_valid():
         return render(request, "accounts/password_reset.html", {"form": form})
@@ -218,17 +221,17 @@ def password_reset(request: HttpRequest) -> HttpResponse:
     if refusal := limit_mails(request, email):
         return refusal
     try:
-        user = access.person_with(email)
+        user = access.find_person(email)
         if user is None or not user.is_active:
             mail.send("no_account", email, "There is no account with this address")
         else:
             uid = urlsafe_base64_encode(force_bytes(user.pk))
             token = default_token_generator.make_token(user)
             minutes = settings.PASSWORD_RESET_TIMEOUT // 60
-            # To the account's stored address, because the typed one may only look like it.
+            # The recipient is the account's stored address, because the entered address may only look the same.
             mail.send("password_reset", user.email, "Choose a new password", uid=uid, token=token, minutes=minutes)
     except mail.MailNotSent:
-        return mail_not_sent(request)
+        return mail_not_sent_page(request)
     return redirect("password-reset-sent")
 
 
@@ -240,31 +243,31 @@ def password_reset_sent(request: HttpRequest) -> HttpResponse:
 
 @session_suffices("the link from the e-mail proves the address")
 class PasswordResetConfirmView(views.PasswordResetConfirmView):
-    """Django's page for a new password, whose link works once. Afterwards all sessions of the person end."""
+    """Page for a new password, whose link works once. The new password ends all sessions of the person."""
 
     template_name = "accounts/password_new.html"
     success_url = reverse_lazy("account_login")
-    reset_url_token = "new"  # noqa: S105  # replaces the token in the URL
+    reset_url_token = "new"  # noqa: S105  # Django replaces the token in the URL by this word.
 
     def form_valid(self, form: SetPasswordForm[User]) -> HttpResponse:
         response = super().form_valid(form)
-        tell_of_new_password(form.user)
+        notify_of_new_password(form.user)
         sessions.end_others(form.user)
         messages.success(self.request, "Your password has been changed. Log in with it.")
-        # The device cookie lets the person in, who has read the account's mail, while strangers use up the limits.
-        devices.remember(self.request, response, form.user.email)
+        # The person has read the account's mail, so the device cookie exempts them from limits that strangers exhaust.
+        devices.set_cookie(self.request, response, form.user.email)
         return response
 
     def render_to_response(self, context: dict[str, Any], **kwargs: Any) -> HttpResponse:
         if not self.validlink:
-            return link_is_dead(self.request, "Ask for a new one on the page “Forgot your password?”.")
+            return invalid_link_page(self.request, "Ask for a new one on the page “Forgot your password?”.")
         return super().render_to_response(context, **kwargs)
 
 
-def tell_of_new_password(user: User) -> None:
-    """Tell the person that their password was changed, in case somebody else did it.
+def notify_of_new_password(user: User) -> None:
+    """Send the person an e-mail about the changed password, in case somebody else changed it.
 
-    The change stays valid if the e-mail cannot be sent.
+    A failure to send the e-mail has no consequence.
     """
     try:
         mail.send("password_changed", user.email, "Your password was changed")
@@ -273,24 +276,24 @@ def tell_of_new_password(user: User) -> None:
 
 
 def limit_mails(request: HttpRequest, recipient: str) -> HttpResponse | None:
-    """Count an e-mail against its limits; returns the refusal if there are too many. Independent of any account."""
+    """Count an e-mail to any address; returns an error page if there are too many, otherwise None."""
     attempts = (Limit(limits.client(request), MAILS_PER_CLIENT), Limit(mailbox(recipient), MAILS_PER_RECIPIENT))
     return limits.refusal(request, "mail", attempts, window_s=limits.HOUR_S)
 
 
-def mail_not_sent(request: HttpRequest) -> HttpResponse:
+def mail_not_sent_page(request: HttpRequest) -> HttpResponse:
     """Return the error page for an e-mail that the mail server did not accept."""
     context = {"status": 503, "message": "The e-mail could not be sent. Try again in a few minutes."}
     return render(request, "error.html", context, status=503)
 
 
-def link_is_dead(request: HttpRequest, advice: str) -> HttpResponse:
+def invalid_link_page(request: HttpRequest, advice: str) -> HttpResponse:
     """Return the error page for a link that is forged, used or expired."""
     context = {"status": 410, "message": "This link is no longer valid.", "detail": advice}
     return render(request, "error.html", context, status=410)
 
 
-def _closed(request: HttpRequest) -> HttpResponse:
+def _sign_up_closed_page(request: HttpRequest) -> HttpResponse:
     detail = "Accounts are created by invitation: ask an admin of your organization for one."
     context = {"status": 403, "message": "Sign-up is closed.", "detail": detail}
     return render(request, "error.html", context, status=403)

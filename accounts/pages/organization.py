@@ -32,16 +32,16 @@ from accounts.members import (
 from accounts.members import invite as invite_member
 from accounts.models import ActivityEvent, Invitation, Membership, User
 from accounts.pages import activity_exports
-from accounts.pages.activity_sentences import label, line
+from accounts.pages.activity_sentences import label_of, line_of
 from accounts.pages.forms import (
-    AuditFilterForm,
+    ActivityFilterForm,
     InvitationForm,
     LoginRequirementsForm,
     PageForm,
     RoleForm,
     SettingsForm,
 )
-from accounts.pages.login import limit_mails, mail_not_sent
+from accounts.pages.login import limit_mails, mail_not_sent_page
 from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused, change_login, change_organization
 from accounts.usage import limits_of
@@ -51,17 +51,17 @@ Role = Membership.Role
 
 INVITATIONS_PER_HOUR = 30
 INVITATIONS_PER_RECIPIENT_AND_DAY = 5
-MEMBERS_SHOWN = 50
+MEMBERS_PER_PAGE = 50
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.VIEWER)
 @fresh_login_needed("POST")
 def members(request: MemberRequest) -> HttpResponse:
-    """List the organization's members; by POST, admins invite others."""
+    """List the organization's members. By POST, admins invite people."""
     actor = request.membership
-    entered = request.POST or drafts.take(request)
-    form = InvitationForm(entered, roles=grantable_roles(actor), initial={"role": Role.MEMBER})
+    data = request.POST or drafts.restore(request)
+    form = InvitationForm(data, roles=grantable_roles(actor), initial={"role": Role.MEMBER})
     if request.method == "POST":
         if not actor.is_admin:
             return _refuse(request)
@@ -73,14 +73,14 @@ def members(request: MemberRequest) -> HttpResponse:
     after = PageForm(request.GET)
     if after.is_valid() and after.cleaned_data["after"]:
         rows = rows.filter(id__gt=after.cleaned_data["after"])
-    found = list(rows[: MEMBERS_SHOWN + 1])
-    shown = found[:MEMBERS_SHOWN]
-    invitations = _invitations(request) if actor.is_admin else []
+    rows_and_next = list(rows[: MEMBERS_PER_PAGE + 1])
+    page = rows_and_next[:MEMBERS_PER_PAGE]
+    invitations = _list_invitations(request) if actor.is_admin else []
     context = {
         "section": "members",
         "form": form,
-        "rows": [(row, may_manage(actor, row)) for row in shown],
-        "after": shown[-1].id if len(found) > len(shown) else None,
+        "rows": [(row, may_manage(actor, row)) for row in page],
+        "after": page[-1].id if len(rows_and_next) > len(page) else None,
         "is_first": not after.is_valid() or not after.cleaned_data["after"],
         "invitations": invitations,
         "most": MAX_OPEN_INVITATIONS,
@@ -90,15 +90,15 @@ def members(request: MemberRequest) -> HttpResponse:
     return render(request, "accounts/members.html", context)
 
 
-def _invitations(request: MemberRequest) -> list[tuple[Invitation, str]]:
-    """Return the open invitations, each with a link to hand over.
+def _list_invitations(request: MemberRequest) -> list[tuple[Invitation, str]]:
+    """Return the open invitations, each with a link to copy.
 
-    A superuser gets the link that proves the address, because they can read the e-mail in their log anyway.
+    A superuser gets the link that proves the address, because they can read the e-mail in the log anyway.
     """
     token_of = invitation_token if request.user.is_superuser else copied_token
     return [
-        (each, settings.BASE_URL + reverse("invite", args=[token_of(each)]))
-        for each in open_invitations(request.membership.organization_id)
+        (invitation, settings.BASE_URL + reverse("invite", args=[token_of(invitation)]))
+        for invitation in open_invitations(request.membership.organization_id)
     ]
 
 
@@ -115,21 +115,21 @@ def _invite(request: MemberRequest, form: InvitationForm) -> HttpResponse | None
         mail_invitation(invitation)
     except mail.MailNotSent:
         revoke_invitation(actor=actor, invitation=invitation)
-        return mail_not_sent(request)
+        return mail_not_sent_page(request)
     messages.success(request, f"{email} has been invited.")
     return redirect(page_of(request.membership, "members"))
 
 
 def _limit_invitations(request: MemberRequest, email: str) -> HttpResponse | None:
-    """Count an invitation; both persons over all organizations, because anybody may own several."""
+    """Count an invitation. The limits of both persons span all organizations, because anybody may own several."""
     actor = request.membership
-    inviting = [
+    sender_limits = [
         Limit(str(actor.organization_id), INVITATIONS_PER_HOUR),
         Limit(f"by {actor.user_id}", INVITATIONS_PER_HOUR),
     ]
-    invited = [Limit(mailbox(email), INVITATIONS_PER_RECIPIENT_AND_DAY)]
-    return limits.refusal(request, "invite", inviting, window_s=limits.HOUR_S) or limits.refusal(
-        request, "invited", invited, window_s=limits.DAY_S
+    recipient_limits = [Limit(mailbox(email), INVITATIONS_PER_RECIPIENT_AND_DAY)]
+    return limits.refusal(request, "invite", sender_limits, window_s=limits.HOUR_S) or limits.refusal(
+        request, "invited", recipient_limits, window_s=limits.DAY_S
     )
 
 
@@ -137,7 +137,7 @@ def _limit_invitations(request: MemberRequest, email: str) -> HttpResponse | Non
 @requires(Role.ADMIN)
 @fresh_login_needed()
 def member_role(request: MemberRequest, membership_id: int) -> HttpResponse:
-    subject = _member(request, membership_id)
+    subject = _find_member(request, membership_id)
     form = RoleForm(request.POST, roles=grantable_roles(request.membership))
     if not form.is_valid():
         messages.error(request, "Your role does not allow this.")
@@ -155,7 +155,7 @@ def member_role(request: MemberRequest, membership_id: int) -> HttpResponse:
 @requires(Role.ADMIN)
 @session_suffices("takes access away")
 def member_remove(request: MemberRequest, membership_id: int) -> HttpResponse:
-    subject = _member(request, membership_id)
+    subject = _find_member(request, membership_id)
     if request.method != "POST":
         return render(request, "accounts/member_remove.html", {"section": "members", "subject": subject})
     try:
@@ -187,18 +187,18 @@ def invitation_revoke(request: MemberRequest, invitation_id: str) -> HttpRespons
 @requires(Role.VIEWER)
 @fresh_login_needed("POST")
 def organization_settings(request: MemberRequest) -> HttpResponse:
-    """Show settings, plan and limits to all members; by POST, owners change the settings."""
+    """Show settings, tier and limits to all members. By POST, owners change the settings."""
     actor = request.membership
     organization = actor.organization
     if request.method == "POST" and not actor.is_owner:
         return _refuse(request)
     initial = {"name": organization.name, "shares_reports": organization.shares_reports}
-    form = SettingsForm(request.POST or drafts.take(request), initial=initial)
+    form = SettingsForm(request.POST or drafts.restore(request), initial=initial)
     if request.method == "POST" and form.is_valid():
         change_organization(actor=actor, **form.cleaned_data)
         messages.success(request, "The settings have been saved.")
         return redirect(page_of(request.membership, "organization-settings"))
-    return _settings(request, form, _login_form(request))
+    return _render_settings(request, form, _login_form(request))
 
 
 @require_POST
@@ -209,11 +209,11 @@ def organization_login(request: MemberRequest) -> HttpResponse:
     form = _login_form(request, request.POST)
     if form.is_valid():
         actor = request.membership
-        actor.user = cast("User", request.user)  # its session_providers is set
-        asked = form.cleaned_data
-        provider, domain = asked.get("provider", ""), asked.get("domain", "")
+        actor.user = cast("User", request.user)  # Only this instance has `session_providers`.
+        values = form.cleaned_data
+        provider, domain = values.get("provider", ""), values.get("domain", "")
         try:
-            change_login(actor=actor, second_factor=asked["second_factor"], provider=provider, domain=domain)
+            change_login(actor=actor, second_factor=values["second_factor"], provider=provider, domain=domain)
         except AccountRefused as error:
             form.add_error(None, str(error))
         else:
@@ -221,7 +221,7 @@ def organization_login(request: MemberRequest) -> HttpResponse:
             return redirect(page_of(actor, "organization-settings"))
     organization = request.membership.organization
     initial = {"name": organization.name, "shares_reports": organization.shares_reports}
-    return _settings(request, SettingsForm(initial=initial), form)
+    return _render_settings(request, SettingsForm(initial=initial), form)
 
 
 def _login_form(request: MemberRequest, data: QueryDict | None = None) -> LoginRequirementsForm:
@@ -231,20 +231,19 @@ def _login_form(request: MemberRequest, data: QueryDict | None = None) -> LoginR
         "provider": organization.login_provider,
         "domain": organization.login_domain,
     }
-    providers = [(each.id, each.name) for each in settings.OIDC_PROVIDERS]
+    providers = [(provider.id, provider.name) for provider in settings.OIDC_PROVIDERS]
     return LoginRequirementsForm(data, initial=initial, providers=providers, prefix="login")
 
 
-def _settings(request: MemberRequest, form: SettingsForm, login_form: LoginRequirementsForm) -> HttpResponse:
+def _render_settings(request: MemberRequest, form: SettingsForm, login_form: LoginRequirementsForm) -> HttpResponse:
     actor = request.membership
     organization, tier = actor.organization, actor.organization.tier
-    plan = limits_of(tier)
     context = {
         "section": "settings",
         "form": form,
         "login_form": login_form,
         "tier": tier,
-        "quota": usage.quota(organization.id, plan, timezone.now()),
+        "quota": usage.quota(organization.id, limits_of(tier), timezone.now()),
         "organization": organization,
         "gets_digest": topics.gets_digest(actor),
     }
@@ -255,7 +254,7 @@ def _settings(request: MemberRequest, form: SettingsForm, login_form: LoginRequi
 @requires(Role.VIEWER)
 @session_suffices("the person's own preference")
 def weekly_digest(request: MemberRequest) -> HttpResponse:
-    """Switch one's own weekly e-mail about the monitors on or off."""
+    """Switch the weekly e-mail about the monitors on or off, for the person who is logged in."""
     is_on = request.POST.get("digest") == "on"
     topics.switch_digest(request.membership, on=is_on)
     messages.success(request, "The weekly e-mail is on." if is_on else "The weekly e-mail is off.")
@@ -265,26 +264,29 @@ def weekly_digest(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Role.ADMIN)
 def activity_log(request: MemberRequest) -> HttpResponse:
-    form = AuditFilterForm(request.GET)
+    form = ActivityFilterForm(request.GET)
     before = form.cleaned_data["before"] if form.is_valid() else None
     organization = request.membership.organization
     nothing: tuple[list[ActivityEvent], bool] = ([], False)
-    events, more = nothing if form.has_wrong_days else activity.events_page(organization, form.wanted, before=before)
-    lines = [line(event) for event in events]
+    events, more = (
+        nothing if form.has_wrong_days else activity.events_page(organization, form.event_filter, before=before)
+    )
+    lines = [line_of(event) for event in events]
     context = {
         "section": "activity",
         "lines": lines,
         "older": events[-1].id if more else None,
         "is_first": not before,
         "form": form,
-        "wanted": form.wanted,
-        # A key is shown with the name that it had at the time of the event.
-        "whose": form.wanted.email or (lines[0].actor if lines and form.wanted.key_id else form.wanted.key_id),
+        "wanted": form.event_filter,
+        # The log displays an API key with its name at the time of the event.
+        "whose": form.event_filter.email
+        or (lines[0].actor if lines and form.event_filter.key_id else form.event_filter.key_id),
         "query": form.query(),
         "everybody": form.query("action", "from", "to"),
         "days": form.query("from", "to"),
         "formats": activity_exports.MEDIA_TYPES,
-        "actions": [(each, label(each)) for each in activity.ACTIONS],
+        "actions": [(action, label_of(action)) for action in activity.ACTIONS],
         "kept_days": organization.tier.activity_kept_days,
     }
     return render(request, "accounts/activity.html", context, status=400 if form.has_wrong_days else 200)
@@ -297,16 +299,16 @@ def activity_export(request: MemberRequest, export_format: str) -> HttpResponse 
     if export_format not in activity_exports.MEDIA_TYPES:
         raise Http404
     organization = request.membership.organization
-    form = AuditFilterForm(request.GET)
+    form = ActivityFilterForm(request.GET)
     if form.has_wrong_days:
         return redirect(f"{page_of(request.membership, 'activity')}?{request.GET.urlencode()}")
-    pieces = activity_exports.export(organization, form.wanted, export_format)
+    pieces = activity_exports.export(organization, form.event_filter, export_format)
     response = StreamingHttpResponse(pieces, content_type=activity_exports.MEDIA_TYPES[export_format])
     response["Content-Disposition"] = f'attachment; filename="activity-log-{organization.slug}.{export_format}"'
     return response
 
 
-def _member(request: MemberRequest, membership_id: int) -> Membership:
+def _find_member(request: MemberRequest, membership_id: int) -> Membership:
     rows = access.rows(Membership, request.membership.organization_id).select_related("user")
     return get_object_or_404(rows, id=membership_id)
 

@@ -17,23 +17,23 @@ from accounts.addresses import mailbox
 from accounts.identity.freshness import log_in_new, session_suffices
 from accounts.limits import Limit
 from accounts.mailing import topics
-from accounts.members import accept, invitation_of, mail_invitation, proves_address, remove_member
+from accounts.members import accept_invitation, find_invitation, mail_invitation, proves_address, remove_member
 from accounts.models import Invitation, User
 from accounts.pages.forms import NewPasswordForm, NewPersonForm, OrganizationForm
 from accounts.pages.login import (
+    invalid_link_page,
     limit_mails,
-    link_is_dead,
-    mail_not_sent,
-    tell_of_new_password,
+    mail_not_sent_page,
+    notify_of_new_password,
 )
-from accounts.pages.security import limit_proofs
+from accounts.pages.security import limit_authentications
 from accounts.roles import login_needed
 from accounts.services import (
     MAX_OWNED_ORGANIZATIONS,
     AccountRefused,
+    count_owned_organizations,
     create_organization,
     create_person,
-    owned_by,
 )
 from website_scan.ids import is_id
 from website_scan.messages import counted
@@ -44,7 +44,7 @@ ORGANIZATIONS_PER_DAY = 5
 @require_safe
 @login_needed
 def start(request: HttpRequest) -> HttpResponse:
-    """Redirect after a login: to the organization chosen last, or to the form for the first organization."""
+    """Redirect after a login: to the last selected organization, or to the form for the first organization."""
     membership = roles.current_membership(request)
     return redirect("organization-new") if membership is None else redirect(roles.page_of(membership, "overview"))
 
@@ -57,21 +57,21 @@ def account(request: HttpRequest) -> HttpResponse:
     user = cast("User", request.user)
     form = NewPasswordForm(user, request.POST or None)
     if request.method == "POST":
-        if refusal := limit_proofs(request, user):
+        if refusal := limit_authentications(request, user):
             return refusal
         if form.is_valid():
             form.save()
             update_session_auth_hash(request, user)
             sessions.end_others(user, keep=sessions.current_id(request))
-            tell_of_new_password(user)
+            notify_of_new_password(user)
             messages.success(request, "Your password has been changed. All other sessions have been ended.")
             return redirect("account")
-    rows = sessions.sessions_of(user)[: sessions.MAX_SHOWN]
+    rows = sessions.sessions_of(user)[: sessions.MAX_LISTED]
     context = {
         "form": form,
         "sessions": [(row, sessions.browser_name(row.user_agent)) for row in rows],
         "current": sessions.current_id(request),
-        "stopped": topics.stopped_by(user),
+        "stopped": topics.unsubscribed_topics(user),
     }
     return render(request, "accounts/account.html", context)
 
@@ -106,26 +106,26 @@ def organizations(request: HttpRequest) -> HttpResponse:
 @login_needed
 @session_suffices("gives nobody else access")
 def organization_new(request: HttpRequest) -> HttpResponse:
-    """Create an organization. If sign-up is closed, only staff may do so."""
+    """Create an organization. If sign-up is closed, only staff may create organizations."""
     user = cast("User", request.user)
-    may = settings.SIGN_UP_OPEN or user.is_staff
-    form = OrganizationForm(request.POST or drafts.take(request))
-    if may and request.method == "POST" and form.is_valid():
-        # Not the rows are counted, because people may delete them, and their account.
-        made = [Limit(mailbox(user.email), ORGANIZATIONS_PER_DAY)]
-        if refusal := limits.refusal(request, "organization", made, window_s=limits.DAY_S):
+    may_create = settings.SIGN_UP_OPEN or user.is_staff
+    form = OrganizationForm(request.POST or drafts.restore(request))
+    if may_create and request.method == "POST" and form.is_valid():
+        # Attempts are counted instead of rows, because people may delete the rows, and their account.
+        daily = [Limit(mailbox(user.email), ORGANIZATIONS_PER_DAY)]
+        if refusal := limits.refusal(request, "organization", daily, window_s=limits.DAY_S):
             return refusal
         try:
             organization = create_organization(name=form.cleaned_data["organization"], owner=user)
         except AccountRefused as error:
             form.add_error(None, str(error))
         else:
-            roles.choose(request, organization.id)
+            roles.select_organization(request, organization.id)
             messages.success(request, f"{organization} is ready for its first scan.")
             return redirect("overview", organization.slug)
-    status = 200 if may or request.method != "POST" else 403
-    is_full = not form.is_bound and owned_by(user) >= MAX_OWNED_ORGANIZATIONS
-    context = {"form": form, "may": may, "is_full": is_full, "most": MAX_OWNED_ORGANIZATIONS}
+    status = 200 if may_create or request.method != "POST" else 403
+    is_full = not form.is_bound and count_owned_organizations(user) >= MAX_OWNED_ORGANIZATIONS
+    context = {"form": form, "may": may_create, "is_full": is_full, "most": MAX_OWNED_ORGANIZATIONS}
     return render(request, "accounts/organization_new.html", context, status=status)
 
 
@@ -133,14 +133,14 @@ def organization_new(request: HttpRequest) -> HttpResponse:
 @login_needed
 @session_suffices("the person's own preference")
 def organization_switch(request: HttpRequest) -> HttpResponse:
-    """Switch to another of one's organizations, with which the dashboard opens from now on."""
-    chosen = request.POST.get("organization", "")
-    if not (chosen.isascii() and chosen.isdecimal() and len(chosen) < 19):
-        chosen = "0"
+    """Switch to another organization of the person, which the dashboard displays from now on."""
+    selected = request.POST.get("organization", "")
+    if not (selected.isascii() and selected.isdecimal() and len(selected) < 19):
+        selected = "0"
     rows = access.memberships_of(request.user).select_related("organization")
-    found = get_object_or_404(rows, organization_id=int(chosen))
-    roles.choose(request, found.organization_id)
-    return redirect(roles.page_of(found, "overview"))
+    membership = get_object_or_404(rows, organization_id=int(selected))
+    roles.select_organization(request, membership.organization_id)
+    return redirect(roles.page_of(membership, "overview"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -164,21 +164,29 @@ def organization_leave(request: HttpRequest, organization_id: int) -> HttpRespon
 @require_http_methods(["GET", "HEAD", "POST"])
 @session_suffices("the link from the e-mail proves the address")
 def invite(request: HttpRequest, token: str) -> HttpResponse:
-    """Accept an invitation from its link: join with one's account, or create an account and join."""
-    invitation = invitation_of(token)
+    """Accept an invitation from its link: join with an existing account, or create an account and join."""
+    invitation = find_invitation(token)
     if invitation is None:
-        return link_is_dead(request, "It may have been used, revoked, or be older than a week. Ask for a new one.")
+        return invalid_link_page(request, "It may have been used, revoked, or be older than a week. Ask for a new one.")
     email = invitation.email
     context = {"invitation": invitation, "token": token, "login": False, "joins": False, "form": None}
-    person = access.person_with(email)
+    person = access.find_person(email)
     if request.user.is_authenticated:
         if request.user != person:
             return render(request, "accounts/invite_other.html", context)
-        return _join(request, token, person) if request.method == "POST" else _show(request, context | {"joins": True})
+        return (
+            _join(request, token, person)
+            if request.method == "POST"
+            else _render_invitation(request, context | {"joins": True})
+        )
     if person is not None:
-        return _show(request, context | {"login": True})
+        return _render_invitation(request, context | {"login": True})
     if not proves_address(token):
-        return _prove_address(request, invitation) if request.method == "POST" else _show(request, context)
+        return (
+            _mail_link_to_new_person(request, invitation)
+            if request.method == "POST"
+            else _render_invitation(request, context)
+        )
     form = NewPersonForm(request.POST or None, email=email)
     if form.is_valid():
         try:
@@ -188,34 +196,34 @@ def invite(request: HttpRequest, token: str) -> HttpResponse:
         else:
             log_in_new(request, person)
             return _join(request, token, person)
-    return _show(request, context | {"form": form})
+    return _render_invitation(request, context | {"form": form})
 
 
-def _prove_address(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    """Send the invitation's e-mail to a new person who came with a copied link, which may not create an account."""
+def _mail_link_to_new_person(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    """Send the invitation's e-mail, because a copied link does not allow a new person to create an account."""
     if refusal := limit_mails(request, invitation.email):
         return refusal
     try:
         mail_invitation(invitation)
     except mail.MailNotSent:
-        return mail_not_sent(request)
+        return mail_not_sent_page(request)
     context = {"title": f"Join {invitation.organization}", "what": "a link to create your account and join"}
     return render(request, "accounts/mail_sent.html", context)
 
 
-def _show(request: HttpRequest, context: dict[str, object]) -> HttpResponse:
+def _render_invitation(request: HttpRequest, context: dict[str, object]) -> HttpResponse:
     return render(request, "accounts/invite.html", context)
 
 
 def _join(request: HttpRequest, token: str, person: User) -> HttpResponse:
-    invitation = invitation_of(token)
+    invitation = find_invitation(token)
     if invitation is None:
-        return link_is_dead(request, "It has just been used or revoked. Ask for a new one.")
+        return invalid_link_page(request, "It has just been used or revoked. Ask for a new one.")
     try:
-        membership = accept(invitation=invitation, user=person)
+        membership = accept_invitation(invitation=invitation, user=person)
     except AccountRefused as error:
         messages.error(request, str(error))
         return redirect("organizations")
-    roles.choose(request, membership.organization_id)
+    roles.select_organization(request, membership.organization_id)
     messages.success(request, f"Welcome to {invitation.organization}.")
     return redirect("overview", invitation.organization.slug)

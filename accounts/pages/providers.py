@@ -30,9 +30,9 @@ PARAMETERS = {"csrfmiddlewaretoken", "next"}
 @require_POST
 @session_suffices("proves the identity itself")
 def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Lead to the provider through a page, because our Content-Security-Policy lets no form redirect to a stranger.
+    """Show a page that leads to the provider, because the Content-Security-Policy forbids redirects of forms to others.
 
-    Parameters by which django-allauth would do something else than log in are refused, such as `process=connect`.
+    Parameters for other actions of django-allauth than a log-in are refused, such as `process=connect`.
     """
     if (request.GET.keys() | request.POST.keys()) - PARAMETERS:
         raise BadRequest
@@ -54,7 +54,7 @@ def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
 @never_cache
 @require_safe
 def provider_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Callback that the provider redirects people to."""
+    """Callback to which the provider redirects people after the log-in."""
     try:
         response: HttpResponse = views.callback(request, provider_id)
     except (requests.RequestException, ValueError, KeyError) as error:
@@ -66,14 +66,14 @@ def provider_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
 @login_needed
 def provider_again(request: HttpRequest) -> HttpResponse:
     """Ask a person to log in with an identity provider again, and pass on `next`."""
-    known = settings.OIDC_PROVIDERS
-    asked = request.GET.get("provider")
-    if asked is None and isinstance(request.user, User):
-        mine = providers_of(request.user)
-        shown = [each for each in known if each.id in mine]
+    configured = settings.OIDC_PROVIDERS
+    provider_id = request.GET.get("provider")
+    if provider_id is None and isinstance(request.user, User):
+        connected = providers_of(request.user)
+        providers = [provider for provider in configured if provider.id in connected]
     else:
-        shown = [each for each in known if each.id == asked]
-    context = {"providers": shown, "next": next_page_of(request), "is_required": asked is not None}
+        providers = [provider for provider in configured if provider.id == provider_id]
+    context = {"providers": providers, "next": next_page_of(request), "is_required": provider_id is not None}
     return render(request, "accounts/security/provider_again.html", context)
 
 

@@ -1,4 +1,4 @@
-"""Pages of a person's second factors and passkeys: django-allauth's, with our limits and templates."""
+"""Pages of a person's second factors and passkeys: django-allauth's pages, with the service's limits and templates."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ from qrcode import QRCode
 from accounts import access, limits, roles
 from accounts.identity import devices
 from accounts.identity.factors import factors_of
-from accounts.identity.freshness import asks_itself, fresh_login_needed, session_suffices
+from accounts.identity.freshness import fresh_login_needed, reauthenticates_itself, session_suffices
 from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages.login import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NETWORK
 
-# Of the codes with six digits, three are valid at a time: an hour's guesses succeed with a chance of 1 in 10,000.
-PROOFS_PER_MINUTE = 10
-PROOFS_PER_HOUR = 30
+# Three of all codes with six digits are valid at a time, so guessing for an hour succeeds with a chance of 1:10,000.
+AUTHENTICATIONS_PER_MINUTE = 10
+AUTHENTICATIONS_PER_HOUR = 30
 MAX_PASSKEYS = 20
 INDEX = reverse_lazy("mfa_index")
 
 
-def limit_proofs(request: HttpRequest, user: User) -> HttpResponse | None:
-    """Count an attempt to prove the identity by a code or the password; returns the refusal if there are too many.
+def limit_authentications(request: HttpRequest, user: User) -> HttpResponse | None:
+    """Count an attempt to authenticate with a code or the password; returns an error page if there are too many.
 
-    A known browser has a limit of its own, so that a thief with the password cannot lock the person out.
+    A browser with a device cookie has its own limit, so that a thief with the password cannot lock the person out.
     """
-    device = devices.known_device(request, user.email)
+    device = devices.read_device_id(request, user.email)
     subject = f"device {device}" if device else str(user.pk)
-    return limits.refusal(request, "code", [Limit(subject, PROOFS_PER_MINUTE)]) or limits.refusal(
-        request, "codes", [Limit(subject, PROOFS_PER_HOUR)], window_s=limits.HOUR_S
+    return limits.refusal(request, "code", [Limit(subject, AUTHENTICATIONS_PER_MINUTE)]) or limits.refusal(
+        request, "codes", [Limit(subject, AUTHENTICATIONS_PER_HOUR)], window_s=limits.HOUR_S
     )
 
 
-class Personal(View):
-    """Mixin for pages of the person who is logged in. Browsers don't cache them; if `limited`, POSTs are counted."""
+class PersonalPage(View):
+    """Mixin for uncached pages of the person who is logged in. With `limited`, POST requests have a rate limit."""
 
     limited = False
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         refusal = None
         if self.limited and request.method == "POST" and request.user.is_authenticated:
-            refusal = limit_proofs(request, request.user)
+            refusal = limit_authentications(request, request.user)
         view = cast("roles.View", super().dispatch)
         response = refusal or roles.login_needed(view)(request, *args, **kwargs)
         add_never_cache_headers(response)
@@ -69,15 +69,15 @@ class Personal(View):
 @roles.login_needed
 def index(request: HttpRequest) -> HttpResponse:
     """List the person's factors besides the password."""
-    found = factors_of(cast("User", request.user))
-    second = [each for each in found if each.type != Authenticator.Type.RECOVERY_CODES]
+    factors = factors_of(cast("User", request.user))
+    second_factors = [factor for factor in factors if factor.type != Authenticator.Type.RECOVERY_CODES]
     requiring = access.organizations_of(request.user).filter(second_factor_required=True).order_by("name")
-    recovery = next((each for each in found if each.type == Authenticator.Type.RECOVERY_CODES), None)
+    recovery = next((factor for factor in factors if factor.type == Authenticator.Type.RECOVERY_CODES), None)
     context = {
-        "required_by": [] if second else list(requiring[:10]),
-        "app": next((each for each in found if each.type == Authenticator.Type.TOTP), None),
+        "required_by": [] if second_factors else list(requiring[:10]),
+        "app": next((factor for factor in factors if factor.type == Authenticator.Type.TOTP), None),
         "most_passkeys": MAX_PASSKEYS,
-        "passkeys": [each for each in found if each.type == Authenticator.Type.WEBAUTHN],
+        "passkeys": [factor for factor in factors if factor.type == Authenticator.Type.WEBAUTHN],
         "recovery": recovery,
         "codes_left": len(recovery.wrap().get_unused_codes()) if recovery else 0,
     }
@@ -86,13 +86,13 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @session_suffices("proves the identity itself")
 class SecondFactorView(base.AuthenticateView):
-    """Second step of a log-in."""
+    """Page for the second factor of a log-in."""
 
     template_name = "accounts/security/second_factor.html"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         user = self.stage.login.user
-        response: HttpResponse = limit_proofs(request, user) or super().post(request, *args, **kwargs)
+        response: HttpResponse = limit_authentications(request, user) or super().post(request, *args, **kwargs)
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -105,15 +105,15 @@ class PasskeyLoginView(webauthn.LoginWebAuthnView):
     """Log-in with a passkey instead of address, password and second factor."""
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Send a challenge, limited because it is stored in a session."""
-        response: HttpResponse = self._refusal("challenge") or super().get(request, *args, **kwargs)
+        """Send a challenge. Challenges have a rate limit, because each is stored in a session."""
+        response: HttpResponse = self._limit("challenge") or super().get(request, *args, **kwargs)
         return response
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        response: HttpResponse = self._refusal("login") or super().post(request, *args, **kwargs)
+        response: HttpResponse = self._limit("login") or super().post(request, *args, **kwargs)
         return response
 
-    def _refusal(self, group: str) -> HttpResponse | None:
+    def _limit(self, group: str) -> HttpResponse | None:
         attempts = [
             Limit(limits.client(self.request), ATTEMPTS_PER_ADDRESS),
             Limit(f"network {limits.network(self.request)}", ATTEMPTS_PER_NETWORK),
@@ -121,14 +121,14 @@ class PasskeyLoginView(webauthn.LoginWebAuthnView):
         return limits.refusal(self.request, group, attempts)
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Redirect to `next`, which the library does not do."""
+        """Redirect to `next` after the log-in, which django-allauth does not do."""
         authenticator = form.cleaned_data["credential"]
         login = Login(user=authenticator.user, redirect_url=get_next_redirect_url(self.request))
         return perform_passwordless_login(self.request, authenticator, login)
 
 
-@asks_itself
-class AppAddView(Personal, totp.ActivateTOTPView):
+@reauthenticates_itself
+class AppAddView(PersonalPage, totp.ActivateTOTPView):
     template_name = "accounts/security/app_add.html"
     limited = True
 
@@ -143,47 +143,47 @@ class AppAddView(Personal, totp.ActivateTOTPView):
         return context | {"size": len(rows), "dots": dots, "groups": groups}
 
 
-@asks_itself
-class AppRemoveView(Personal, totp.DeactivateTOTPView):
+@reauthenticates_itself
+class AppRemoveView(PersonalPage, totp.DeactivateTOTPView):
     template_name = "accounts/security/app_remove.html"
 
 
-@asks_itself
-class PasskeyAddView(Personal, webauthn.AddWebAuthnView):
+@reauthenticates_itself
+class PasskeyAddView(PersonalPage, webauthn.AddWebAuthnView):
     template_name = "accounts/security/passkey_add.html"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         factors = factors_of(cast("User", request.user))
-        if sum(each.type == Authenticator.Type.WEBAUTHN for each in factors) >= MAX_PASSKEYS:
+        if sum(factor.type == Authenticator.Type.WEBAUTHN for factor in factors) >= MAX_PASSKEYS:
             messages.error(request, f"You have {MAX_PASSKEYS} passkeys, which is the maximum. Remove one first.")
             return redirect(INDEX)
         response: HttpResponse = super().post(request, *args, **kwargs)
         return response
 
 
-@asks_itself
-class PasskeyEditView(Personal, webauthn.EditWebAuthnView):
+@reauthenticates_itself
+class PasskeyEditView(PersonalPage, webauthn.EditWebAuthnView):
     template_name = "accounts/security/passkey_edit.html"
     success_url = INDEX
 
 
-@asks_itself
-class PasskeyRemoveView(Personal, webauthn.RemoveWebAuthnView):
+@reauthenticates_itself
+class PasskeyRemoveView(PersonalPage, webauthn.RemoveWebAuthnView):
     template_name = "accounts/security/passkey_remove.html"
     success_url = INDEX
 
 
-class CodesView(Personal, codes.ViewRecoveryCodesView):
+class CodesView(PersonalPage, codes.ViewRecoveryCodesView):
     template_name = "accounts/security/codes.html"
 
 
-@asks_itself
-class CodesNewView(Personal, codes.GenerateRecoveryCodesView):
+@reauthenticates_itself
+class CodesNewView(PersonalPage, codes.GenerateRecoveryCodesView):
     template_name = "accounts/security/codes_new.html"
 
 
-@asks_itself
-class CodesDownloadView(Personal, codes.DownloadRecoveryCodesView):
+@reauthenticates_itself
+class CodesDownloadView(PersonalPage, codes.DownloadRecoveryCodesView):
     template_name = "accounts/security/codes.txt"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -192,19 +192,19 @@ class CodesDownloadView(Personal, codes.DownloadRecoveryCodesView):
 
 
 @session_suffices("proves the identity itself")
-class PasswordAgainView(Personal, account_views.ReauthenticateView):
+class PasswordAgainView(PersonalPage, account_views.ReauthenticateView):
     template_name = "accounts/security/password_again.html"
     limited = True
 
 
 @session_suffices("proves the identity itself")
-class CodeAgainView(Personal, base.ReauthenticateView):
+class CodeAgainView(PersonalPage, base.ReauthenticateView):
     template_name = "accounts/security/code_again.html"
     limited = True
 
 
 @session_suffices("proves the identity itself")
-class PasskeyAgainView(Personal, webauthn.ReauthenticateWebAuthnView):
+class PasskeyAgainView(PersonalPage, webauthn.ReauthenticateWebAuthnView):
     template_name = "accounts/security/passkey_again.html"
 
     def form_invalid(self, form: Any) -> HttpResponse:
@@ -212,5 +212,5 @@ class PasskeyAgainView(Personal, webauthn.ReauthenticateWebAuthnView):
 
 
 def _factors(user: User) -> dict[str, bool]:
-    types = {each.type for each in factors_of(user)}
+    types = {factor.type for factor in factors_of(user)}
     return {"has_passkey": Authenticator.Type.WEBAUTHN in types, "has_codes": types != {Authenticator.Type.WEBAUTHN}}

@@ -1,4 +1,4 @@
-"""Pages of unsubscribe links: the signed token names the person and the topic, so nobody has to log in."""
+"""Pages of unsubscribe links: the signed token identifies person and topic, so nobody has to log in."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from accounts import limits
 from accounts.identity.freshness import session_suffices
 from accounts.limits import Limit
 from accounts.mailing.topics import subscription_of
-from accounts.pages.login import link_is_dead
+from accounts.pages.login import invalid_link_page
 
-# High, because a mail service sends the clicks of all its users from few addresses.
+# The limit is high, because a mail service sends the clicks of all its users from few addresses.
 CLICKS_PER_CLIENT = 300
 CLICKS_PER_TOKEN = 20
 
 
-@csrf_exempt  # a mail program has no cookies; the signed token authorizes the request
+@csrf_exempt  # The signed token authorizes the request, because a mail program has no cookies.
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @session_suffices("the link from the e-mail proves the address")
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """Unsubscribe by POST, as RFC 8058 requires. GET only asks, because mail scanners follow every link."""
+    """Unsubscribe by POST, as RFC 8058 requires. GET only shows a form, because mail scanners follow every link."""
     return _page(request, token, stop=True)
 
 
@@ -41,9 +41,10 @@ def _page(request: HttpRequest, token: str, *, stop: bool) -> HttpResponse:
     attempts = [Limit(limits.client(request), CLICKS_PER_CLIENT), Limit(f"token {token}", CLICKS_PER_TOKEN)]
     if request.method == "POST" and (refusal := limits.refusal(request, "unsubscribe", attempts)):
         return refusal
-    found = subscription_of(token)
-    if found is None:
-        return link_is_dead(request, "It may be incomplete: copy all of it from the e-mail and try again.")
+    subscription = subscription_of(token)
+    if subscription is None:
+        return invalid_link_page(request, "It may be incomplete: copy all of it from the e-mail and try again.")
     if request.method == "POST":
-        (found.stop if stop else found.resume)()
-    return render(request, "accounts/unsubscribe.html", {"subscription": found, "done": request.method == "POST"})
+        (subscription.stop if stop else subscription.resume)()
+    context = {"subscription": subscription, "done": request.method == "POST"}
+    return render(request, "accounts/unsubscribe.html", context)

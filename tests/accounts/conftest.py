@@ -29,14 +29,14 @@ Elsewhere = Callable[[str, int | str], bool]
 def visit(browser: Window) -> Visit:
     """Function that runs an action with a page in a new browser context."""
 
-    def look(action: Callable[[BrowserContext, Page], Any], **options: Any) -> Any:
+    def run(action: Callable[[BrowserContext, Page], Any], **options: Any) -> Any:
         def act(chromium: Browser) -> Any:
             with chromium.new_context(**options) as context:
                 return action(context, context.new_page())
 
         return browser.do(act)
 
-    return look
+    return run
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def elsewhere() -> Iterator[Elsewhere]:
         yield lambda sql, id: pool.submit(run, sql, id).result()
 
 
-# The provider's people: their claims by `sub`.
+# Claims of the provider's people, by `sub`.
 CLAIMS: dict[str, dict[str, object]] = {
     "ada": {"email": "Ada@people.test", "email_verified": True},
     "bob": {"email": "bob@people.test", "email_verified": True},

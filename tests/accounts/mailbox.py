@@ -1,4 +1,4 @@
-"""Helper for e-mails: read the newest one and follow its link."""
+"""Helper for e-mails: read the newest e-mail and its link."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from django.core import mail
 
 
 def link_in_mail(to: str) -> str:
-    """Return the path of our first link in the newest e-mail, which must have gone to this address."""
+    """Return the path of the first link to this service in the newest e-mail, whose recipient must be `to`."""
     message = mail.outbox[-1]
     assert message.to == [to]
-    found = re.search(rf"^\s*{re.escape(settings.BASE_URL)}(/\S+)$", str(message.body), re.MULTILINE)
-    assert found, message.body
-    return found[1]
+    link = re.search(rf"^\s*{re.escape(settings.BASE_URL)}(/\S+)$", str(message.body), re.MULTILINE)
+    assert link, message.body
+    return link[1]

@@ -1,4 +1,4 @@
-"""Access to a tenant's rows: whose rows each function returns, and what it refuses."""
+"""Access to a tenant's rows: rows that each function returns, and refusals."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ from website_scan.ids import new_id
 KEY = Resource(ApiKey, "key", "key", related=("organization__tier",), hint=", or it was revoked.")
 
 
-def test_an_organization_finds_its_row_with_its_related_rows(
-    home: Member, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_find_loads_related_rows_in_one_query(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(1):
         key = KEY.find(home.organization.pk, home.key.id)
         assert key == home.key
         assert key.organization.tier.name == "free"
 
 
-def test_an_unknown_id_and_another_organizations_are_refused_alike(home: Member, stranger: Member) -> None:
+def test_unknown_and_foreign_ids_raise_the_same_NotFound(home: Member, stranger: Member) -> None:
     refusals = []
     for id in (stranger.key.id, new_id("key"), new_id("scan"), "key_1", ""):
         with pytest.raises(NotFound) as refused:
@@ -40,12 +38,12 @@ def test_an_unknown_id_and_another_organizations_are_refused_alike(home: Member,
     assert set(refusals) == {("KEY_NOT_FOUND", "There is no key with this ID, or it was revoked.")}
 
 
-def test_a_malformed_id_costs_no_query(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_malformed_id_causes_no_query(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(0), pytest.raises(NotFound):
         KEY.find(home.organization.pk, "key_\0")
 
 
-def test_a_resource_may_give_its_own_reason(home: Member) -> None:
+def test_not_found_accepts_another_message(home: Member) -> None:
     refusal = KEY.not_found("There is no earlier key.")
     assert (refusal.code, str(refusal)) == ("KEY_NOT_FOUND", "There is no earlier key.")
 
@@ -54,32 +52,30 @@ def test_a_resource_may_give_its_own_reason(home: Member) -> None:
 @pytest.mark.parametrize(
     ("lock", "waits"), [(None, []), (Lock.CHANGE, ["NO KEY UPDATE"]), (Lock.DELETION, ["KEY SHARE", "NO KEY UPDATE"])]
 )
-def test_a_lock_on_a_row_leaves_its_related_rows_free(
-    lock: Lock | None, waits: list[str], elsewhere: Elsewhere
-) -> None:
+def test_row_lock_does_not_lock_related_rows(lock: Lock | None, waits: list[str], elsewhere: Elsewhere) -> None:
     member = member_of("Home")
     of_key = "SELECT FROM accounts_apikey WHERE id = %s FOR"
     with transaction.atomic():
         KEY.find(member.organization.pk, member.key.id, lock=lock)
-        waiting = [each for each in ("KEY SHARE", "NO KEY UPDATE") if not elsewhere(f"{of_key} {each}", member.key.id)]
+        waiting = [mode for mode in ("KEY SHARE", "NO KEY UPDATE") if not elsewhere(f"{of_key} {mode}", member.key.id)]
         assert waiting == waits
         assert elsewhere("SELECT FROM accounts_organization WHERE id = %s FOR UPDATE", member.organization.pk)
 
 
-def test_a_query_in_sql_must_name_the_organization(home: Member, stranger: Member) -> None:
+def test_sql_query_without_organization_is_an_error(home: Member, stranger: Member) -> None:
     sql = "SELECT id FROM accounts_apikey WHERE organization_id = %(organization)s AND name = %(name)s"
     assert access.fetch_rows(sql, home.organization.pk, name="tests") == [(home.key.id,)]
     with pytest.raises(AssertionError, match=r"^a query for a tenant's rows names the tenant$"):
         access.fetch_rows("SELECT id FROM accounts_apikey", home.organization.pk)
 
 
-def test_a_person_is_found_by_address_in_any_case(db: None) -> None:
+def test_find_person_ignores_the_case_of_the_address(db: None) -> None:
     ada = User.objects.create_user("Ada@people.test")
-    assert access.person_with("aDA@people.test") == ada
-    assert access.person_with("bob@people.test") is None
+    assert access.find_person("aDA@people.test") == ada
+    assert access.find_person("bob@people.test") is None
 
 
-def test_a_person_sees_the_rows_of_own_organizations_only(home: Member, stranger: Member) -> None:
+def test_person_gets_only_rows_of_own_organizations(home: Member, stranger: Member) -> None:
     ada = person_of(home, "member", "ada@people.test")
     person_of(stranger, "owner", "bob@people.test")
     assert list(access.organizations_of(ada)) == [home.organization]
@@ -88,7 +84,7 @@ def test_a_person_sees_the_rows_of_own_organizations_only(home: Member, stranger
     assert list(access.rows(ApiKey, home.organization.pk)) == [home.key]
 
 
-def test_an_anonymous_visitor_sees_no_rows(home: Member) -> None:
+def test_anonymous_visitor_gets_no_rows(home: Member) -> None:
     visitor = AnonymousUser()
     for rows in (
         access.organizations_of(visitor),
@@ -98,7 +94,7 @@ def test_an_anonymous_visitor_sees_no_rows(home: Member) -> None:
         assert not rows.exists()
 
 
-def test_people_of_an_organization_are_those_who_may_log_in(home: Member, stranger: Member) -> None:
+def test_people_of_returns_only_members_who_may_log_in(home: Member, stranger: Member) -> None:
     ada = person_of(home, "member", "ada@people.test")
     person_of(stranger, "owner", "bob@people.test")
     person_of(home, "owner", "inactive@people.test")
@@ -108,7 +104,7 @@ def test_people_of_an_organization_are_those_who_may_log_in(home: Member, strang
     assert list(access.people_of(home.organization.pk)) == [ada]
 
 
-def test_shared_rows_are_those_of_open_organizations_that_a_member_has_shared(home: Member, stranger: Member) -> None:
+def test_shared_rows_exclude_closed_organizations(home: Member, stranger: Member) -> None:
     reports = [Report.objects.get(scan=finished_scan(member)) for member in (home, home, stranger)]
     assert not access.shared_rows(Report).exists()
     Report.objects.exclude(pk=reports[1].pk).update(shared_at=timezone.now())
@@ -116,10 +112,12 @@ def test_shared_rows_are_those_of_open_organizations_that_a_member_has_shared(ho
     assert list(access.shared_rows(Report)) == [reports[0]]
 
 
-def test_a_shared_audit_shares_the_reports_of_its_pages(home: Member) -> None:
+def test_shared_audit_shares_the_reports_of_its_pages(home: Member) -> None:
     audit = make_audit(home, kind="site", url="https://example.com/", shared_at=timezone.now())
     page = AuditPage.objects.create(audit=audit, position=0, url=audit.url, origin="https://example.com")
-    own, other, shared = (Report.objects.get(scan=finished_scan(home, audit_page=each)) for each in (page, None, None))
+    own, other, shared = (
+        Report.objects.get(scan=finished_scan(home, audit_page=audit_page)) for audit_page in (page, None, None)
+    )
     Report.objects.filter(pk=shared.pk).update(shared_at=timezone.now())
     visible = access.shared_rows(Report, part_of="scan__audit_page__audit")
     assert set(visible) == {own, shared}

@@ -1,4 +1,4 @@
-"""Activity log of the API: every write is recorded with its key, and no read is."""
+"""Activity log of the API: each write is recorded with its key, and reads are not."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ WRITES = ("post", "put", "patch", "delete")
 
 @pytest.fixture
 def answering() -> Iterator[str]:
-    """URL of a receiver that answers, unlike the target, so that no test waits for a timeout."""
+    """URL of a receiver that responds, unlike the target, so that no test waits for a timeout."""
     with Site({"/hook": Answer("ok")}) as site:
         yield f"{site.url}/hook"
 
 
-def noted(home: Member) -> list[tuple[str, str, str]]:
+def recorded_events(home: Member) -> list[tuple[str, str, str]]:
     events = ActivityEvent.objects.filter(organization=home.organization).exclude(actor_key="").order_by("id")
-    return [(each.action, each.actor_key, each.details["api_key"]) for each in events]
+    return [(event.action, event.actor_key, event.details["api_key"]) for event in events]
 
 
 @pytest.mark.django_db
-def test_every_write_is_noted_with_the_key(home: Member, target: str, answering: str) -> None:
+def test_each_api_write_is_recorded_with_its_key(home: Member, target: str, answering: str) -> None:
     Tier.objects.update(concurrent_scans=50, webhooks=5, schedules=5)
     api = home.api
-    done: set[tuple[str, str]] = set()
+    tested_writes: set[tuple[str, str]] = set()
     last: dict[str, Any] = {}
 
     def write(method: str, route: str, path: str, body: object, *actions: str) -> None:
-        before = len(noted(home))
+        before = len(recorded_events(home))
         call: Callable[..., Any] = getattr(api, method)
         answer = call(path) if method == "delete" else call(path, body)
         assert answer.status_code < 300, (path, answer.content)
         last.clear()
         if answer.content:
             last.update(answer.json())
-        assert noted(home)[before:] == [(each, home.key.id, home.key.name) for each in actions], path
-        done.add((method, route))
+        assert recorded_events(home)[before:] == [(action, home.key.id, home.key.name) for action in actions], path
+        tested_writes.add((method, route))
 
     write("post", "v1/scan", "/v1/scan", {"url": target, "type": "security"}, "scan.created")
     write("post", "v1/audits", "/v1/audits", {"page": target, "types": ["seo"]}, "audit.created")
@@ -94,35 +94,35 @@ def test_every_write_is_noted_with_the_key(home: Member, target: str, answering:
     write("post", replay, f"{path}/deliveries/{delivery}/replay", {}, "delivery.replayed")
     write("delete", one, path, None, "webhook.deleted")
 
-    assert done == set(writes()), "the API has learned something that this test does not know"
+    assert tested_writes == set(writes()), "the API has learned something that this test does not know"
     assert Audit.objects.exists()
 
 
 def writes() -> list[tuple[str, str]]:
-    """Return the methods and routes of the API that change something, from its views."""
-    found = []
+    """Return the methods and routes of all API writes, from the views."""
+    found_writes = []
     for pattern in get_resolver().url_patterns:
         route = str(pattern.pattern)
         if isinstance(pattern, URLPattern) and route.startswith(("v1/", "api/")):
             view = pattern.callback.view_class  # type: ignore[attr-defined]  # all views of the API are classes
-            found += [(method, route) for method in WRITES if hasattr(view, method)]
-    return found
+            found_writes += [(method, route) for method in WRITES if hasattr(view, method)]
+    return found_writes
 
 
-def test_a_refused_write_and_a_repeated_one_are_not_noted(home: Member, target: str) -> None:
+def test_refused_and_repeated_writes_are_not_recorded(home: Member, target: str) -> None:
     body = {"url": target, "type": "security"}
     assert home.api.post("/v1/scan", body | {"type": "nonsense"}).status_code == 400
-    assert noted(home) == []
+    assert recorded_events(home) == []
     for _ in range(2):
         assert home.api.post("/v1/scan", body, Idempotency_Key="once").status_code == 201
-    assert [action for action, _, _ in noted(home)] == ["scan.created"]
+    assert [action for action, _, _ in recorded_events(home)] == ["scan.created"]
     assert home.api.get("/v1/scans").status_code == 200
-    assert len(noted(home)) == 1
+    assert len(recorded_events(home)) == 1
 
 
-def test_a_key_keeps_the_name_that_it_had(home: Member, target: str) -> None:
+def test_activity_event_has_the_key_name_at_its_time(home: Member, target: str) -> None:
     home.api.post("/v1/scan", {"url": target, "type": "security"})
     home.key.name = "Another"
     home.key.save()
     home.api.post("/v1/scan", {"url": target, "type": "seo"})
-    assert [name for _, _, name in noted(home)] == ["tests", "Another"]
+    assert [name for _, _, name in recorded_events(home)] == ["tests", "Another"]

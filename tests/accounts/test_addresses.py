@@ -55,13 +55,13 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_a_name_with_an_address_is_refused(name: str) -> None:
+def test_name_with_an_address_is_refused(name: str) -> None:
     with pytest.raises(ValidationError, match="Use a name without web and e-mail addresses"):
         without_addresses(name)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_with_dots_and_signs_are_names(name: str) -> None:
+def test_names_with_dots_and_punctuation_are_accepted(name: str) -> None:
     without_addresses(name)
 
 
@@ -76,11 +76,11 @@ def test_names_with_dots_and_signs_are_names(name: str) -> None:
         ("not an address", "not an address"),
     ],
 )
-def test_a_subaddress_is_the_same_mailbox(email: str, expected: str) -> None:
+def test_subaddress_belongs_to_the_same_mailbox(email: str, expected: str) -> None:
     assert mailbox(email) == expected
 
 
-def test_every_form_for_a_name_refuses_addresses(home: Member) -> None:
+def test_each_form_with_a_name_refuses_addresses(home: Member) -> None:
     owner = person_of(home, "owner", "ada@people.test")
     staff = browser_of(User.objects.create_superuser("root@people.test"))
     name = "Pay at evil.com"
@@ -93,7 +93,7 @@ def test_every_form_for_a_name_refuses_addresses(home: Member) -> None:
         staff.post(f"/admin/accounts/user/{owner.pk}/change/", {"first_name": name}),
         staff.post(f"/admin/accounts/user/{owner.pk}/change/", {"last_name": name}),
     ]
-    for each in answers:
-        assert each.status_code == 200
-        assert "Use a name without web and e-mail addresses." in each.content.decode()
+    for answer in answers:
+        assert answer.status_code == 200
+        assert "Use a name without web and e-mail addresses." in answer.content.decode()
     assert not Organization.objects.filter(name=name).exists()

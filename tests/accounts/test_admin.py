@@ -1,4 +1,4 @@
-"""Django admin: every list works, secrets are never shown, and read-only rows cannot be changed."""
+"""Django admin: lists work, secrets are not displayed, and read-only rows cannot be changed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def operator(db: None) -> Client:
 
 @pytest.fixture
 def furnished(home: Member) -> list[str]:
-    """Create at least one row in every table; returns the secrets that must never be shown."""
+    """Create at least one row in every table; return the secrets that must not be displayed."""
     secret = new_secret()
     Webhook.objects.create(
         organization=home.organization,
@@ -103,9 +103,7 @@ def address(model: type[Model], page: str, *ids: int | str) -> str:
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_every_list_and_every_row_answers_and_shows_no_secret(
-    operator: Client, furnished: list[str], model: type[Model]
-) -> None:
+def test_admin_lists_and_rows_display_no_secret(operator: Client, furnished: list[str], model: type[Model]) -> None:
     row = model._default_manager.first()
     assert row is not None
     for page in (address(model, "changelist"), address(model, "change", row.pk)):
@@ -118,15 +116,17 @@ def test_every_list_and_every_row_answers_and_shows_no_secret(
             assert not [hidden for hidden in furnished if hidden in text]
 
 
-def test_tables_that_an_operator_has_no_business_in_are_not_there() -> None:
-    import_module("config.urls")  # registers them
+def test_admin_registers_only_the_listed_models() -> None:
+    import_module("config.urls")  # This import registers the models.
     registered = {model for model in admin.site._registry if model._meta.app_label != "auth"}
     assert registered == set(MODELS)
     assert admin.site.check(list(apps.get_app_configs())) == []
 
 
 @pytest.mark.parametrize("model", READ_ONLY, ids=lambda model: model.__name__)
-def test_what_is_only_looked_at_cannot_be_changed(operator: Client, furnished: list[str], model: type[Model]) -> None:
+def test_read_only_rows_cannot_be_changed_in_the_admin(
+    operator: Client, furnished: list[str], model: type[Model]
+) -> None:
     row = model._default_manager.first()
     assert row is not None
     assert operator.get(address(model, "add")).status_code == 403
@@ -134,30 +134,30 @@ def test_what_is_only_looked_at_cannot_be_changed(operator: Client, furnished: l
     assert operator.post(address(model, "delete", row.pk), {"post": "yes"}).status_code == 403
 
 
-def test_a_new_key_is_shown_once_and_works(operator: Client, home: Member) -> None:
+def test_admin_displays_a_new_key_once(operator: Client, home: Member) -> None:
     form = {"organization": home.organization.pk, "name": "CI", "scope": "read", "expires_at_0": "", "expires_at_1": ""}
-    made = operator.post(address(ApiKey, "add"), form)
+    redirected = operator.post(address(ApiKey, "add"), form)
     key = ApiKey.objects.get(name="CI")
-    assert made["Location"] == f"/admin/accounts/apikey/{key.pk}/shown/", "reloading the page makes no second key"
-    assert "messages" not in made.cookies, "what stands in a cookie stands in a browser's files"
-    response = operator.get(made["Location"])
+    assert redirected["Location"] == f"/admin/accounts/apikey/{key.pk}/shown/", "reloading the page makes no second key"
+    assert "messages" not in redirected.cookies, "what stands in a cookie stands in a browser's files"
+    response = operator.get(redirected["Location"])
     assert "no-store" in response["Cache-Control"]
-    assert operator.get(made["Location"])["Location"] == address(ApiKey, "changelist")
-    (shown,) = [
+    assert operator.get(redirected["Location"])["Location"] == address(ApiKey, "changelist")
+    (plaintext,) = [
         word
         for word in response.content.decode().replace("<", " ").replace(">", " ").split()
         if word.startswith("wss_") and minting.is_well_formed(word)
     ]
-    assert key.digest == minting.digest(shown)
+    assert key.digest == minting.digest(plaintext)
     assert key.created_by is not None
     assert key.created_by.email == "operator@people.test"
-    assert shown not in operator.get(address(ApiKey, "change", key.pk)).content.decode()
-    assert shown not in operator.get(address(ApiKey, "changelist")).content.decode()
-    assert not LogEntry.objects.filter(object_repr__contains=shown).exists()
+    assert plaintext not in operator.get(address(ApiKey, "change", key.pk)).content.decode()
+    assert plaintext not in operator.get(address(ApiKey, "changelist")).content.decode()
+    assert not LogEntry.objects.filter(object_repr__contains=plaintext).exists()
     assert LogEntry.objects.get().object_id == key.pk
 
 
-def test_a_membership_that_staff_change_or_end_ends_its_invitations(operator: Client, home: Member) -> None:
+def test_admin_change_of_membership_revokes_its_invitations(operator: Client, home: Member) -> None:
     for change in ("role", "end"):
         user = person_of(home, "owner", f"{change}@people.test")
         membership = Membership.objects.get(user=user)
@@ -170,9 +170,7 @@ def test_a_membership_that_staff_change_or_end_ends_its_invitations(operator: Cl
         assert invitation.revoked_at is not None
 
 
-def test_a_key_keeps_its_organization_and_digest_when_it_is_renamed(
-    operator: Client, home: Member, stranger: Member
-) -> None:
+def test_admin_rename_keeps_organization_and_digest_of_a_key(operator: Client, home: Member, stranger: Member) -> None:
     form = {
         "organization": stranger.organization.pk,
         "name": "Renamed",
@@ -186,7 +184,7 @@ def test_a_key_keeps_its_organization_and_digest_when_it_is_renamed(
     assert (key.name, key.organization, key.digest) == ("Renamed", home.organization, home.key.digest)
 
 
-def test_revoking_keys(operator: Client, home: Member, stranger: Member) -> None:
+def test_admin_action_revokes_selected_keys(operator: Client, home: Member, stranger: Member) -> None:
     assert home.api.get("/v1/usage").status_code == 200
     form = {"action": "revoke", "_selected_action": [home.key.pk]}
     assert operator.post(address(ApiKey, "changelist"), form).status_code == 302
@@ -197,11 +195,11 @@ def test_revoking_keys(operator: Client, home: Member, stranger: Member) -> None
     assert ApiKey.objects.get(pk=home.key.pk).revoked_at == revoked_at
 
 
-def test_a_key_cannot_be_deleted(operator: Client, home: Member) -> None:
+def test_admin_cannot_delete_a_key(operator: Client, home: Member) -> None:
     assert operator.post(address(ApiKey, "delete", home.key.pk), {"post": "yes"}).status_code == 403
 
 
-def test_organizations_are_listed_with_their_month_in_few_queries(
+def test_admin_lists_organizations_with_usage_in_few_queries(
     operator: Client, home: Member, stranger: Member, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(timezone.now()), used=17)
@@ -212,14 +210,14 @@ def test_organizations_are_listed_with_their_month_in_few_queries(
     assert "0 of 100" in text
 
 
-def test_an_organization_can_be_added(operator: Client) -> None:
+def test_admin_adds_an_organization(operator: Client) -> None:
     assert operator.get(address(Organization, "add")).status_code == 200
     form = {"name": "New", "slug": "new", "tier": "pro"}
     assert operator.post(address(Organization, "add"), form).status_code == 302
     assert Organization.objects.get(slug="new").tier_id == "pro"
 
 
-def test_a_person_can_be_added_and_then_logs_in(operator: Client) -> None:
+def test_person_added_in_the_admin_can_log_in(operator: Client) -> None:
     assert operator.get(address(User, "add")).status_code == 200
     form = {"email": "new@people.test", "usable_password": "true"}
     passwords = {"password1": "a long horse 9", "password2": "a long horse 9"}
@@ -229,7 +227,7 @@ def test_a_person_can_be_added_and_then_logs_in(operator: Client) -> None:
     assert Client().post("/login/", login)["Location"] == "/dashboard/"
 
 
-def test_a_person_twice_in_other_letters_is_refused(operator: Client) -> None:
+def test_admin_refuses_an_address_that_differs_only_in_case(operator: Client) -> None:
     form = {"email": "OPERATOR@people.test", "usable_password": "true"}
     passwords = {"password1": "a long horse 9", "password2": "a long horse 9"}
     response = operator.post(address(User, "add"), form | passwords)
@@ -239,7 +237,7 @@ def test_a_person_twice_in_other_letters_is_refused(operator: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entered", "kept"),
+    ("entered", "domain"),
     [
         ("Example.COM", "example.com"),
         (" *.example.com. ", "example.com"),
@@ -248,21 +246,21 @@ def test_a_person_twice_in_other_letters_is_refused(operator: Client) -> None:
         ("Bücher.example", "bücher.example"),
     ],
 )
-def test_blocked_domains_are_kept_in_one_form(operator: Client, entered: str, kept: str) -> None:
+def test_blocked_domain_is_normalized(operator: Client, entered: str, domain: str) -> None:
     assert operator.post(address(BlockedDomain, "add"), {"domain": entered}).status_code == 302
-    assert BlockedDomain.objects.get().domain == kept
-    assert operator.post(address(BlockedDomain, "add"), {"domain": kept}).status_code == 200
+    assert BlockedDomain.objects.get().domain == domain
+    assert operator.post(address(BlockedDomain, "add"), {"domain": domain}).status_code == 200
     assert BlockedDomain.objects.count() == 1
 
 
 @pytest.mark.parametrize("entered", ["https://example.com/", "example.com:80", "a b", "user@example.com", "*", "."])
-def test_what_is_no_domain_is_refused(operator: Client, entered: str) -> None:
+def test_invalid_blocked_domain_is_refused(operator: Client, entered: str) -> None:
     response = operator.post(address(BlockedDomain, "add"), {"domain": entered})
     assert response.status_code == 200
     assert "Enter a domain such as example.com" in response.content.decode()
 
 
-def test_no_list_of_many_rows_is_counted(operator: Client, home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_admin_list_executes_no_count_query(operator: Client, home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(UncountedAdmin, "list_per_page", 2)
     for _ in range(3):
         make_scan(home)
@@ -270,22 +268,22 @@ def test_no_list_of_many_rows_is_counted(operator: Client, home: Member, monkeyp
         with CaptureQueriesContext(connection) as queries:
             text = operator.get(address(Scan, "changelist") + query).content.decode()
         assert "Scans 1 to 2, there are more" in text
-        assert not [each["sql"] for each in queries if "COUNT(" in each["sql"]]
+        assert not [executed["sql"] for executed in queries if "COUNT(" in executed["sql"]]
     assert "Scans 3 to 3" in operator.get(address(Scan, "changelist") + "?p=2").content.decode()
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "201", "99999999999999999999"])
-def test_a_page_that_is_too_far_is_not_looked_for(operator: Client, home: Member, page: str) -> None:
+def test_admin_page_number_out_of_range_redirects(operator: Client, home: Member, page: str) -> None:
     make_scan(home)
     response = operator.get(f"{address(Scan, 'changelist')}?p={page}")
     assert (response.status_code, response["Location"].partition("?")[2]) == (302, "e=1")
 
 
-def test_the_list_of_reports_leaves_the_long_columns_where_they_are(operator: Client, home: Member) -> None:
+def test_admin_report_list_does_not_load_the_export_column(operator: Client, home: Member) -> None:
     finished_scan(home)
     with CaptureQueriesContext(connection) as queries:
         operator.get(address(Report, "changelist"))
-    assert not [each["sql"] for each in queries if '"reports_report"."export"' in each["sql"]]
+    assert not [query["sql"] for query in queries if '"reports_report"."export"' in query["sql"]]
 
 
 @pytest.fixture
@@ -296,7 +294,7 @@ def helper(db: None) -> Client:
     return browser_of(person)
 
 
-def test_staff_make_nobody_more_than_they_are(helper: Client, home: Member) -> None:
+def test_staff_cannot_change_permissions_or_addresses(helper: Client, home: Member) -> None:
     person = person_of(home, "member", "ada@people.test")
     page = helper.get(f"/admin/accounts/user/{person.pk}/change/")
     fields = {
@@ -313,7 +311,7 @@ def test_staff_make_nobody_more_than_they_are(helper: Client, home: Member) -> N
     assert (person.is_superuser, person.is_staff) == (False, False)
 
 
-def test_staff_do_not_become_somebody_else_by_a_password(helper: Client, home: Member) -> None:
+def test_staff_cannot_set_passwords(helper: Client, home: Member) -> None:
     person = person_of(home, "owner", "ada@people.test")
     path = f"/admin/accounts/user/{person.pk}/password/"
     assert helper.post(path, {"password1": "a new one 17", "password2": "a new one 17"}).status_code == 403
@@ -321,7 +319,7 @@ def test_staff_do_not_become_somebody_else_by_a_password(helper: Client, home: M
     assert not person.check_password("a new one 17")
 
 
-def test_staff_with_every_permission_give_themselves_no_access_to_an_organization(home: Member) -> None:
+def test_staff_with_all_permissions_cannot_join_an_organization(home: Member) -> None:
     person = User.objects.create_user("helper@people.test", is_staff=True)
     group = Group.objects.create(name="Helpers")
     person.groups.add(group)
@@ -339,7 +337,7 @@ def test_staff_with_every_permission_give_themselves_no_access_to_an_organizatio
         staff.post("/admin/auth/group/add/", {"name": "Mine"}),
         staff.post(f"/admin/accounts/user/{owner.pk}/password/", password),
     ]
-    assert [each.status_code for each in refused] == [403] * len(refused)
+    assert [response.status_code for response in refused] == [403] * len(refused)
     theirs.refresh_from_db()
     assert theirs.role == "viewer"
     assert not User.objects.filter(email="invited@people.test").exists()
@@ -347,7 +345,7 @@ def test_staff_with_every_permission_give_themselves_no_access_to_an_organizatio
         assert staff.get(f"/admin/accounts/{page}/").status_code == 200
 
 
-def test_a_superuser_is_changed_by_superusers_alone(helper: Client) -> None:
+def test_staff_cannot_change_or_delete_a_superuser(helper: Client) -> None:
     above = User.objects.create_superuser("root@people.test")
     assert helper.post(f"/admin/accounts/user/{above.pk}/change/", {"first_name": "Eve"}).status_code == 403
     assert helper.post(f"/admin/accounts/user/{above.pk}/delete/", {"post": "yes"}).status_code == 403

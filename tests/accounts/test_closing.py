@@ -1,4 +1,4 @@
-"""Closing an organization or an account: unusable at once, deleted soon after, even while it is in use."""
+"""Closing an organization or an account: unusable at once, deleted soon afterwards, even while in use."""
 
 from __future__ import annotations
 
@@ -32,36 +32,36 @@ def owner_of(member: Member, email: str = "owner@people.test") -> Membership:
     return Membership.objects.get(user=person_of(member, "owner", email))
 
 
-def later() -> bool:
+def delete_after_grace() -> bool:
     return delete_closed(timezone.now() + GRACE + timedelta(seconds=1), time_limit_s=60)
 
 
 def rows_left(organization_id: int) -> dict[str, int]:
-    """Count each table's rows of the organization, with or without a foreign key; empty tables are left out."""
-    left = {}
+    """Count each table's rows of the organization, with or without a foreign key; empty tables are omitted."""
+    counts = {}
     for model in apps.get_models():
         if any(field.attname == "organization_id" for field in model._meta.concrete_fields):
-            left[model.__name__] = model._default_manager.filter(organization_id=organization_id).count()
-    return {name: count for name, count in left.items() if count}
+            counts[model.__name__] = model._default_manager.filter(organization_id=organization_id).count()
+    return {name: count for name, count in counts.items() if count}
 
 
-def test_a_closed_organization_is_out_of_use_at_once(home: Member, stranger: Member) -> None:
+def test_closed_organization_is_unusable_at_once(home: Member, stranger: Member) -> None:
     actor = owner_of(home)
     browser = browser_of(actor.user)
-    done = finished_scan(home)
+    finished = finished_scan(home)
     Report.objects.update(shared_at=timezone.now())
     queued, running = make_scan(home), make_scan(home)
     claim = claim_scan(running.id)
     invitation = members.invite(actor=actor, email="bob@people.test", role="member")
-    assert Client().get(f"/report/{done.id}").status_code == 200
+    assert Client().get(f"/report/{finished.id}").status_code == 200
 
     close_organization_as_owner(actor=actor)
 
     answer = home.api.get("/v1/scans")
     assert (answer.status_code, answer.json()["code"]) == (401, "KEY_REVOKED")
     for client in (browser, Client()):
-        assert client.get(f"/report/{done.id}").status_code in (302, 404)
-    assert members.invitation_of(members.invitation_token(invitation)) is None
+        assert client.get(f"/report/{finished.id}").status_code in (302, 404)
+    assert members.find_invitation(members.invitation_token(invitation)) is None
     assert not Membership.objects.filter(organization=home.organization).exists()
     assert claim is not None
     assert not finish_scan(claim, make_result(running)), "its worker has lost the claim"
@@ -69,7 +69,7 @@ def test_a_closed_organization_is_out_of_use_at_once(home: Member, stranger: Mem
     assert stranger.api.get("/v1/scans").status_code == 200
 
 
-def test_an_organization_of_the_same_name_is_another_one(home: Member) -> None:
+def test_new_organization_with_a_closed_name_is_separate(home: Member) -> None:
     close_organization_as_owner(actor=owner_of(home))
     again = ensure_organization(name="Home")
     assert again.id != home.organization.id
@@ -80,7 +80,7 @@ def test_an_organization_of_the_same_name_is_another_one(home: Member) -> None:
 
 
 @pytest.mark.django_db
-def test_all_its_rows_go_and_no_others(
+def test_deletion_of_an_organization_deletes_all_its_rows_and_no_others(
     home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:
     monkeypatch.setattr(batches, "BATCH", 2)
@@ -98,23 +98,23 @@ def test_all_its_rows_go_and_no_others(
     close_organization_as_owner(actor=actor)
     assert delete_closed(timezone.now(), time_limit_s=60)
     assert Organization.objects.filter(id=home.organization.id).exists(), "requests that began before may still run"
-    assert later()
+    assert delete_after_grace()
     assert rows_left(home.organization.id) == {}
     assert not Organization.objects.filter(id=home.organization.id).exists()
     assert rows_left(stranger.organization.id) == before
 
 
-def test_what_the_time_was_too_short_for_is_done_by_the_next_run(home: Member) -> None:
+def test_deletion_continues_after_the_time_limit(home: Member) -> None:
     finished_scan(home)
     close_organization_as_owner(actor=owner_of(home))
     assert not delete_closed(timezone.now() + 2 * GRACE, time_limit_s=-1)
     assert Organization.objects.exists()
-    assert later()
+    assert delete_after_grace()
     assert not ScanCount.objects.exists()
 
 
 @pytest.mark.parametrize("role", ["admin", "member", "viewer"])
-def test_only_an_owner_deletes_an_organization(home: Member, role: str) -> None:
+def test_only_owner_can_delete_an_organization(home: Member, role: str) -> None:
     actor = Membership.objects.get(user=person_of(home, role, "other@people.test"))
     with pytest.raises(AccountRefused):
         close_organization_as_owner(actor=actor)
@@ -122,8 +122,8 @@ def test_only_an_owner_deletes_an_organization(home: Member, role: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_an_organization_in_full_use_is_deleted_without_an_error(target: str) -> None:
-    """Regression test: when the rows were deleted at once, every such deletion failed, and other requests as well."""
+def test_organization_under_load_is_deleted_without_errors(target: str) -> None:
+    """Regression test: when the rows were deleted at once, the deletion and other requests failed."""
     member = member_of("Busy", "enterprise")
     answers: list[tuple[int, str]] = []
     ended = threading.Event()
@@ -143,7 +143,7 @@ def test_an_organization_in_full_use_is_deleted_without_an_error(target: str) ->
     while len(answers) < 12:
         threads[0].join(0.01)
     close_organization_as_owner(actor=owner_of(member))
-    assert later(), "even while requests that began before still run"
+    assert delete_after_grace(), "even while requests that began before still run"
     ended.set()
     for thread in threads:
         thread.join()
@@ -152,7 +152,7 @@ def test_an_organization_in_full_use_is_deleted_without_an_error(target: str) ->
     assert rows_left(member.organization.id) == {}
 
 
-def test_a_person_who_goes_leaves_a_name_in_the_log_and_nothing_else(home: Member) -> None:
+def test_closed_account_leaves_only_activity_log_entries(home: Member) -> None:
     owner_of(home)
     ada = person_of(home, "admin", "ada@people.test")
     browser = browser_of(ada)
@@ -163,15 +163,15 @@ def test_a_person_who_goes_leaves_a_name_in_the_log_and_nothing_else(home: Membe
     close_account(user=ada, actor=ada)
 
     assert browser.get("/account/").status_code == 302
-    assert members.invitation_of(members.invitation_token(invitation)) is None
+    assert members.find_invitation(members.invitation_token(invitation)) is None
     assert ActivityEvent.objects.filter(action="member.left", actor_email="ada@people.test").exists()
     assert User.objects.create_user("ada@people.test"), "the address is free"
-    assert later()
+    assert delete_after_grace()
     assert not User.objects.filter(email__endswith=NO_ADDRESS).exists()
     assert Api(key).get("/v1/usage").status_code == 200, "the organization's key is not the person's"
 
 
-def test_an_only_owner_stays_until_somebody_else_is_one(home: Member) -> None:
+def test_only_owner_cannot_close_the_account(home: Member) -> None:
     actor = owner_of(home)
     with pytest.raises(AccountRefused, match="You are the only owner of Home"):
         close_account(user=actor.user, actor=actor.user)
@@ -180,7 +180,7 @@ def test_an_only_owner_stays_until_somebody_else_is_one(home: Member) -> None:
     assert mail.outbox == []
 
 
-def test_an_operator_deletes_organizations_and_people(home: Member) -> None:
+def test_operator_deletes_organization_and_owner_in_the_admin(home: Member) -> None:
     operator = browser_of(User.objects.create_superuser("operator@people.test"))
     actor = owner_of(home)
     person = f"/admin/accounts/user/{actor.user.pk}/delete/"
@@ -192,11 +192,11 @@ def test_an_operator_deletes_organizations_and_people(home: Member) -> None:
     operator.post(person, {"post": "yes"})
     actor.user.refresh_from_db()
     assert actor.user.closed_at is not None
-    assert later()
+    assert delete_after_grace()
     assert set(User.objects.values_list("email", flat=True)) == {"operator@people.test"}
 
 
-def test_a_helper_may_not_delete_an_organization(home: Member) -> None:
+def test_staff_without_superuser_cannot_delete_an_organization(home: Member) -> None:
     helper = browser_of(User.objects.create_user("helper@people.test", is_staff=True))
     page = f"/admin/accounts/organization/{home.organization.pk}/delete/"
     assert helper.post(page, {"post": "yes"}).status_code == 403
@@ -205,7 +205,7 @@ def test_a_helper_may_not_delete_an_organization(home: Member) -> None:
 
 
 @pytest.mark.parametrize("typed", ["", "Somewhere else", "Hom"])
-def test_a_click_alone_deletes_nothing(home: Member, typed: str) -> None:
+def test_deletion_requires_the_typed_name(home: Member, typed: str) -> None:
     actor = owner_of(home)
     browser = browser_of(actor.user)
     slug = home.organization.slug
@@ -215,23 +215,23 @@ def test_a_click_alone_deletes_nothing(home: Member, typed: str) -> None:
     assert User.objects.get(id=actor.user.pk).is_active
 
 
-def test_an_owner_deletes_the_organization_and_then_the_account(home: Member) -> None:
+def test_owner_deletes_organization_and_then_account_on_pages(home: Member) -> None:
     actor = owner_of(home)
     browser = browser_of(actor.user)
     refused = browser.post("/account/delete", {"confirmation": actor.user.email})
     slug = home.organization.slug
     for page in (refused, browser.get("/account/delete")):
-        said = page.content.decode()
-        assert "You are the only owner" in said
-        assert f"/o/{slug}/members/" in said
-        assert 'name="confirmation"' not in said
+        text = page.content.decode()
+        assert "You are the only owner" in text
+        assert f"/o/{slug}/members/" in text
+        assert 'name="confirmation"' not in text
     assert f"/o/{slug}/settings/delete" in browser.get(f"/o/{slug}/settings/").content.decode()
-    gone = browser.post(f"/o/{slug}/settings/delete", {"confirmation": "Home"})
-    assert (gone.status_code, gone["Location"]) == (302, "/organizations/")
+    response = browser.post(f"/o/{slug}/settings/delete", {"confirmation": "Home"})
+    assert (response.status_code, response["Location"]) == (302, "/organizations/")
     assert "Home has been deleted." in browser.get("/organizations/").content.decode()
     assert browser.get(f"/o/{slug}/").status_code == 404
-    left = browser.post("/account/delete", {"confirmation": "OWNER@people.test"})
-    assert (left.status_code, left["Location"]) == (302, "/")
+    account_response = browser.post("/account/delete", {"confirmation": "OWNER@people.test"})
+    assert (account_response.status_code, account_response["Location"]) == (302, "/")
     assert browser.get("/account/").status_code == 302
-    assert later()
+    assert delete_after_grace()
     assert not User.objects.exists()

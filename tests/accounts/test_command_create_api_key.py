@@ -1,4 +1,4 @@
-"""`manage.py create_api_key`, run in a process of its own: keys that work, and its errors."""
+"""`manage.py create_api_key`, run in a separate process: valid keys, and errors."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def database_url(name: str) -> str:
 
 
 def create_api_key(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the command on the tests' database, in a process of its own."""
+    """Run the command on the tests' database, in a separate process."""
     database = database_url(connection.settings_dict["NAME"])
-    known = {"DATABASE_URL": database, "SECRET_KEY": settings.SECRET_KEY, "REDIS_URL": settings.REDIS_URL}
-    return run("create_api_key", *arguments, **known | variables)
+    defaults = {"DATABASE_URL": database, "SECRET_KEY": settings.SECRET_KEY, "REDIS_URL": settings.REDIS_URL}
+    return run("create_api_key", *arguments, **defaults | variables)
 
 
-def test_it_prints_only_a_key_that_works_and_creates_the_organization() -> None:
+def test_command_prints_a_valid_key_and_creates_the_organization() -> None:
     ran = create_api_key("Acme Works")
     assert (ran.returncode, ran.stderr) == (0, "")
     key = ran.stdout.removesuffix("\n")
@@ -46,7 +46,7 @@ def test_it_prints_only_a_key_that_works_and_creates_the_organization() -> None:
     assert key not in (stored.digest, stored.prefix)
 
 
-def test_a_second_key_is_for_the_same_organization() -> None:
+def test_command_adds_keys_to_an_existing_organization() -> None:
     keys = [run_here("create_api_key", "Acme", "--name", name).stdout.strip() for name in ("CI", "Laptop")]
     assert len(set(keys)) == 2
     assert Organization.objects.get().name == "Acme"
@@ -54,13 +54,13 @@ def test_a_second_key_is_for_the_same_organization() -> None:
     assert all(Api(key).get("/v1/usage").status_code == 200 for key in keys)
 
 
-def test_the_tier_is_set_when_it_is_given_and_kept_when_not() -> None:
+def test_tier_option_sets_the_tier_of_the_organization() -> None:
     for arguments in (["--tier", "pro"], []):
         key = run_here("create_api_key", "Acme", *arguments).stdout.strip()
         assert Api(key).get("/v1/usage").json()["quota"]["tier"] == "pro"
 
 
-def test_scope_and_end_are_what_was_asked_for() -> None:
+def test_scope_and_expires_options_set_the_key() -> None:
     run_here("create_api_key", "Acme", "--scope", "read", "--expires", "30")
     key = ApiKey.objects.get()
     assert key.scope == "read"
@@ -84,10 +84,10 @@ def test_scope_and_end_are_what_was_asked_for() -> None:
         (["A" * 101], "1 to 100"),
         (["Acme", "--name", "N" * 101], "1 to 100"),
         (["Acme\x1b[31m"], "printable characters"),
-        (["Acme\udcff"], "printable characters"),  # an argument's byte that is not UTF-8 is decoded to this surrogate
+        (["Acme\udcff"], "printable characters"),  # Python decodes a byte that is not UTF-8 to this surrogate.
     ],
 )
-def test_wrong_usage_is_status_2_and_leaves_nothing_behind(arguments: list[str], complaint: str) -> None:
+def test_wrong_usage_exits_with_2_and_creates_nothing(arguments: list[str], complaint: str) -> None:
     ran = run_here("create_api_key", *arguments)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert complaint in ran.stderr
@@ -95,14 +95,14 @@ def test_wrong_usage_is_status_2_and_leaves_nothing_behind(arguments: list[str],
     assert not ApiKey.objects.exists()
 
 
-def test_a_database_that_does_not_answer_is_one_sentence() -> None:
+def test_unreachable_database_is_reported_in_one_line() -> None:
     ran = create_api_key("Acme", DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "PostgreSQL does not answer" in ran.stderr
     assert ran.stderr.count("\n") == 1
 
 
-def test_a_database_without_our_tables_says_what_to_do() -> None:
+def test_database_without_tables_suggests_migrate() -> None:
     ran = create_api_key("Acme", DATABASE_URL=database_url("postgres"))
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "manage.py migrate" in ran.stderr

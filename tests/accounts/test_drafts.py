@@ -1,4 +1,4 @@
-"""Input of forms whose session has ended: it is back after the log-in, for its author alone."""
+"""Input of forms whose session has ended: restored after the log-in, for its author only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from webhooks.models import Webhook
 PASSWORD = "correct horse 9"
 ADA = "ada@people.test"
 SCAN_NEW = "/o/home/scans/new"
-# The page with the form, the address that it is sent to, and input that is valid.
+# Page with a form, the path to which the form is sent, and valid input.
 FORMS = [
     ("/o/home/", SCAN_NEW, {"url": "https://example.com/a", "scope": "site", "include": "/docs/*\n/shop/*"}),
     (SCAN_NEW, SCAN_NEW, {"url": "https://example.com/b", "type": "seo"}),
@@ -53,16 +53,19 @@ def log_in(client: Client, email: str = ADA, next_page: str = "") -> ClientRespo
 def draft_in(page: ClientResponse, action: str) -> str:
     """Return the hidden field of the form that is sent to `action`."""
     tree = page_of(page)
-    (found,) = tree.xpath(f"//form[@action='{action}' or not(@action)]//input[@name='{drafts.FIELD}']/@value")
-    return str(found)
+    (token,) = tree.xpath(f"//form[@action='{action}' or not(@action)]//input[@name='{drafts.FIELD}']/@value")
+    return str(token)
 
 
-def entered_in(page: ClientResponse, name: str) -> list[str]:
-    """Return the values of a field as the page shows them."""
+def values_in(page: ClientResponse, name: str) -> list[str]:
+    """Return the values of a field on the page."""
     tree = page_of(page)
     found = tree.xpath(f"//main//input[@name='{name}'][not(@type='checkbox' or @type='radio') or @checked]/@value")
     found += tree.xpath(f"//main//select[@name='{name}']/option[@selected]/@value")
-    return [*found, *(each.text.strip() for each in tree.xpath(f"//main//textarea[@name='{name}']") if each.text)]
+    return [
+        *found,
+        *(element.text.strip() for element in tree.xpath(f"//main//textarea[@name='{name}']") if element.text),
+    ]
 
 
 @pytest.fixture
@@ -75,14 +78,14 @@ def client(home: Member) -> Client:
 
 
 def send_late(client: Client, page: str, action: str, entered: dict[str, str]) -> ClientResponse:
-    """Open a page, lose the session, and send its form."""
+    """Open a page, end the session, and send the form of the page."""
     token = draft_in(client.get(page), action)
     LoginSession.objects.all().delete()
     return client.post(action, entered | {drafts.FIELD: token})
 
 
-@pytest.mark.parametrize(("page", "action", "entered"), FORMS, ids=[each[0] for each in FORMS])
-def test_the_input_is_back_after_the_log_in(
+@pytest.mark.parametrize(("page", "action", "entered"), FORMS, ids=[page for page, _, _ in FORMS])
+def test_form_input_is_restored_after_login(
     home: Member, client: Client, page: str, action: str, entered: dict[str, str]
 ) -> None:
     late = send_late(client, page, action, entered)
@@ -93,25 +96,23 @@ def test_the_input_is_back_after_the_log_in(
     assert form.status_code == 200
     assert "Your input is back" in form.content.decode()
     for name, value in entered.items():
-        assert entered_in(form, name)[:1] == [value], name
-    assert not [each for each in (Audit, Monitor, Webhook) if each.objects.exists()]
+        assert values_in(form, name)[:1] == [value], name
+    assert not [model for model in (Audit, Monitor, Webhook) if model.objects.exists()]
     assert Organization.objects.get().name == "Home"
     again = client.get(action, follow=True)
     assert "Your input is back" not in again.content.decode()
 
 
-def test_a_finding_that_was_to_be_muted_is_still_meant(home: Member, client: Client) -> None:
+def test_draft_of_a_mute_keeps_its_finding(home: Member, client: Client) -> None:
     path = f"/o/home/mutes/new?scan={finished_scan(home).id}&check=bad"
     late = send_late(client, path, path, {"reason": "We know.", "until": "2030-01-01"})
     form = client.get(log_in(client, next_page=path)["Location"])
     assert late["Location"] == f"/login/?next={quote(path)}"
-    assert entered_in(form, "reason") == ["We know."]
+    assert values_in(form, "reason") == ["We know."]
     assert not Mute.objects.exists()
 
 
-def test_an_identity_provider_that_is_asked_again_leads_back_to_the_input(
-    home: Member, client: Client, settings: Any
-) -> None:
+def test_draft_is_restored_after_provider_reauthentication(home: Member, client: Client, settings: Any) -> None:
     settings.OIDC_PROVIDERS = [IdentityProvider("id", "Our ID", "https://id.test", "us", "s3cret")]
     ada = User.objects.get()
     ada.set_unusable_password()
@@ -120,47 +121,47 @@ def test_an_identity_provider_that_is_asked_again_leads_back_to_the_input(
     by_provider = browser_of(ada)
     entered = {"url": "https://example.com/hook", "event": "scan.failed"}
     token = draft_in(by_provider.get("/o/home/webhooks/"), "/o/home/webhooks/new")
-    asked = by_provider.post("/o/home/webhooks/new", entered | {drafts.FIELD: token})
-    assert asked["Location"] == "/account/again/provider/?next=%2Fo%2Fhome%2Fwebhooks%2Fnew"
-    assert entered_in(by_provider.get("/o/home/webhooks/new"), "url") == ["https://example.com/hook"]
+    redirected = by_provider.post("/o/home/webhooks/new", entered | {drafts.FIELD: token})
+    assert redirected["Location"] == "/account/again/provider/?next=%2Fo%2Fhome%2Fwebhooks%2Fnew"
+    assert values_in(by_provider.get("/o/home/webhooks/new"), "url") == ["https://example.com/hook"]
 
 
-def test_passwords_and_credentials_are_not_kept(home: Member, client: Client) -> None:
+def test_draft_excludes_passwords_and_credentials(home: Member, client: Client) -> None:
     secrets = {"headers": "X-Key: s3cret", "cookies": "a=s3cret", "username": "s3cret", "password": "s3cret"}
     send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/plain"} | secrets)
     log_in(client)
-    kept = drafts.DRAFTS._value(client.session["drafts"][SCAN_NEW])
-    assert kept["text"] == "url=https%3A%2F%2Fexample.com%2Fplain"
-    stored = [each.get_decoded() for each in Session.objects.all()]
+    draft = drafts.DRAFTS._value(client.session["drafts"][SCAN_NEW])
+    assert draft["text"] == "url=https%3A%2F%2Fexample.com%2Fplain"
+    stored = [session.get_decoded() for session in Session.objects.all()]
     assert "example.com" not in str(stored), "sessions hold it encrypted"
 
 
-def test_no_field_for_secrets_is_kept() -> None:
-    """Forms of ours whose templates take part in drafts; the others are not kept at all."""
-    kinds, found = [forms.BaseForm], set()
-    while kinds:
-        kind = kinds.pop()
-        kinds += kind.__subclasses__()
-        if kind.__module__.startswith(("dashboard", "webhooks", "sites", "reports")):
-            for name, field in kind.base_fields.items():  # type: ignore[attr-defined]
+def test_each_secret_form_field_is_excluded_from_drafts() -> None:
+    """The test covers the forms whose templates support drafts; other forms are never stored."""
+    form_classes, secret_fields = [forms.BaseForm], set()
+    while form_classes:
+        form_class = form_classes.pop()
+        form_classes += form_class.__subclasses__()
+        if form_class.__module__.startswith(("dashboard", "webhooks", "sites", "reports")):
+            for name, field in form_class.base_fields.items():  # type: ignore[attr-defined]
                 if isinstance(field, SecretField) or isinstance(field.widget, forms.PasswordInput):
-                    found.add(name)
-    assert found
-    assert found <= drafts.UNKEPT
+                    secret_fields.add(name)
+    assert secret_fields
+    assert secret_fields <= drafts.UNKEPT
 
 
-def test_another_person_does_not_get_the_input(home: Member, client: Client) -> None:
+def test_draft_is_not_restored_for_another_person(home: Member, client: Client) -> None:
     person(home, "bert@people.test")
     send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/mine"})
     log_in(client, "bert@people.test")
-    assert entered_in(client.get(SCAN_NEW), "url") == []
+    assert values_in(client.get(SCAN_NEW), "url") == []
     assert "drafts" not in client.session
     client.post("/logout/")
     log_in(client)
-    assert entered_in(client.get(SCAN_NEW), "url") == []
+    assert values_in(client.get(SCAN_NEW), "url") == []
 
 
-def test_whoever_is_no_member_any_more_gets_nothing(home: Member, client: Client) -> None:
+def test_draft_page_returns_404_to_former_members(home: Member, client: Client) -> None:
     send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/mine"})
     Membership.objects.all().delete()
     log_in(client)
@@ -168,14 +169,16 @@ def test_whoever_is_no_member_any_more_gets_nothing(home: Member, client: Client
 
 
 @pytest.mark.parametrize("token", ["", "x", "1:x:y"])
-def test_strangers_fill_no_sessions(db: None, token: str) -> None:
+def test_draft_without_valid_author_is_not_stored(db: None, token: str) -> None:
     client = Client()
     answer = client.post(SCAN_NEW, {"url": "https://example.com/", drafts.FIELD: token})
     assert answer["Location"] == "/login/?next=/dashboard/"
     assert not client.session.keys()
 
 
-def test_what_is_kept_is_bounded_and_ends(home: Member, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drafts_are_limited_in_size_number_and_age(
+    home: Member, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tokens = {path: draft_in(client.get(path), path) for path in (SCAN_NEW, "/o/home/monitors/new")}
     LoginSession.objects.all().delete()
     token = tokens[SCAN_NEW]
@@ -188,23 +191,23 @@ def test_what_is_kept_is_bounded_and_ends(home: Member, client: Client, monkeypa
     log_in(client)
     later = time.time() + drafts.DRAFTS.max_age_s + 1
     monkeypatch.setattr(time, "time", lambda: later)
-    assert entered_in(client.get(f"{SCAN_NEW}?tab=4"), "url") == []
+    assert values_in(client.get(f"{SCAN_NEW}?tab=4"), "url") == []
 
 
-def test_a_form_from_before_another_log_in_is_back_too(home: Member, client: Client) -> None:
+def test_form_with_outdated_csrf_token_is_restored(home: Member, client: Client) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = client.cookies
     page = strict.get(SCAN_NEW)
     token = draft_in(page, SCAN_NEW)
     (csrf,) = set(page_of(page).xpath("//input[@name='csrfmiddlewaretoken']/@value"))
-    strict.cookies["csrftoken"] = "a" * 32  # as after a log-in in another tab
+    strict.cookies["csrftoken"] = "a" * 32  # Django sets another token after a log-in in another tab.
     entered = {"url": "https://example.com/mine", "csrfmiddlewaretoken": csrf, drafts.FIELD: token}
-    ours = strict.post(SCAN_NEW, entered, HTTP_ORIGIN="http://testserver")
-    assert (ours.status_code, ours["Location"]) == (302, SCAN_NEW)
-    assert entered_in(strict.get(SCAN_NEW), "url") == ["https://example.com/mine"]
+    same_origin = strict.post(SCAN_NEW, entered, HTTP_ORIGIN="http://testserver")
+    assert (same_origin.status_code, same_origin["Location"]) == (302, SCAN_NEW)
+    assert values_in(strict.get(SCAN_NEW), "url") == ["https://example.com/mine"]
     for headers in ({"Origin": "http://evil.test"}, None):
-        theirs = strict.post(SCAN_NEW, entered, headers=headers)
-        assert theirs.status_code == 403
-        assert "The form has expired." in theirs.content.decode()
-    assert entered_in(strict.get(SCAN_NEW), "url") == []
+        foreign = strict.post(SCAN_NEW, entered, headers=headers)
+        assert foreign.status_code == 403
+        assert "The form has expired." in foreign.content.decode()
+    assert values_in(strict.get(SCAN_NEW), "url") == []
     assert not Audit.objects.exists()

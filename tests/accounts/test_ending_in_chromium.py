@@ -46,12 +46,12 @@ def with_scripts(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
-def come_back(context: BrowserContext, user: User, base: str) -> None:
-    session = meanwhile(lambda: browser_of(user).cookies["sessionid"].value)
+def restore_session(context: BrowserContext, user: User, base: str) -> None:
+    session = in_thread(lambda: browser_of(user).cookies["sessionid"].value)
     context.add_cookies([{"name": "sessionid", "value": session, "url": base}])
 
 
-def meanwhile(action: Callable[[], T]) -> T:
+def in_thread(action: Callable[[], T]) -> T:
     """Run database code while a page is open, in another thread: the ORM does not work in Playwright's event loop."""
 
     def act() -> T:
@@ -64,7 +64,7 @@ def meanwhile(action: Callable[[], T]) -> T:
         return thread.submit(act).result(60)
 
 
-def confirm_who(page: Page, base: str) -> None:
+def reauthenticate(page: Page, base: str) -> None:
     page.wait_for_url(f"{base}/account/again/**")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Confirm").click()
@@ -82,7 +82,7 @@ def delete_rows() -> bool:
     return delete_closed(timezone.now() + GRACE + timedelta(seconds=1), time_limit_s=60)
 
 
-def test_an_organization_is_deleted_while_another_one_is_in_use(
+def test_organization_is_deleted_while_another_is_open_in_a_tab(
     visit: Visit, home: Member, ada: User, live_server: LiveServer, with_scripts: bool
 ) -> None:
     """The other organization is open in a second tab of the same browser."""
@@ -95,32 +95,32 @@ def test_an_organization_is_deleted_while_another_one_is_in_use(
     base = live_server.url
 
     def walk(context: BrowserContext, page: Page) -> None:
-        come_back(context, ada, base)
+        restore_session(context, ada, base)
         beside = context.new_page()
         beside.goto(f"{base}/o/orchard/scans/")
         page.goto(f"{base}/o/home/settings/")
         go(page, "Delete the organization")
         page.get_by_label("Name of the organization").fill("Orchard")
         press(page, "Delete")
-        # The password is asked for before the typed name is validated.
-        confirm_who(page, base)
+        # The reauthentication comes before the validation of the typed name.
+        reauthenticate(page, base)
         expect(page.get_by_role("heading", name="Delete Home?")).to_be_visible()
         expect(page.get_by_text("This does not match Home.")).to_be_visible()
-        assert meanwhile(lambda: home.api.get("/v1/usage").status_code) == 200
+        assert in_thread(lambda: home.api.get("/v1/usage").status_code) == 200
         page.get_by_label("Name of the organization").fill("Home")
         press(page, "Delete")
         page.wait_for_url(f"{base}/organizations/")
         expect(page.get_by_text("Home has been deleted.")).to_be_visible()
         expect(page.get_by_role("main").get_by_role("rowheader")).to_have_text(["Orchard"])
-        # At once: no key works, nothing waits for a worker, nobody is a member.
-        assert meanwhile(lambda: home.api.get("/v1/usage").json()["code"]) == "KEY_REVOKED"
+        # Keys, queued scans and memberships are gone at once.
+        assert in_thread(lambda: home.api.get("/v1/usage").json()["code"]) == "KEY_REVOKED"
         unfinished = Scan.objects.exclude(status__in=("completed", "failed"))
-        assert meanwhile(lambda: list(unfinished.values_list("organization", flat=True))) == [other.organization.id]
-        gone = page.goto(f"{base}/o/home/scans/")
-        assert gone is not None
-        assert gone.status == 404
-        assert meanwhile(delete_rows)
-        # The second tab works on without a password.
+        assert in_thread(lambda: list(unfinished.values_list("organization", flat=True))) == [other.organization.id]
+        not_found = page.goto(f"{base}/o/home/scans/")
+        assert not_found is not None
+        assert not_found.status == 404
+        assert in_thread(delete_rows)
+        # The second tab still works without a password.
         beside.reload()
         expect(beside.get_by_role("main").get_by_role("rowheader")).to_have_count(2)
 
@@ -130,21 +130,21 @@ def test_an_organization_is_deleted_while_another_one_is_in_use(
     assert rows_left(other.organization.id) == before
 
 
-def test_an_account_is_deleted_once_somebody_else_owns_its_organization(
+def test_account_is_deleted_after_another_owner_is_set(
     visit: Visit, home: Member, ada: User, live_server: LiveServer, with_scripts: bool
 ) -> None:
     base = live_server.url
     person_of(home, "member", "bert@people.test")
 
     def walk(context: BrowserContext, page: Page) -> None:
-        come_back(context, ada, base)
+        restore_session(context, ada, base)
         page.goto(f"{base}/account/")
         go(page, "Delete your account")
         expect(page.get_by_role("main").get_by_role("button")).to_have_count(0)
         go(page, "Members of Home")
         page.get_by_label("Role of bert@people.test", exact=True).select_option("owner")
         press(page, "Change the role of bert@people.test")
-        confirm_who(page, base)
+        reauthenticate(page, base)
         page.goto(f"{base}/account/delete")
         page.get_by_label("Your e-mail address").fill("somebody@else.test")
         press(page, "Delete")

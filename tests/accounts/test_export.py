@@ -1,4 +1,4 @@
-"""Data export: complete, of one organization, without secrets, in parts that survive the death of a worker."""
+"""Data export: complete, of one organization, without secrets, in parts that survive the crash of a worker."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ def owner_in(furnished: Furnished) -> Membership:
     return Membership.objects.get(user=furnished.people["owner"], organization=furnished.home.organization)
 
 
-def made(actor: Membership) -> DataExport:
+def run_export(actor: Membership) -> DataExport:
     """Request an export and run its tasks."""
-    asked = export.request_export(actor=actor)
-    while DataExport.objects.get(id=asked.id).status == "making":
+    requested = export.request_export(actor=actor)
+    while DataExport.objects.get(id=requested.id).status == "making":
         before = DataExportPart.objects.count()
-        make_export(asked.id)
+        make_export(requested.id)
         assert DataExportPart.objects.count() == before + 1
-    return DataExport.objects.get(id=asked.id)
+    return DataExport.objects.get(id=requested.id)
 
 
-def files_of(found: DataExport) -> dict[str, bytes]:
-    """Return the files of all its zip files, which can be unpacked into the same folder."""
+def files_of(data_export: DataExport) -> dict[str, bytes]:
+    """Return the contents of all zip files of an export, which can be unpacked into the same folder."""
     files: dict[str, bytes] = {}
-    for part in found.parts.order_by("number"):
-        data = b"".join(export.chunks_of(part))
+    for part in data_export.parts.order_by("number"):
+        data = b"".join(export.read_chunks(part))
         assert len(data) == part.size
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             assert archive.testzip() is None
@@ -80,63 +80,66 @@ def furnished(db: None) -> Furnished:
     return furnish(3)
 
 
-def test_an_export_holds_all_that_an_organization_has(furnished: Furnished) -> None:
+def test_export_contains_all_rows_of_the_organization(furnished: Furnished) -> None:
     home = furnished.home
-    files = files_of(made(owner_in(furnished)))
-    assert files.keys() >= {"README.txt", *(f"{each.name}.json" for each in kinds() if not each.has_own_files)}
+    files = files_of(run_export(owner_in(furnished)))
+    assert files.keys() >= {
+        "README.txt",
+        *(f"{row_kind.name}.json" for row_kind in kinds() if not row_kind.has_own_files),
+    }
     for kind in kinds():
         expected = kind.rows(home.organization.id)
         if kind.has_own_files:
             assert {name for name in files if name.startswith(f"{kind.name}/")} == {
-                f"{kind.name}/{each.pk}.json" for each in expected
+                f"{kind.name}/{row.pk}.json" for row in expected
             }
         else:
             assert len(rows(files, kind.name)) == expected.count() > 0, kind.name
     scan = Scan.objects.filter(organization=home.organization, report__isnull=False).latest("created_at")
-    (shown,) = [each for each in rows(files, "scans") if each["id"] == scan.id]
+    (exported_scan,) = [row for row in rows(files, "scans") if row["id"] == scan.id]
     answer = home.api.get(f"/v1/scan/{scan.id}").json()
     del answer["progress"]
-    assert answer.items() <= shown.items()
+    assert answer.items() <= exported_scan.items()
     exported = home.api.get(f"/v1/report/{scan.id}/export").content
     assert files[f"reports/{scan.report.id}.json"] == exported
 
 
-def test_every_table_of_an_organization_is_in_it_or_left_out_for_a_reason(db: None) -> None:
-    held = {kind.rows(0).model for kind in kinds()}
+def test_each_table_is_exported_or_listed_as_excluded(db: None) -> None:
+    exported = {kind.rows(0).model for kind in kinds()}
     # Tables that are not exported: parts of exported rows, rows deleted within days, and internal state, among it the
     # export itself.
     parts = {"AuditPage", "AuditFinding", "AuditPlace", "ListCount", "FormerKey", "Event"}
     short = {"IdempotencyRecord", "Mail"}
     inner = {"ScanCount", "Turn", "MonitorState", "FormerSecret", "DataExport", "DataExportPart", "DataExportChunk"}
-    reach: set[type[models.Model]] = {Organization}
+    tables: set[type[models.Model]] = {Organization}
     while True:
         more = {
             relation.related_model
-            for model in reach
+            for model in tables
             for relation in model._meta.related_objects
             if relation.on_delete is models.CASCADE
         }
-        if more <= reach:
+        if more <= tables:
             break
-        reach |= more
-    reach |= {
-        each for each in apps.get_models() if "organization_id" in {f.attname for f in each._meta.concrete_fields}
+        tables |= more
+    tables |= {
+        table for table in apps.get_models() if "organization_id" in {f.attname for f in table._meta.concrete_fields}
     }
-    assert {each.__name__ for each in reach - held} == parts | short | inner
+    assert {table.__name__ for table in tables - exported} == parts | short | inner
 
 
-def test_it_holds_no_secret_and_nothing_of_others(furnished: Furnished) -> None:
+def test_export_contains_no_secrets_or_foreign_rows(furnished: Furnished) -> None:
     home = furnished.home
-    found = made(owner_in(furnished))
-    everything = b"\n".join(files_of(found).values())
+    data_export = run_export(owner_in(furnished))
+    everything = b"\n".join(files_of(data_export).values())
     for secret in (home.plaintext, home.key.digest, "whsec_", "password", "encrypted", "pbkdf2", "argon2"):
         assert secret.encode() not in everything, secret
     assert b"outsider@people.test" not in everything
     assert home.key.prefix.encode() in everything
 
 
-def test_the_documentation_names_every_file_and_field(furnished: Furnished) -> None:
-    files = files_of(made(owner_in(furnished)))
+def test_documentation_lists_each_exported_file_and_field(furnished: Furnished) -> None:
+    files = files_of(run_export(owner_in(furnished)))
     for kind in kinds():
         path = f"{kind.name}/" if kind.has_own_files else f"{kind.name}.json"
         assert f"`{path}" in DOC, path
@@ -145,53 +148,53 @@ def test_the_documentation_names_every_file_and_field(furnished: Furnished) -> N
                 assert f"`{field}`" in DOC, (kind.name, field)
 
 
-def test_it_is_made_in_parts_and_whoever_makes_one_may_die(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_in_parts_survives_a_crash_of_the_worker(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "PART_BYTES", 1)
     monkeypatch.setattr(export, "CHUNK_BYTES", 64)
-    monkeypatch.setattr(kinds_of_export, "BATCH", 2)
-    monkeypatch.setattr(kinds_of_export, "DOCUMENTS", 2)
+    monkeypatch.setattr(kinds_of_export, "LIST_BATCH", 2)
+    monkeypatch.setattr(kinds_of_export, "FILE_BATCH", 2)
     at = timezone.now()
     for _ in range(5):
-        make_scan(home, created_at=at)  # at the same moment, so that only their IDs differ
+        make_scan(home, created_at=at)  # The same time, so that only the IDs differ.
     for _ in range(3):
         finished_scan(home)
     actor = owner_of(home)
-    asked = export.request_export(actor=actor)
+    requested = export.request_export(actor=actor)
 
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
-    make_export(asked.id)
+    make_export(requested.id)
     with monkeypatch.context() as dying:
-        dying.setattr(export, "_keep", die)
+        dying.setattr(export, "_store_part", die)
         with pytest.raises(KeyboardInterrupt):
-            make_export(asked.id)
-    make_export(asked.id)
+            make_export(requested.id)
+    make_export(requested.id)
     assert DataExportPart.objects.count() == 1, "the dead one's lease holds"
     DataExport.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
     while DataExport.objects.get().status == "making":
-        make_export(asked.id)
-    found = DataExport.objects.get()
-    assert found.parts.count() > 8
-    files = files_of(found)
-    scans = [each["id"] for each in rows(files, "scans")]
+        make_export(requested.id)
+    finished = DataExport.objects.get()
+    assert finished.parts.count() > 8
+    files = files_of(finished)
+    scans = [row["id"] for row in rows(files, "scans")]
     assert len(scans) == len(set(scans)) == 8
     assert len([name for name in files if name.startswith("reports/")]) == 3
 
 
-def test_a_lost_message_is_found(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_export_with_lost_message_is_enqueued_again(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[tuple[str, str]] = []
     monkeypatch.setattr("infrastructure.queue.enqueue", lambda task, row_id: sent.append((task, row_id)))
-    asked = export.request_export(actor=owner_of(home))
+    requested = export.request_export(actor=owner_of(home))
     wake_exports()
-    assert sent[-1] == ("accounts.tasks.make_export", asked.id)
+    assert sent[-1] == ("accounts.tasks.make_export", requested.id)
     DataExport.objects.update(claim_token=uuid.uuid4(), lease_expires_at=timezone.now() + timedelta(minutes=1))
     sent.clear()
     wake_exports()
     assert sent == []
 
 
-def test_the_owner_is_told_and_downloads(home: Member) -> None:
+def test_owner_gets_a_mail_and_downloads_the_export(home: Member) -> None:
     actor = owner_of(home)
     browser = browser_of(actor.user)
     assert "/o/home/settings/export" in browser.get("/o/home/settings/").content.decode()
@@ -215,76 +218,81 @@ def test_the_owner_is_told_and_downloads(home: Member) -> None:
 
 
 @pytest.mark.parametrize("role", ["admin", "member", "viewer"])
-def test_only_owners_export(home: Member, role: str) -> None:
+def test_only_owner_can_request_an_export(home: Member, role: str) -> None:
     other = person_of(home, role, "other@people.test")
     with pytest.raises(AccountRefused):
         export.request_export(actor=Membership.objects.get(user=other))
 
 
-def test_nobody_else_s_export_can_be_had(home: Member, stranger: Member) -> None:
-    made(owner_of(home))
+def test_export_of_another_organization_cannot_be_downloaded(home: Member, stranger: Member) -> None:
+    run_export(owner_of(home))
     other = browser_of(person_of(stranger, "owner", "mallory@people.test"))
     assert other.post("/o/home/settings/export/1").status_code == 404
     assert other.post(f"/o/{stranger.organization.slug}/settings/export/1").status_code == 404
     assert Client().post("/o/home/settings/export/1").status_code == 302
 
 
-def test_one_at_a_time_and_one_an_hour(home: Member) -> None:
+def test_exports_are_limited_to_one_an_hour(home: Member) -> None:
     actor = owner_of(home)
-    asked = export.request_export(actor=actor)
+    requested = export.request_export(actor=actor)
     with pytest.raises(AccountRefused, match="already being prepared"):
         export.request_export(actor=actor)
-    make_export(asked.id)
+    make_export(requested.id)
     with pytest.raises(AccountRefused, match="less than an hour ago"):
         export.request_export(actor=actor)
     DataExport.objects.update(created_at=timezone.now() - timedelta(hours=2))
     again = export.request_export(actor=actor)
-    assert [each.id for each in DataExport.objects.all()] == [again.id]
+    assert [data_export.id for data_export in DataExport.objects.all()] == [again.id]
     assert not DataExportChunk.objects.exists()
 
 
-def test_it_is_kept_for_a_week(home: Member) -> None:
+def test_export_expires_after_a_week(home: Member) -> None:
     actor = owner_of(home)
-    made(actor)
+    run_export(actor)
     delete_exports()
     assert DataExport.objects.count() == 1
-    DataExport.objects.update(ended_at=timezone.now() - export.KEPT)
+    DataExport.objects.update(ended_at=timezone.now() - export.RETENTION)
     assert browser_of(actor.user).post("/o/home/settings/export/1").status_code == 404, "at once, not by night"
     delete_exports()
     for model in (DataExport, DataExportPart, DataExportChunk):
         assert not model._default_manager.exists()
 
 
-def test_what_is_too_large_fails(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_export_fails(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "PART_BYTES", 1)
     monkeypatch.setattr(export, "MAX_BYTES", 1)
     actor = owner_of(home)
-    assert made(actor).status == "failed"
+    assert run_export(actor).status == "failed"
     page = browser_of(actor.user).get("/o/home/settings/export").content.decode()
     assert "The last export failed" in page
 
 
-def test_nothing_is_exported_of_who_is_deleted(home: Member) -> None:
-    asked = export.request_export(actor=owner_of(home))
+def test_export_of_a_closed_organization_stops(home: Member) -> None:
+    requested = export.request_export(actor=owner_of(home))
     close_organization(home.organization)
-    make_export(asked.id)
+    make_export(requested.id)
     assert not DataExportPart.objects.exists()
     assert delete_closed(timezone.now() + GRACE + timedelta(seconds=1), time_limit_s=60)
     assert not DataExport.objects.exists()
 
 
-def test_a_row_more_asks_no_query_more(furnished: Furnished) -> None:
+def test_number_of_export_queries_is_independent_of_rows(furnished: Furnished) -> None:
     for kind in kinds():
-        if kind.has_own_files or kind.name in ("monitors", "lists"):  # read in pieces, or names its people
+        if kind.has_own_files or kind.name in (
+            "monitors",
+            "lists",
+        ):  # These kinds are read in pieces, or query people per row.
             continue
-        with counted() as asked:
-            batch = kind.after(furnished.home.organization.id, None)
+        with counted() as queries:
+            batch = kind.next_batch(furnished.home.organization.id, None)
             for _, row in batch:
-                kind.shown(row)
-        assert len(asked) <= 3, (kind.name, len(batch))
+                kind.serialize(row)
+        assert len(queries) <= 3, (kind.name, len(batch))
 
 
-def test_operators_export_into_a_file(home: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_exports_an_organization_to_a_file(
+    home: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     finished_scan(home)
     file = tmp_path / "home.zip"
     call_command("export_organization", "home", str(file))
@@ -296,4 +304,4 @@ def test_operators_export_into_a_file(home: Member, tmp_path: Path, capsys: pyte
         call_command("export_organization", "home", str(file))
     with pytest.raises(CommandError, match="There is no organization 'nobody'"):
         call_command("export_organization", "nobody", str(tmp_path / "x.zip"))
-    assert [each.name for each in tmp_path.iterdir()] == ["home.zip"]
+    assert [path.name for path in tmp_path.iterdir()] == ["home.zip"]

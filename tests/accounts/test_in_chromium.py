@@ -32,23 +32,23 @@ def test_open_menus_are_accessible(
 ) -> None:
     session = browser_of(ada).cookies["sessionid"].value
 
-    def look(context: BrowserContext, page: Page) -> dict[str, list[str]]:
+    def open_page(context: BrowserContext, page: Page) -> dict[str, list[str]]:
         context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
         page.goto(f"{live_server.url}/o/home/members/")
-        found = {}
+        problems = {}
         for button in (".menu-button", ".switch-button", ".person"):
             page.click(button)
             flaws = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
             wide = page.evaluate("document.documentElement.scrollWidth") > PHONE["width"]
-            found[button] = [each["nodes"][0]["html"] for each in flaws] + ["scrolls sideways"] * wide
+            problems[button] = [flaw["nodes"][0]["html"] for flaw in flaws] + ["scrolls sideways"] * wide
             page.keyboard.press("Escape")
-        return found
+        return problems
 
-    found = visit(look, color_scheme=scheme, viewport=PHONE)
-    assert found == {".menu-button": [], ".switch-button": [], ".person": []}
+    problems = visit(open_page, color_scheme=scheme, viewport=PHONE)
+    assert problems == {".menu-button": [], ".switch-button": [], ".person": []}
 
 
-def test_without_scripts_the_keyboard_gets_everywhere(
+def test_menus_are_usable_by_keyboard_without_scripts(
     visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer
 ) -> None:
     session = browser_of(ada).cookies["sessionid"].value
@@ -73,16 +73,16 @@ def test_without_scripts_the_keyboard_gets_everywhere(
     assert "sessionid" not in names
 
 
-def test_the_last_day_of_a_key_is_asked_for_where_it_ends_on_a_date(
+def test_last_day_field_is_visible_only_for_expiry_on_a_date(
     visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer
 ) -> None:
     session = browser_of(ada).cookies["sessionid"].value
 
-    def look(context: BrowserContext, page: Page) -> None:
+    def open_page(context: BrowserContext, page: Page) -> None:
         context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
         page.goto(f"{live_server.url}/o/home/keys/")
         expect(page.get_by_label("Last day")).to_be_hidden()
         page.get_by_label("Expires", exact=True).select_option("On a date")
         expect(page.get_by_label("Last day")).to_be_visible()
 
-    visit(look)
+    visit(open_page)

@@ -41,7 +41,7 @@ def role_of(home: Member, email: str = EMAIL) -> str | None:
     return home.organization.membership_set.filter(user__email=email).values_list("role", flat=True).first()
 
 
-def test_a_new_person_joins(home: Member, owner: User, client: Client) -> None:
+def test_new_person_creates_an_account_and_joins(home: Member, owner: User, client: Client) -> None:
     link = invite(owner)
     page = client.get(link).content.decode()
     assert "Join Home" in page
@@ -54,14 +54,14 @@ def test_a_new_person_joins(home: Member, owner: User, client: Client) -> None:
     assert list(ActivityEvent.objects.values_list("action", flat=True))[:2] == ["member.joined", "member.invited"]
 
 
-def test_a_new_persons_password_is_held_against_the_rules(home: Member, owner: User, client: Client) -> None:
+def test_password_of_an_invited_person_is_validated(home: Member, owner: User, client: Client) -> None:
     link = invite(owner)
     assert "too common" in client.post(link, {"password": "password"}).content.decode()
     assert not User.objects.filter(email=EMAIL).exists()
     assert client.post(link, {"password": PASSWORD}).status_code == 302
 
 
-def test_somebody_with_an_account_logs_in_and_joins(home: Member, owner: User, client: Client) -> None:
+def test_existing_account_logs_in_and_joins(home: Member, owner: User, client: Client) -> None:
     bob = User.objects.create_user(EMAIL, PASSWORD)
     link = invite(owner, "Bob@people.test", "viewer")
     assert f"/login/?next={link}" in client.get(link).content.decode()
@@ -82,9 +82,7 @@ def copied_link(owner: User) -> str:
     return str(link)
 
 
-def test_a_copied_link_makes_no_account_of_an_address_that_nobody_has_proved(
-    home: Member, owner: User, client: Client
-) -> None:
+def test_copied_link_does_not_create_an_account(home: Member, owner: User, client: Client) -> None:
     mailed = invite(owner)
     copied = copied_link(owner)
     assert copied != mailed
@@ -102,7 +100,7 @@ def test_a_copied_link_makes_no_account_of_an_address_that_nobody_has_proved(
     assert Client().get(copied).status_code == 410, "it is good for one use"
 
 
-def test_somebody_with_an_account_joins_by_a_copied_link(home: Member, owner: User) -> None:
+def test_existing_account_joins_by_copied_link(home: Member, owner: User) -> None:
     bob = User.objects.create_user(EMAIL, PASSWORD)
     invite(owner)
     copied = copied_link(owner)
@@ -113,7 +111,7 @@ def test_somebody_with_an_account_joins_by_a_copied_link(home: Member, owner: Us
     assert role_of(home) == "member"
 
 
-def test_the_link_that_an_operator_copies_needs_no_mail(home: Member, owner: User, client: Client) -> None:
+def test_link_copied_by_a_superuser_proves_the_address(home: Member, owner: User, client: Client) -> None:
     owner.is_superuser = True
     owner.save()
     invite(owner)
@@ -121,7 +119,7 @@ def test_the_link_that_an_operator_copies_needs_no_mail(home: Member, owner: Use
     assert role_of(home) == "member"
 
 
-def test_nobody_copies_the_link_of_a_role_that_they_could_not_give(home: Member, owner: User) -> None:
+def test_link_of_a_higher_role_is_not_displayed(home: Member, owner: User) -> None:
     invite(owner, role="owner")
     admin = person_of(home, "admin", "admin@people.test")
     member = person_of(home, "member", "member@people.test")
@@ -130,14 +128,14 @@ def test_nobody_copies_the_link_of_a_role_that_they_could_not_give(home: Member,
         assert "/invite/" not in browser_of(person).get("/o/home/members/").content.decode()
 
 
-def test_e_mails_for_a_copied_link_are_limited(home: Member, owner: User, client: Client) -> None:
+def test_mails_for_copied_links_have_a_rate_limit(home: Member, owner: User, client: Client) -> None:
     invite(owner)
     copied = copied_link(owner)
     statuses = [client.post(copied).status_code for _ in range(MAILS_PER_RECIPIENT)]
     assert (statuses[0], statuses[-1]) == (200, 429)
 
 
-def test_the_link_is_worth_nothing_to_somebody_else(home: Member, owner: User) -> None:
+def test_invitation_link_is_refused_for_another_person(home: Member, owner: User) -> None:
     link = invite(owner)
     eve = browser_of(User.objects.create_user("eve@people.test"))
     for response in (eve.get(link), eve.post(link)):
@@ -146,7 +144,7 @@ def test_the_link_is_worth_nothing_to_somebody_else(home: Member, owner: User) -
     assert Client().post(link, {"password": PASSWORD}).status_code == 302
 
 
-def test_the_link_is_good_for_one_use(home: Member, owner: User, client: Client) -> None:
+def test_invitation_link_works_once(home: Member, owner: User, client: Client) -> None:
     link = invite(owner)
     client.post(link, {"password": PASSWORD})
     home.organization.membership_set.get(user__email=EMAIL).delete()
@@ -155,7 +153,7 @@ def test_the_link_is_good_for_one_use(home: Member, owner: User, client: Client)
     assert role_of(home) is None
 
 
-def test_the_link_ends_after_seven_days(home: Member, owner: User, client: Client) -> None:
+def test_invitation_expires_after_seven_days(home: Member, owner: User, client: Client) -> None:
     link = invite(owner)
     invitation = Invitation.objects.get()
     assert invitation.expires_at - invitation.created_at == timedelta(days=7)
@@ -165,22 +163,22 @@ def test_the_link_ends_after_seven_days(home: Member, owner: User, client: Clien
     assert not User.objects.filter(email=EMAIL).exists()
 
 
-def test_the_signature_ends_too(owner: User, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invitation_signature_expires(owner: User, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     link = invite(owner)
     monkeypatch.setattr(members, "INVITATION_LIFETIME", timedelta(seconds=-1))
     assert client.get(link).status_code == 410
 
 
-def test_a_revoked_link_is_worth_nothing(home: Member, owner: User, client: Client) -> None:
+def test_revoked_invitation_returns_410(home: Member, owner: User, client: Client) -> None:
     link = invite(owner)
     invitation = Invitation.objects.get()
     browser_of(owner).post(f"/o/home/invitations/{invitation.id}/revoke")
     assert client.get(link).status_code == 410
     assert client.post(link, {"password": PASSWORD}).status_code == 410
-    assert ActivityEvent.objects.filter(action="invitation.revoked", target=EMAIL).exists()
+    assert ActivityEvent.objects.filter(action="invitation.revoked", object_name=EMAIL).exists()
 
 
-def test_a_second_invitation_replaces_the_first(home: Member, owner: User, client: Client) -> None:
+def test_second_invitation_replaces_the_first(home: Member, owner: User, client: Client) -> None:
     first, second = invite(owner, role="admin"), invite(owner, "BOB@people.test", "viewer")
     assert client.get(first).status_code == 410
     client.post(second, {"password": PASSWORD})
@@ -188,25 +186,25 @@ def test_a_second_invitation_replaces_the_first(home: Member, owner: User, clien
 
 
 @pytest.mark.parametrize("token", ["x", "a:b:c", "%00", ":", "é", "inv_0000000000000000000000"])
-def test_a_forged_link_is_dead(db: None, client: Client, token: str) -> None:
+def test_forged_invitation_link_returns_410(db: None, client: Client, token: str) -> None:
     assert client.get(f"/invite/{token}").status_code == 410
     assert client.post(f"/invite/{token}", {"password": PASSWORD}).status_code == 410
 
 
-def test_who_is_a_member_already_keeps_the_role(home: Member, owner: User) -> None:
+def test_invitation_does_not_change_the_role_of_a_member(home: Member, owner: User) -> None:
     link = invite(owner, role="viewer")
     bob = person_of(home, "admin", EMAIL)
     browser_of(bob).post(link)
     assert role_of(home) == "admin"
 
 
-def test_a_member_is_not_invited_again(home: Member, owner: User) -> None:
+def test_member_cannot_be_invited_again(home: Member, owner: User) -> None:
     response = browser_of(owner).post("/o/home/members/", {"email": "OWNER@people.test", "role": "member"})
     assert "is already a member" in response.content.decode()
     assert mail.outbox == []
 
 
-def test_an_admin_invites_nobody_as_owner(home: Member, owner: User) -> None:
+def test_admin_cannot_invite_an_owner(home: Member, owner: User) -> None:
     admin = browser_of(person_of(home, "admin", "admin@people.test"))
     response = admin.post("/o/home/members/", {"email": EMAIL, "role": "owner"})
     assert "Select a valid choice" in response.content.decode()
@@ -217,7 +215,7 @@ def test_an_admin_invites_nobody_as_owner(home: Member, owner: User) -> None:
 
 
 @pytest.mark.parametrize("role", ["member", "viewer"])
-def test_others_are_not_asked_to_invite(home: Member, role: str) -> None:
+def test_members_and_viewers_have_no_invitation_form(home: Member, role: str) -> None:
     client = browser_of(person_of(home, role, "other@people.test"))
     assert "Invite someone" not in client.get("/o/home/members/").content.decode()
 
@@ -230,7 +228,7 @@ def test_invitations_work_while_sign_up_is_closed(
     assert role_of(home) == "member"
 
 
-def test_invitations_are_limited(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invitations_have_a_rate_limit(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(organization, "INVITATIONS_PER_HOUR", 1)
     invite(owner)
     response = browser_of(owner).post("/o/home/members/", {"email": "carl@people.test", "role": "viewer"})
@@ -238,15 +236,15 @@ def test_invitations_are_limited(owner: User, monkeypatch: pytest.MonkeyPatch) -
     assert len(mail.outbox) == 1
 
 
-def test_the_list_of_open_invitations_is_bounded(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_open_invitations_is_limited(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "MAX_OPEN_INVITATIONS", 1)
     invite(owner)
     response = browser_of(owner).post("/o/home/members/", {"email": "carl@people.test", "role": "viewer"})
     assert "which is the maximum" in response.content.decode()
-    invite(owner)  # replaces the previous invitation
+    invite(owner)  # A second invitation replaces the first.
 
 
-def test_a_mailbox_is_invited_a_bounded_number_of_times_a_day_by_all_organizations_together(
+def test_invitations_are_limited_per_mailbox_over_all_organizations(
     home: Member, stranger: Member, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(organization, "INVITATIONS_PER_RECIPIENT_AND_DAY", 2)
@@ -260,7 +258,7 @@ def test_a_mailbox_is_invited_a_bounded_number_of_times_a_day_by_all_organizatio
     assert len(mail.outbox) == 2
 
 
-def test_a_person_invites_a_bounded_number_from_all_their_organizations(
+def test_invitations_are_limited_per_sender_over_all_organizations(
     home: Member, stranger: Member, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(organization, "INVITATIONS_PER_HOUR", 1)
@@ -270,7 +268,7 @@ def test_a_person_invites_a_bounded_number_from_all_their_organizations(
     assert browser_of(owner).post("/o/stranger/members/", fields).status_code == 429
 
 
-def test_the_mail_names_the_person_and_our_host_and_leads_nowhere_else(home: Member, owner: User) -> None:
+def test_invitation_mail_links_only_to_this_host(home: Member, owner: User) -> None:
     home.organization.name = "Your invoice is due, pay at evil.example.com/pay"  # from before, or an operator's
     home.organization.save()
     link = invite(owner)
@@ -284,7 +282,7 @@ def test_the_mail_names_the_person_and_our_host_and_leads_nowhere_else(home: Mem
     assert re.findall(r"https?://\S+", str(sent.body)) == ["http://localhost:8000,", f"http://localhost:8000{link}"]
 
 
-def test_an_invitation_that_was_not_sent_is_none(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invitation_is_revoked_if_its_mail_fails(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise smtplib.SMTPServerDisconnected("gone")
 
@@ -294,7 +292,7 @@ def test_an_invitation_that_was_not_sent_is_none(owner: User, monkeypatch: pytes
     assert not Invitation.objects.filter(revoked_at=None).exists()
 
 
-def test_hostile_names_stay_text_and_one_line(home: Member, owner: User, client: Client) -> None:
+def test_hostile_organization_name_is_escaped_in_the_invitation(home: Member, owner: User, client: Client) -> None:
     home.organization.name = "<script>alert(1)</script>\r\nBcc: eve@people.test"
     home.organization.save()
     link = invite(owner)
@@ -306,13 +304,13 @@ def test_hostile_names_stay_text_and_one_line(home: Member, owner: User, client:
     assert "&lt;script&gt;" in page
 
 
-def test_two_who_accept_at_once_are_one_member(home: Member, owner: User) -> None:
+def test_invitation_accepted_twice_creates_one_membership(home: Member, owner: User) -> None:
     invite(owner)
     invitation = Invitation.objects.get()
     bob = User.objects.create_user(EMAIL)
-    members.accept(invitation=invitation, user=bob)
+    members.accept_invitation(invitation=invitation, user=bob)
     with pytest.raises(AccountRefused):
-        members.accept(invitation=invitation, user=bob)
+        members.accept_invitation(invitation=invitation, user=bob)
     assert Membership.objects.filter(user=bob).count() == 1
 
 
@@ -326,7 +324,7 @@ def test_two_who_accept_at_once_are_one_member(home: Member, owner: User) -> Non
     ],
     ids=["admin", "member", "owner", "removed"],
 )
-def test_an_invitation_ends_when_who_invited_could_no_longer(
+def test_invitations_are_revoked_if_the_sender_may_no_longer_invite(
     home: Member, owner: User, change: dict[str, str] | None, left: list[str]
 ) -> None:
     boss = home.organization.membership_set.get(user=owner)
@@ -345,7 +343,7 @@ def test_an_invitation_ends_when_who_invited_could_no_longer(
     assert revoked.count() == 3 - len(left)
 
 
-def test_an_invitation_of_who_has_left_ends(home: Member, owner: User, client: Client) -> None:
+def test_invitation_of_a_former_member_is_revoked(home: Member, owner: User, client: Client) -> None:
     admin = home.organization.membership_set.get(user=person_of(home, "admin", "admin@people.test"))
     token = members.invitation_token(members.invite(actor=admin, email=EMAIL, role="admin"))
     members.remove_member(actor=admin, subject=admin)

@@ -41,26 +41,28 @@ def may(call: object) -> bool:
         *[(actor, subject, False) for actor in ("member", "viewer") for subject in ROLES if actor != subject],
     ],
 )
-def test_who_may_change_and_remove_whom(cast: dict[str, Membership], actor: str, subject: str, allowed: bool) -> None:
+def test_role_decides_who_may_change_and_remove_members(
+    cast: dict[str, Membership], actor: str, subject: str, allowed: bool
+) -> None:
     role = "viewer" if subject != "viewer" else "member"
     assert may(lambda: change_role(actor=cast[actor], subject=cast[subject], role=role)) is allowed
     if actor != subject:
-        # Restores the role, which the change above may have changed.
+        # Restore the role, which the assertion above may have changed.
         Membership.objects.filter(pk=cast[subject].pk).update(role=cast[subject].role)
         assert may(lambda: remove_member(actor=cast[actor], subject=cast[subject])) is allowed
 
 
-def test_only_an_owner_makes_owners(cast: dict[str, Membership]) -> None:
+def test_only_owner_can_grant_the_role_owner(cast: dict[str, Membership]) -> None:
     assert not may(lambda: change_role(actor=cast["admin"], subject=cast["member"], role="owner"))
     assert not may(lambda: change_role(actor=cast["admin"], subject=cast["admin"], role="owner"))
     assert may(lambda: change_role(actor=cast["owner"], subject=cast["member"], role="owner"))
 
 
-def test_an_unknown_role_is_refused(cast: dict[str, Membership]) -> None:
+def test_unknown_role_is_refused(cast: dict[str, Membership]) -> None:
     assert not may(lambda: change_role(actor=cast["owner"], subject=cast["member"], role="emperor"))
 
 
-def test_the_last_owner_neither_leaves_nor_steps_down(cast: dict[str, Membership]) -> None:
+def test_last_owner_cannot_leave_or_change_role(cast: dict[str, Membership]) -> None:
     remove_member(actor=cast["owner"], subject=cast["second"])
     assert not may(lambda: change_role(actor=cast["owner"], subject=cast["owner"], role="admin"))
     assert not may(lambda: remove_member(actor=cast["owner"], subject=cast["owner"]))
@@ -68,18 +70,18 @@ def test_the_last_owner_neither_leaves_nor_steps_down(cast: dict[str, Membership
     assert may(lambda: remove_member(actor=cast["owner"], subject=cast["owner"]))
 
 
-def test_an_owner_whose_account_is_closed_does_not_count(cast: dict[str, Membership]) -> None:
+def test_inactive_owner_does_not_count_as_owner(cast: dict[str, Membership]) -> None:
     User.objects.filter(email="second@people.test").update(is_active=False)
     assert not may(lambda: remove_member(actor=cast["owner"], subject=cast["owner"]))
 
 
-def test_everybody_else_may_leave(cast: dict[str, Membership]) -> None:
+def test_members_of_other_roles_may_leave(cast: dict[str, Membership]) -> None:
     for role in ("admin", "member", "viewer"):
         remove_member(actor=cast[role], subject=cast[role])
     assert ActivityEvent.objects.filter(action="member.left").count() == 3
 
 
-def test_a_role_that_was_taken_away_a_moment_ago_counts_no_more(cast: dict[str, Membership]) -> None:
+def test_outdated_role_of_the_actor_is_reloaded(cast: dict[str, Membership]) -> None:
     stale = cast["admin"]
     change_role(actor=cast["owner"], subject=cast["admin"], role="viewer")
     assert stale.role == "admin"
@@ -87,7 +89,7 @@ def test_a_role_that_was_taken_away_a_moment_ago_counts_no_more(cast: dict[str, 
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_two_owners_who_leave_at_once_leave_one() -> None:
+def test_concurrent_leaving_keeps_one_owner() -> None:
     home = member_of("Home")
     pair = [Membership.objects.get(user=person_of(home, "owner", f"{name}@people.test")) for name in "ab"]
 
@@ -98,17 +100,17 @@ def test_two_owners_who_leave_at_once_leave_one() -> None:
             connection.close()
 
     with ThreadPoolExecutor(2) as pool:
-        left = list(pool.map(leave, pair))
-    assert sorted(left) == [False, True]
+        results = list(pool.map(leave, pair))
+    assert sorted(results) == [False, True]
     assert home.organization.membership_set.count() == 1
 
 
-def test_the_page_changes_a_role_and_notes_it(home: Member, cast: dict[str, Membership]) -> None:
+def test_role_change_on_the_page_is_recorded(home: Member, cast: dict[str, Membership]) -> None:
     client = browser_of(cast["admin"].user)
     response = client.post(f"/o/home/members/{cast['member'].pk}/role", {"role": "viewer"}, follow=True)
     assert "member@people.test now has the role viewer." in response.content.decode()
     event = ActivityEvent.objects.latest("id")
-    assert (event.action, event.target, event.details) == (
+    assert (event.action, event.object_name, event.details) == (
         "member.role_changed",
         "member@people.test",
         {"role": {"from": "member", "to": "viewer"}},
@@ -117,7 +119,7 @@ def test_the_page_changes_a_role_and_notes_it(home: Member, cast: dict[str, Memb
 
 
 @pytest.mark.parametrize("role", ["owner", "", "x", "admin\0"])
-def test_the_page_refuses_roles_that_an_admin_cannot_give(cast: dict[str, Membership], role: str) -> None:
+def test_admin_cannot_grant_invalid_or_higher_roles(cast: dict[str, Membership], role: str) -> None:
     client = browser_of(cast["admin"].user)
     page = client.post(f"/o/home/members/{cast['member'].pk}/role", {"role": role}, follow=True).content.decode()
     assert "Your role does not allow this." in page
@@ -125,7 +127,7 @@ def test_the_page_refuses_roles_that_an_admin_cannot_give(cast: dict[str, Member
     assert cast["member"].role == "member"
 
 
-def test_an_admin_sees_no_buttons_for_owners_and_cannot_do_without(cast: dict[str, Membership]) -> None:
+def test_admin_cannot_remove_an_owner(cast: dict[str, Membership]) -> None:
     client = browser_of(cast["admin"].user)
     page = client.get("/o/home/members/").content.decode()
     owner = cast["owner"]
@@ -136,7 +138,7 @@ def test_an_admin_sees_no_buttons_for_owners_and_cannot_do_without(cast: dict[st
     assert Membership.objects.filter(pk=owner.pk).exists()
 
 
-def test_removing_takes_a_confirmation_and_works_at_once(cast: dict[str, Membership]) -> None:
+def test_member_is_removed_after_confirmation(cast: dict[str, Membership]) -> None:
     viewer, owner = browser_of(cast["viewer"].user), browser_of(cast["owner"].user)
     assert viewer.get("/o/home/members/").status_code == 200
     path = f"/o/home/members/{cast['viewer'].pk}/remove"
@@ -146,14 +148,14 @@ def test_removing_takes_a_confirmation_and_works_at_once(cast: dict[str, Members
     assert viewer.get("/o/home/members/").status_code == 404
 
 
-def test_the_list_is_paged(home: Member, cast: dict[str, Membership], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(organization, "MEMBERS_SHOWN", 3)
+def test_member_list_is_paginated(home: Member, cast: dict[str, Membership], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(organization, "MEMBERS_PER_PAGE", 3)
     client = browser_of(cast["viewer"].user)
     pages = ["/o/home/members/"]
-    seen: list[str] = []
+    emails: list[str] = []
     while pages:
-        shown = client.get(pages.pop()).content.decode().replace("<wbr>", "")
-        seen += re.findall(r'<th scope="row">(\S+@people.test)', shown)
-        pages += [f"/o/home/members/{query}" for query in re.findall(r'href="(\?after=\d+)"', shown)]
-    assert sorted(seen) == sorted(membership.user.email for membership in cast.values())
+        text = client.get(pages.pop()).content.decode().replace("<wbr>", "")
+        emails += re.findall(r'<th scope="row">(\S+@people.test)', text)
+        pages += [f"/o/home/members/{query}" for query in re.findall(r'href="(\?after=\d+)"', text)]
+    assert sorted(emails) == sorted(membership.user.email for membership in cast.values())
     assert client.get("/o/home/members/?after=x").status_code == 200

@@ -1,4 +1,4 @@
-"""People with several organizations: the organization of a page, switching, and creating another one."""
+"""People with several organizations: the organization of a page, switching, and creating another organization."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ PAGES = ("/o/home/members/", "/o/home/settings/", "/o/home/keys/", "/o/home/acti
 
 
 @pytest.mark.parametrize("role", ["viewer", "member"])
-def test_a_refusal_names_the_role_and_is_kept_by_no_browser(home: Member, role: str) -> None:
+def test_page_refused_by_role_names_the_role_and_is_not_cached(home: Member, role: str) -> None:
     response = browser_of(person_of(home, role, ADA)).get("/o/home/keys/")
     assert f"your role in Home is {role}" in response.content.decode()
     assert "no-store" in response["Cache-Control"]
 
 
-def test_who_posts_after_the_session_has_ended_gets_to_the_login(db: None, client: Client) -> None:
+def test_post_after_session_end_redirects_to_login(db: None, client: Client) -> None:
     assert client.post("/account/")["Location"] == "/login/?next=/dashboard/"
 
 
-def test_a_fragment_is_not_answered_with_the_login_page(db: None, client: Client) -> None:
+def test_htmx_request_without_session_redirects_the_whole_page(db: None, client: Client) -> None:
     headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/o/home/scans/?type=seo"}
     response = client.get("/o/home/members/", headers=headers)
     assert response["HX-Redirect"] == "/login/?next=/o/home/scans/%3Ftype%3Dseo"
@@ -39,25 +39,23 @@ def test_a_fragment_is_not_answered_with_the_login_page(db: None, client: Client
     assert foreign["HX-Redirect"] == "/login/?next=/dashboard/"
 
 
-def both(home: Member, stranger: Member) -> Client:
+def client_of_both(home: Member, stranger: Member) -> Client:
     """Return the client of an owner of both organizations, who joined Home first."""
     ada = person_of(home, "owner", ADA)
     Membership.objects.create(organization=stranger.organization, user=ada, role="owner")
     return browser_of(ada)
 
 
-def test_the_dashboard_begins_with_the_first_organization_until_another_is_chosen(
-    home: Member, stranger: Member
-) -> None:
-    client = both(home, stranger)
+def test_dashboard_opens_the_selected_organization(home: Member, stranger: Member) -> None:
+    client = client_of_both(home, stranger)
     assert client.get("/dashboard/")["Location"] == "/o/home/"
     switched = client.post("/organizations/switch", {"organization": stranger.organization.pk})
     assert switched["Location"] == "/o/stranger/"
     assert client.get("/dashboard/")["Location"] == "/o/stranger/"
 
 
-def test_a_page_acts_on_its_own_organization_whatever_another_tab_does(home: Member, stranger: Member) -> None:
-    client = both(home, stranger)
+def test_form_acts_on_its_organization_despite_another_tab(home: Member, stranger: Member) -> None:
+    client = client_of_both(home, stranger)
     one = page_of(client.get("/o/home/members/"))
     (invites,) = one.xpath("//form[.//input[@name='email']]")
     keys = page_of(client.get("/o/home/keys/")).xpath("//form[.//input[@name='name']]/@action")
@@ -75,15 +73,15 @@ def test_a_page_acts_on_its_own_organization_whatever_another_tab_does(home: Mem
     assert set(Organization.objects.values_list("name", "shares_reports")) == {("Renamed", True), ("Stranger", False)}
 
 
-def test_no_get_switches(home: Member, stranger: Member) -> None:
-    client = both(home, stranger)
+def test_get_request_does_not_switch_the_organization(home: Member, stranger: Member) -> None:
+    client = client_of_both(home, stranger)
     for page in ("/o/stranger/", "/o/stranger/keys/", f"/report/{finished_scan(stranger).id}", "/organizations/"):
         assert client.get(page).status_code == 200
         assert client.get("/dashboard/")["Location"] == "/o/home/", page
 
 
 @pytest.mark.parametrize("slug", ["stranger", "nobody-has-this"])
-def test_an_organization_of_others_is_as_if_it_were_not(home: Member, stranger: Member, slug: str) -> None:
+def test_foreign_organization_returns_404(home: Member, stranger: Member, slug: str) -> None:
     client = browser_of(person_of(home, "owner", ADA))
     page = client.get(f"/o/{slug}/members/")
     assert page.status_code == 404
@@ -91,14 +89,14 @@ def test_an_organization_of_others_is_as_if_it_were_not(home: Member, stranger: 
 
 
 @pytest.mark.parametrize("sent", ["", "x", "0", "-1", "9" * 30, "٣", None])
-def test_nobody_switches_to_what_is_not_theirs(home: Member, stranger: Member, sent: str | None) -> None:
+def test_switch_to_a_foreign_organization_returns_404(home: Member, stranger: Member, sent: str | None) -> None:
     client = browser_of(person_of(home, "owner", ADA))
-    chosen = str(stranger.organization.pk) if sent is None else sent
-    assert client.post("/organizations/switch", {"organization": chosen}).status_code == 404
+    organization_id = str(stranger.organization.pk) if sent is None else sent
+    assert client.post("/organizations/switch", {"organization": organization_id}).status_code == 404
     assert client.get("/dashboard/")["Location"] == "/o/home/"
 
 
-def test_a_choice_that_is_no_longer_theirs_is_forgotten(home: Member, stranger: Member) -> None:
+def test_selection_of_a_former_organization_is_ignored(home: Member, stranger: Member) -> None:
     ada = person_of(home, "viewer", ADA)
     other = Membership.objects.create(organization=stranger.organization, user=ada)
     client = browser_of(ada)
@@ -107,7 +105,7 @@ def test_a_choice_that_is_no_longer_theirs_is_forgotten(home: Member, stranger: 
     assert client.get("/dashboard/")["Location"] == "/o/home/"
 
 
-def test_a_person_makes_another_organization(home: Member) -> None:
+def test_person_creates_another_organization(home: Member) -> None:
     client = browser_of(person_of(home, "viewer", ADA))
     response = client.post("/organizations/new", {"organization": "Second", "tier": "enterprise"})
     second = Organization.objects.get(name="Second")
@@ -117,7 +115,7 @@ def test_a_person_makes_another_organization(home: Member) -> None:
     assert client.get("/dashboard/")["Location"] == f"/o/{second.slug}/"
 
 
-def test_one_person_owns_a_bounded_number(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_owned_organizations_is_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "MAX_OWNED_ORGANIZATIONS", 1)
     client = browser_of(person_of(home, "owner", ADA))
     page = client.post("/organizations/new", {"organization": "Second"}).content.decode()
@@ -125,7 +123,7 @@ def test_one_person_owns_a_bounded_number(home: Member, monkeypatch: pytest.Monk
     assert not Organization.objects.filter(name="Second").exists()
 
 
-def test_one_person_creates_a_bounded_number_in_a_day(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_created_organizations_per_day_are_limited(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(person, "ORGANIZATIONS_PER_DAY", 2)
     ada = person_of(home, "owner", ADA)
     client = browser_of(ada)
@@ -146,9 +144,7 @@ def test_one_person_creates_a_bounded_number_in_a_day(home: Member, monkeypatch:
     assert other.post("/organizations/new", {"organization": "Bob's"}).status_code == 302
 
 
-def test_where_sign_up_is_closed_only_operators_make_organizations(
-    home: Member, settings: pytest_django.Settings
-) -> None:
+def test_closed_sign_up_lets_only_staff_create_organizations(home: Member, settings: pytest_django.Settings) -> None:
     settings.SIGN_UP_OPEN = False
     ada = person_of(home, "owner", ADA)
     client = browser_of(ada)
@@ -159,14 +155,14 @@ def test_where_sign_up_is_closed_only_operators_make_organizations(
     assert client.post("/organizations/new", {"organization": "Second"}).status_code == 302
 
 
-def test_who_belongs_nowhere_is_shown_how_to_begin(db: None) -> None:
+def test_person_without_organization_is_redirected_to_the_form(db: None) -> None:
     client = browser_of(User.objects.create_user(ADA))
     assert client.get("/dashboard/")["Location"] == "/organizations/new"
     assert client.get("/organizations/new").status_code == 200
     assert "You are not in any organization" in client.get("/organizations/").content.decode()
 
 
-def test_leaving_takes_a_confirmation(home: Member) -> None:
+def test_leaving_an_organization_requires_confirmation(home: Member) -> None:
     person_of(home, "owner", "owner@people.test")
     client = browser_of(person_of(home, "member", ADA))
     path = reverse("organization-leave", args=[home.organization.pk])
@@ -177,14 +173,14 @@ def test_leaving_takes_a_confirmation(home: Member) -> None:
     assert client.get(path).status_code == 404
 
 
-def test_the_last_owner_is_told_why_not(home: Member) -> None:
+def test_last_owner_cannot_leave_on_the_page(home: Member) -> None:
     client = browser_of(person_of(home, "owner", ADA))
     page = client.post(reverse("organization-leave", args=[home.organization.pk]), follow=True).content.decode()
     assert "needs an owner" in page
     assert home.organization.members.count() == 1
 
 
-def test_an_owner_changes_the_settings(home: Member) -> None:
+def test_owner_changes_the_organization_settings(home: Member) -> None:
     client = browser_of(person_of(home, "owner", ADA))
     form = {"name": "House", "shares_reports": "on", "tier": "enterprise", "slug": "x"}
     assert client.post("/o/home/settings/", form)["Location"] == "/o/home/settings/"
@@ -198,17 +194,17 @@ def test_an_owner_changes_the_settings(home: Member) -> None:
 
 
 @pytest.mark.parametrize("role", ["admin", "member", "viewer"])
-def test_others_only_see_them(home: Member, role: str) -> None:
+def test_other_roles_cannot_change_the_settings(home: Member, role: str) -> None:
     client = browser_of(person_of(home, role, ADA))
     page = client.get("/o/home/settings/").content.decode()
     assert "0 of 100" in page
     assert 'name="shares_reports"' not in page
 
 
-def test_hostile_names_stay_text(home: Member) -> None:
+def test_hostile_organization_name_is_escaped_on_pages(home: Member) -> None:
     Organization.objects.filter(pk=home.organization.pk).update(name="<img src=x onerror=alert(1)>")
     client = browser_of(person_of(home, "owner", '"><b>"@people.test'))
     for page in [*PAGES, "/account/", "/organizations/"]:
-        shown = client.get(page).content.decode()
-        assert "<img src=x" not in shown
-        assert '"><b>' not in shown
+        text = client.get(page).content.decode()
+        assert "<img src=x" not in text
+        assert '"><b>' not in text

@@ -1,4 +1,4 @@
-"""Retention by plan of reports, scans, deliveries and the activity log: reads stop to the second, rows go at night."""
+"""Retention of reports, scans, deliveries and the activity log by tier: hidden to the second, deleted at night."""
 
 from __future__ import annotations
 
@@ -31,37 +31,37 @@ from webhooks.models import Delivery, Event
 from webhooks.retention import delete_deliveries
 
 
-def keep(tier: str = "free", **days: int | None) -> None:
+def set_retention(tier: str = "free", **days: int | None) -> None:
     Tier.objects.filter(name=tier).update(**days)
 
 
-def age(scan: Scan, by: timedelta) -> None:
+def set_age(scan: Scan, by: timedelta) -> None:
     created_at = scan.created_at - by
     Scan.objects.filter(id=scan.id).update(created_at=created_at)
     Report.objects.filter(scan=scan).update(created_at=created_at, expires_at=created_at + timedelta(scan.kept_days))
 
 
-def scanned(home: Member, target: str) -> Scan:
+def run_scan(home: Member, target: str) -> Scan:
     answer = home.api.post("/v1/scan", {"url": target, "type": "security"})
     assert answer.status_code == 201
     assert visit(home)
     return Scan.objects.get(id=answer.json()["id"])
 
 
-def test_the_contract_s_30_days_are_what_every_plan_begins_with(db: None) -> None:
+def test_each_tier_keeps_reports_for_30_days_by_default(db: None) -> None:
     assert set(Tier.objects.values_list("reports_kept_days", "scans_kept_days")) == {(30, None)}
 
 
 @pytest.mark.parametrize("days", [7, 90])
-def test_a_report_is_kept_as_long_as_the_plan_says(home: Member, target: str, days: int) -> None:
-    keep(reports_kept_days=days)
-    scan = scanned(home, target)
+def test_report_expires_after_the_days_of_the_tier(home: Member, target: str, days: int) -> None:
+    set_retention(reports_kept_days=days)
+    scan = run_scan(home, target)
     browser = browser_of(person_of(home, "owner", "ann@people.test"))
     assert Report.objects.get().expires_at == scan.created_at + timedelta(days=days)
-    age(scan, timedelta(days=days, seconds=-60))
+    set_age(scan, timedelta(days=days, seconds=-60))
     assert home.api.get(f"/v1/report/{scan.id}").status_code == 200
     assert f'href="/report/{scan.id}"' in browser.get("/o/home/scans/").content.decode()
-    age(scan, timedelta(days=days, seconds=5))
+    set_age(scan, timedelta(days=days, seconds=5))
     assert home.api.get(f"/v1/report/{scan.id}").json()["code"] == "SCAN_NOT_FOUND"
     assert f"reports are kept for {days} days" in browser.get(f"/report/{scan.id}").content.decode()
     assert f'href="/report/{scan.id}"' not in browser.get("/o/home/scans/").content.decode()
@@ -69,21 +69,21 @@ def test_a_report_is_kept_as_long_as_the_plan_says(home: Member, target: str, da
     assert not Report.objects.exists()
 
 
-def test_another_plan_holds_for_scans_from_then_on(home: Member, target: str) -> None:
-    before = scanned(home, target)
-    keep(reports_kept_days=2)
-    after = scanned(home, target)
+def test_changed_retention_applies_to_new_scans_only(home: Member, target: str) -> None:
+    before = run_scan(home, target)
+    set_retention(reports_kept_days=2)
+    after = run_scan(home, target)
     assert (before.kept_days, after.kept_days) == (30, 2)
-    for each in (before, after):
-        age(each, timedelta(days=3))
+    for scan in (before, after):
+        set_age(scan, timedelta(days=3))
     assert home.api.get(f"/v1/report/{before.id}").status_code == 200
     assert home.api.get(f"/v1/report/{after.id}").status_code == 404
 
 
-def test_an_audit_is_kept_as_long_as_its_reports(home: Member, target: str) -> None:
-    keep(reports_kept_days=3)
+def test_audit_expires_together_with_its_reports(home: Member, target: str) -> None:
+    set_retention(reports_kept_days=3)
     short = created(home, {"page": target, "types": ["seo"]})
-    keep(reports_kept_days=60)
+    set_retention(reports_kept_days=60)
     long = created(home, {"page": target, "types": ["seo"]})
     while visit(home):
         pass
@@ -92,13 +92,13 @@ def test_an_audit_is_kept_as_long_as_its_reports(home: Member, target: str) -> N
     Audit.objects.update(created_at=moment, released_at=moment)
     assert home.api.get(f"/v1/audits/{short['id']}").status_code == 404
     assert home.api.get(f"/v1/audits/{long['id']}").status_code == 200
-    assert [each["id"] for each in home.api.get("/v1/audits").json()["audits"]] == [long["id"]]
+    assert [audit["id"] for audit in home.api.get("/v1/audits").json()["audits"]] == [long["id"]]
     delete_audits()
-    assert [each.id for each in Audit.objects.all()] == [long["id"]]
+    assert [audit.id for audit in Audit.objects.all()] == [long["id"]]
 
 
-def test_credentials_are_forgotten_with_the_report(home: Member, target: str) -> None:
-    keep(reports_kept_days=3)
+def test_credentials_are_deleted_when_the_report_expires(home: Member, target: str) -> None:
+    set_retention(reports_kept_days=3)
     for days in (2, 4):
         body = {"url": target, "type": "security", "request": {"headers": {"X-Key": "secret"}}}
         scan = Scan.objects.get(id=home.api.post("/v1/scan", body).json()["id"])
@@ -108,7 +108,7 @@ def test_credentials_are_forgotten_with_the_report(home: Member, target: str) ->
     assert Scan.objects.filter(encrypted_credentials=None).count() == 1
 
 
-def test_scans_stay_for_ever_unless_the_plan_says_otherwise(home: Member) -> None:
+def test_scans_are_deleted_only_if_the_tier_limits_them(home: Member) -> None:
     other = member_of("Paying", "pro")
     for member in (home, other):
         finished_scan(member, age=timedelta(days=400))
@@ -116,17 +116,17 @@ def test_scans_stay_for_ever_unless_the_plan_says_otherwise(home: Member) -> Non
         make_scan(member, created_at=timezone.now() - timedelta(days=400))
     delete_scans()
     assert Scan.objects.count() == 6
-    keep(scans_kept_days=365)
+    set_retention(scans_kept_days=365)
     delete_scans()
-    left = Scan.objects.filter(organization=home.organization)
-    assert sorted(left.values_list("status", flat=True)) == ["completed", "queued"], "what has not ended stays"
+    remaining = Scan.objects.filter(organization=home.organization)
+    assert sorted(remaining.values_list("status", flat=True)) == ["completed", "queued"], "what has not ended stays"
     assert Scan.objects.filter(organization=other.organization).count() == 3
     listed = home.api.get("/v1/scans").json()
     assert (listed["total"], len(listed["scans"])) == (2, 2), "the counters follow"
-    assert sum(each.count for each in ScanCount.objects.filter(organization_id=home.organization.id)) == 2
+    assert sum(count.count for count in ScanCount.objects.filter(organization_id=home.organization.id)) == 2
 
 
-def test_what_refers_to_a_scan_goes_with_it(
+def test_deleting_scans_deletes_rows_that_refer_to_them(
     home: Member,
     receiver: Site,  # noqa: F811
     target: str,
@@ -140,21 +140,21 @@ def test_what_refers_to_a_scan_goes_with_it(
     attempt_deliveries()
     old = timezone.now() - timedelta(days=50)
     Scan.objects.update(created_at=old)
-    keep(scans_kept_days=40)
+    set_retention(scans_kept_days=40)
     assert not delete_scans(lambda: False), "without time it says that something is left"
     delete_scans()
     for model in (Scan, Report, Event, Delivery, IdempotencyRecord):
         assert not model.objects.exists(), model
 
 
-def test_scans_of_an_audit_stay_as_long_as_it_does(home: Member, target: str) -> None:
-    keep(scans_kept_days=30)
+def test_scans_of_an_audit_are_deleted_after_the_audit(home: Member, target: str) -> None:
+    set_retention(scans_kept_days=30)
     audit_id = created(home, {"page": target, "types": ["seo", "security"]})["id"]
     while visit(home):
         pass
     old = timezone.now() - timedelta(days=31)
     Scan.objects.update(created_at=old)
-    Audit.objects.update(created_at=old)  # but its last page was released now (`released_at`)
+    Audit.objects.update(created_at=old)  # The last page of the audit was dispatched now (`released_at`).
     delete_audits()
     delete_scans()
     assert home.api.get(f"/v1/audits/{audit_id}/pages").json()["pages"][0]["results"]["seo"]["status"] == "completed"
@@ -165,25 +165,25 @@ def test_scans_of_an_audit_stay_as_long_as_it_does(home: Member, target: str) ->
     assert not Scan.objects.exists()
 
 
-def test_the_activity_log_is_deleted_by_plan(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_activity_log_is_deleted_after_the_days_of_the_tier(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_events, "BATCH", 2)
     other = member_of("Paying", "pro")
-    keep(activity_kept_days=30)
-    keep("pro", activity_kept_days=None)
+    set_retention(activity_kept_days=30)
+    set_retention("pro", activity_kept_days=None)
     ActivityEvent.objects.all().delete()
     for member in (home, other):
         for days in (900, 400, 31, 31, 31, 29, 0):
             event = activity.record(member.organization, None, "scan.created", str(days))
             ActivityEvent.objects.filter(id=event.pk).update(created_at=timezone.now() - timedelta(days=days))
     delete_events()
-    left = ActivityEvent.objects.filter(organization=home.organization).order_by("id")
-    assert [each.target for each in left] == ["29", "0"]
+    remaining = ActivityEvent.objects.filter(organization=home.organization).order_by("id")
+    assert [event.object_name for event in remaining] == ["29", "0"]
     assert ActivityEvent.objects.filter(organization=other.organization).count() == 7
 
 
-def test_deliveries_are_kept_by_plan(home: Member, receiver: Site) -> None:  # noqa: F811
+def test_deliveries_are_deleted_after_the_days_of_the_tier(home: Member, receiver: Site) -> None:  # noqa: F811
     other = member_of("Paying", "pro")
-    keep(deliveries_kept_days=5)
+    set_retention(deliveries_kept_days=5)
     for member in (home, other):
         registered(member, f"{receiver.url}/hook")
         for _ in range(2):
@@ -194,24 +194,24 @@ def test_deliveries_are_kept_by_plan(home: Member, receiver: Site) -> None:  # n
         first = Delivery.objects.filter(webhook__organization=member.organization).earliest("created_at")
         Delivery.objects.filter(id=first.id).update(created_at=old, finished_at=old)
     delete_deliveries()
-    kept = Delivery.objects.values_list("webhook__organization__slug", flat=True)
-    assert sorted(kept) == ["home", "paying", "paying"]
+    remaining = Delivery.objects.values_list("webhook__organization__slug", flat=True)
+    assert sorted(remaining) == ["home", "paying", "paying"]
     assert Event.objects.count() == 3
 
 
 @pytest.mark.parametrize("task", [delete_scans, delete_events, delete_deliveries])
-def test_who_keeps_everything_costs_a_night_nothing(home: Member, task: Callable[[], Any]) -> None:
+def test_retention_queries_are_independent_of_organizations(home: Member, task: Callable[[], Any]) -> None:
     """The number of queries does not depend on the number of organizations or rows."""
-    keep(scans_kept_days=30)
+    set_retention(scans_kept_days=30)
     for number in range(3):
         member_of(f"Another {number}")
     finished_scan(home)
-    with counted() as asked:
+    with counted() as queries:
         task()
-    assert len(asked) <= 5
+    assert len(queries) <= 5
 
 
-def test_a_plan_cannot_keep_reports_longer_than_scans(db: None) -> None:
+def test_tier_cannot_keep_reports_longer_than_scans(db: None) -> None:
     tier = Tier.objects.get(name="free")
     tier.scans_kept_days = 10
     with pytest.raises(ValidationError, match="at least as long as their reports"):
@@ -221,7 +221,7 @@ def test_a_plan_cannot_keep_reports_longer_than_scans(db: None) -> None:
         tier.full_clean()
 
 
-def test_operators_set_it_in_the_admin(db: None) -> None:
+def test_retention_of_a_tier_is_editable_in_the_admin(db: None) -> None:
     operator = browser_of(User.objects.create_superuser("operator@people.test"))
     page = operator.get("/admin/accounts/tier/free/change/").content.decode()
     for name in ("reports_kept_days", "scans_kept_days", "deliveries_kept_days", "activity_kept_days"):

@@ -30,7 +30,7 @@ def log_in(client: Client, **data: str) -> None:
     assert response.status_code == 302
 
 
-def test_a_login_is_listed_with_browser_and_address(ada: User) -> None:
+def test_login_session_is_listed_with_browser_and_address(ada: User) -> None:
     client = Client(REMOTE_ADDR="198.51.100.7", headers={"User-Agent": FIREFOX})
     log_in(client)
     page = client.get("/account/").content.decode()
@@ -41,7 +41,7 @@ def test_a_login_is_listed_with_browser_and_address(ada: User) -> None:
     assert client.session.session_key not in (row.id, row.user_agent, row.address)
 
 
-def test_what_a_browser_says_of_itself_stays_text(ada: User) -> None:
+def test_user_agent_is_escaped_in_the_session_list(ada: User) -> None:
     client = Client(REMOTE_ADDR="<b>&", headers={"User-Agent": "<script>alert(1)</script>\0" + "x" * 5000})
     log_in(client)
     page = client.get("/account/").content.decode()
@@ -50,7 +50,7 @@ def test_what_a_browser_says_of_itself_stays_text(ada: User) -> None:
     assert "Unknown browser" in page
 
 
-def test_a_session_that_is_ended_is_worth_nothing_at_once(ada: User) -> None:
+def test_ended_session_is_logged_out_at_once(ada: User) -> None:
     here, elsewhere = browser_of(ada), browser_of(ada)
     other = LoginSession.objects.get(id=elsewhere.session["login"])
     assert here.post(f"/account/sessions/{other.id}/end")["Location"] == "/account/"
@@ -59,14 +59,14 @@ def test_a_session_that_is_ended_is_worth_nothing_at_once(ada: User) -> None:
     assert here.get("/account/").status_code == 200
 
 
-def test_all_others_are_ended_together(ada: User) -> None:
+def test_all_other_sessions_are_ended_together(ada: User) -> None:
     here, *others = (browser_of(ada) for _ in range(3))
     here.post("/account/sessions/")
     assert [other.get("/account/").status_code for other in others] == [302, 302]
     assert here.get("/account/").status_code == 200
 
 
-def test_nobody_ends_another_persons_session(ada: User) -> None:
+def test_session_of_another_person_cannot_be_ended(ada: User) -> None:
     elsewhere = browser_of(ada)
     eve = browser_of(User.objects.create_user("eve@people.test"))
     assert eve.post(f"/account/sessions/{elsewhere.session['login']}/end").status_code == 404
@@ -74,7 +74,7 @@ def test_nobody_ends_another_persons_session(ada: User) -> None:
     assert elsewhere.get("/account/").status_code == 200
 
 
-def test_a_session_of_somebody_else_does_not_count(ada: User) -> None:
+def test_login_session_of_another_person_is_invalid(ada: User) -> None:
     client, other = browser_of(ada), browser_of(User.objects.create_user("eve@people.test"))
     session = client.session
     session["login"] = other.session["login"]
@@ -82,32 +82,32 @@ def test_a_session_of_somebody_else_does_not_count(ada: User) -> None:
     assert client.get("/account/").status_code == 302
 
 
-def test_logging_out_takes_the_session_from_the_list(ada: User) -> None:
+def test_logout_deletes_the_login_session(ada: User) -> None:
     client = browser_of(ada)
     client.post("/logout/")
     assert not LoginSession.objects.exists()
 
 
-def test_a_second_login_in_the_same_browser_replaces_the_first(ada: User) -> None:
+def test_second_login_in_the_same_browser_replaces_the_session(ada: User) -> None:
     client = browser_of(ada)
     client.force_login(ada)
     assert LoginSession.objects.count() == 1
     assert client.get("/account/").status_code == 200
 
 
-def test_last_seen_is_written_every_few_minutes_at_most(ada: User) -> None:
+def test_last_seen_at_is_written_at_most_every_five_minutes(ada: User) -> None:
     client = browser_of(ada)
     with CaptureQueriesContext(connection) as queries:
         client.get("/account/")
     assert not [query for query in queries if "UPDATE" in query["sql"]]
-    LoginSession.objects.update(last_seen_at=timezone.now() - sessions.LAST_SEEN_STEP - timedelta(seconds=1))
+    LoginSession.objects.update(last_seen_at=timezone.now() - sessions.LAST_SEEN_RESOLUTION - timedelta(seconds=1))
     client.get("/account/", REMOTE_ADDR="198.51.100.9")
     row = LoginSession.objects.get()
     assert timezone.now() - row.last_seen_at < timedelta(minutes=1)
     assert row.address == "198.51.100.9"
 
 
-def test_dead_sessions_are_neither_listed_nor_kept(ada: User) -> None:
+def test_expired_sessions_are_hidden_and_deleted_at_login(ada: User) -> None:
     browser_of(ada)
     LoginSession.objects.update(last_seen_at=timezone.now() - timedelta(days=15))
     assert list(sessions.sessions_of(ada)) == []
@@ -115,7 +115,7 @@ def test_dead_sessions_are_neither_listed_nor_kept(ada: User) -> None:
     assert LoginSession.objects.count() == 1
 
 
-def test_a_password_that_an_operator_changed_ends_the_sessions_too(ada: User) -> None:
+def test_password_change_by_an_operator_ends_sessions(ada: User) -> None:
     client = browser_of(ada)
     ada.set_password("yet another horse 11")
     ada.save()
@@ -123,7 +123,7 @@ def test_a_password_that_an_operator_changed_ends_the_sessions_too(ada: User) ->
     assert not LoginSession.objects.exists()
 
 
-def test_dead_sessions_are_deleted_at_night(ada: User) -> None:
+def test_retention_deletes_expired_sessions(ada: User) -> None:
     alive, dead = browser_of(ada), browser_of(ada)
     long_ago = timezone.now() - timedelta(days=15)
     LoginSession.objects.filter(id=dead.session["login"]).update(last_seen_at=long_ago)
@@ -134,7 +134,9 @@ def test_dead_sessions_are_deleted_at_night(ada: User) -> None:
 
 
 @pytest.mark.parametrize(("data", "ends_with_the_browser"), [({}, True), ({"remember": "on"}, False)])
-def test_stay_logged_in_is_a_choice(ada: User, data: dict[str, str], ends_with_the_browser: bool) -> None:
+def test_remember_option_makes_the_session_cookie_persistent(
+    ada: User, data: dict[str, str], ends_with_the_browser: bool
+) -> None:
     client = Client()
     log_in(client, **data)
     assert (client.cookies["sessionid"]["max-age"] == "") is ends_with_the_browser
@@ -154,11 +156,11 @@ def test_stay_logged_in_is_a_choice(ada: User, data: dict[str, str], ends_with_t
         ("", "Unknown browser"),
     ],
 )
-def test_browsers_have_names_that_people_know(user_agent: str, name: str) -> None:
+def test_browser_name_is_read_from_the_user_agent(user_agent: str, name: str) -> None:
     assert sessions.browser_name(user_agent) == name
 
 
-def test_the_api_asks_for_no_session(home: object, client: Client) -> None:
+def test_api_response_does_not_vary_by_cookie(home: object, client: Client) -> None:
     response = client.get("/v1/usage", headers={"Authorization": f"Bearer {home.plaintext}"})  # type: ignore[attr-defined]
     assert response.status_code == 200
     assert "Cookie" not in response.get("Vary", "")

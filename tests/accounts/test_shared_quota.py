@@ -1,4 +1,4 @@
-"""Quota per owner: on the free plan, another organization is no other quota, not even after a deletion."""
+"""Quota per owner: in the free tier, organizations of an owner share one quota, even after a deletion."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def use(organization: Organization, scans: int, now: datetime = NOW) -> None:
         usage.take(organization.pk, usage.lock_limits(organization.pk), scans, now)
 
 
-def left(organization: Organization, now: datetime = NOW) -> int:
+def remaining(organization: Organization, now: datetime = NOW) -> int:
     return usage.quota(organization.pk, usage.limits_of(Tier.objects.get(organization=organization)), now).remaining
 
 
-def gone(organization: Organization) -> None:
-    """Delete an organization, as its owner and the nightly task do."""
+def delete_organization(organization: Organization) -> None:
+    """Delete an organization, as its owner and the deletion task do."""
     close_organization(organization)
     assert delete_closed(timezone.now() + GRACE, 60)
     assert not Organization.objects.filter(pk=organization.pk).exists()
@@ -51,7 +51,7 @@ def gone(organization: Organization) -> None:
 def test_organizations_of_one_owner_share_the_free_quota(ada: User) -> None:
     one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
     use(one, 60)
-    assert (left(one), left(two)) == (40, 40)
+    assert (remaining(one), remaining(two)) == (40, 40)
     with pytest.raises(QuotaExceeded, match=SHARED):
         use(two, 41)
     use(two, 40)
@@ -59,41 +59,41 @@ def test_organizations_of_one_owner_share_the_free_quota(ada: User) -> None:
         use(one, 1)
 
 
-def test_a_deleted_organization_counts_until_the_month_ends(ada: User) -> None:
+def test_deleted_organization_counts_until_the_month_ends(ada: User) -> None:
     one = create_organization(name="One", owner=ada)
     use(one, 60)
-    gone(one)
+    delete_organization(one)
     two = create_organization(name="Two", owner=ada)
     with pytest.raises(QuotaExceeded, match=SHARED):
         use(two, 41)
-    assert (left(two), left(two, NEXT_MONTH)) == (40, 100)
+    assert (remaining(two), remaining(two, NEXT_MONTH)) == (40, 100)
     use(two, 100, NEXT_MONTH)
 
 
 @pytest.mark.parametrize("again", [ADA, "Ada@people.test", "ada+2@people.test"])
-def test_who_signs_up_again_with_the_same_mailbox_has_no_new_quota(ada: User, again: str) -> None:
+def test_new_account_with_the_same_mailbox_has_no_new_quota(ada: User, again: str) -> None:
     use(create_organization(name="One", owner=ada), 60)
-    gone(Organization.objects.get(name="One"))
+    delete_organization(Organization.objects.get(name="One"))
     close_account(user=ada, actor=ada)
     assert delete_closed(timezone.now() + GRACE, 60)
-    assert left(create_organization(name="Two", owner=User.objects.create_user(again))) == 40
+    assert remaining(create_organization(name="Two", owner=User.objects.create_user(again))) == 40
 
 
 @pytest.mark.parametrize("other", ["bob@people.test", "ada@other.test", "+ada@people.test", "adam@people.test"])
-def test_other_people_have_quotas_of_their_own(ada: User, other: str) -> None:
+def test_different_mailboxes_have_separate_quotas(ada: User, other: str) -> None:
     use(create_organization(name="One", owner=ada), 60)
-    assert left(create_organization(name="Two", owner=User.objects.create_user(other))) == 100
+    assert remaining(create_organization(name="Two", owner=User.objects.create_user(other))) == 100
 
 
-def test_nobody_loses_quota_by_being_made_an_owner_elsewhere(ada: User) -> None:
+def test_later_owner_does_not_share_the_quota(ada: User) -> None:
     eves = create_organization(name="Eve's", owner=User.objects.create_user("eve@people.test"))
     membership = Membership.objects.create(organization=eves, user=ada, role="member")
     change_role(actor=Membership.objects.get(organization=eves, role="owner"), subject=membership, role="owner")
     use(eves, 100)
-    assert left(create_organization(name="One", owner=ada)) == 100
+    assert remaining(create_organization(name="One", owner=ada)) == 100
 
 
-def test_an_organization_that_was_handed_over_counts_for_its_owner_from_the_next_month_on(ada: User) -> None:
+def test_transferred_organization_counts_for_the_new_owner_next_month(ada: User) -> None:
     bob = User.objects.create_user("bob@people.test")
     one = create_organization(name="One", owner=ada)
     use(one, 60)
@@ -101,38 +101,38 @@ def test_an_organization_that_was_handed_over_counts_for_its_owner_from_the_next
     Membership.objects.filter(organization=one, user=ada).delete()
     use(one, 10)
     adas, bobs = create_organization(name="Two", owner=ada), create_organization(name="Three", owner=bob)
-    assert (left(adas), left(bobs)) == (30, 100)
+    assert (remaining(adas), remaining(bobs)) == (30, 100)
     use(one, 10, NEXT_MONTH)
-    assert (left(adas, NEXT_MONTH), left(bobs, NEXT_MONTH)) == (100, 90)
+    assert (remaining(adas, NEXT_MONTH), remaining(bobs, NEXT_MONTH)) == (100, 90)
 
 
-def test_paid_plans_and_organizations_without_owners_share_nothing(ada: User) -> None:
+def test_paid_tiers_and_ownerless_organizations_share_no_quota(ada: User) -> None:
     free, paid = (create_organization(name=name, owner=ada) for name in ("Free", "Paid"))
     Organization.objects.filter(pk=paid.pk).update(tier="pro")
     use(paid, 1500)
     use(free, 60)
     alone = [Organization.objects.create(name=name, slug=name) for name in ("a", "b")]
     use(alone[0], 60)
-    assert (left(free), left(paid), left(alone[1])) == (40, 500, 100)
+    assert (remaining(free), remaining(paid), remaining(alone[1])) == (40, 500, 100)
 
 
-def test_what_an_organization_used_before_it_changed_to_a_paid_plan_no_longer_counts(ada: User) -> None:
+def test_usage_no_longer_counts_after_change_to_a_paid_tier(ada: User) -> None:
     one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
     use(one, 60)
     Organization.objects.filter(pk=one.pk).update(tier="pro")
     use(one, 60)
-    assert left(two) == 100
+    assert remaining(two) == 100
 
 
-def test_scans_that_are_given_back_are_free_for_the_owners_other_organizations(ada: User) -> None:
+def test_refunded_scans_are_available_to_other_organizations(ada: User) -> None:
     one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
     use(one, 100)
     usage.refund(one.pk, usage.month_of(NOW), 5)
-    assert left(two) == 5
+    assert remaining(two) == 5
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_organizations_of_one_owner_that_scan_at_once_do_not_exceed_it() -> None:
+def test_concurrent_organizations_of_one_owner_do_not_exceed_the_quota() -> None:
     ada = User.objects.create_user(ADA)
     organizations = [create_organization(name=str(number), owner=ada) for number in range(8)]
     barrier = Barrier(len(organizations))
@@ -155,14 +155,14 @@ def test_organizations_of_one_owner_that_scan_at_once_do_not_exceed_it() -> None
     assert sum(MonthlyUsage.objects.values_list("used", flat=True)) == 100
 
 
-def test_the_api_and_the_pages_tell_what_is_left(ada: User) -> None:
+def test_api_and_pages_display_the_shared_quota(ada: User) -> None:
     one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
     use(one, 60, timezone.now())
     use(two, 10, timezone.now())
     _, key = create_api_key(organization=two, name="tests")
-    told = {"used": 10, "limit": 100, "remaining": 30, "tier": "free"}
-    assert Api(key).get("/v1/usage").json()["quota"] == told
-    assert Api(key).get("/v1/scans").json()["quota"] == told
+    expected = {"used": 10, "limit": 100, "remaining": 30, "tier": "free"}
+    assert Api(key).get("/v1/usage").json()["quota"] == expected
+    assert Api(key).get("/v1/scans").json()["quota"] == expected
     client = browser_of(ada)
     overview = " ".join(client.get(f"/o/{two.slug}/").content.decode().split())
     assert "70 % of the month" in overview
@@ -171,23 +171,23 @@ def test_the_api_and_the_pages_tell_what_is_left(ada: User) -> None:
     assert "with the same owner share these scans. 60 were used by others." in settings
 
 
-def test_usage_without_an_organization_is_deleted_after_its_month(ada: User) -> None:
+def test_usage_of_deleted_organizations_is_deleted_after_the_month(ada: User) -> None:
     last_month = timezone.now().replace(day=1) - timedelta(days=1)
     one = create_organization(name="One", owner=ada)
     for moment in (last_month, timezone.now()):
         use(one, 1, moment)
     assert delete_usage()
     assert MonthlyUsage.objects.count() == 2
-    gone(one)
+    delete_organization(one)
     assert delete_usage()
     assert MonthlyUsage.objects.get().period == usage.month_of(timezone.now())
 
 
-def test_who_shares_limits_is_who_shares_the_quota(ada: User) -> None:
+def test_sharing_limits_returns_organizations_of_the_first_owner(ada: User) -> None:
     one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
     again = create_organization(name="Again", owner=User.objects.create_user("Ada+2@people.test"))
     foreign = create_organization(name="Foreign", owner=User.objects.create_user("bob@people.test"))
-    # An owner who joined later is not whose quota it is, so nobody can use up another person's limits.
+    # Limits belong to the first owner, so a later owner cannot use up another person's limits.
     Membership.objects.create(organization=foreign, user=ada, role=Membership.Role.OWNER)
     assert set(sharing_limits(one)) == {one, two, again}
     assert set(sharing_limits(foreign)) == {foreign}

@@ -1,4 +1,4 @@
-"""Quota of one organization: what a month allows, what a refusal says, and what the lock on an organization covers."""
+"""Quota of one organization: limits of a month, refusals, and the lock on an organization."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOVEMBER, DECEMBER = date(2026, 11, 1), date(2026, 12, 1)
 
 @pytest.fixture
 def organization(db: None) -> Organization:
-    """Organization on a plan with 100 scans a month, of which two may run at once."""
+    """Organization in a tier with 100 scans a month, of which two may run at once."""
     Tier.objects.filter(name="free").update(scans_per_month=100, concurrent_scans=2)
     return ensure_organization(name="Home", tier="free")
 
@@ -46,28 +46,28 @@ def used(organization: Organization, period: date = NOVEMBER) -> int:
         (datetime(2026, 12, 1, 0, 30, tzinfo=timezone(timedelta(hours=2))), NOVEMBER, DECEMBER),
     ],
 )
-def test_months_begin_on_their_first_day_in_utc(moment: datetime, first: date, following: date) -> None:
+def test_month_of_returns_the_first_day_in_utc(moment: datetime, first: date, following: date) -> None:
     assert usage.month_of(moment) == first
     assert usage.next_month(first) == following
 
 
-def test_every_month_is_followed_by_the_next() -> None:
+def test_next_month_returns_the_following_month() -> None:
     months = [date(2026, month, 1) for month in range(1, 13)] + [date(2027, 1, 1)]
     assert [usage.next_month(month) for month in months[:-1]] == months[1:]
 
 
-def test_a_refusal_by_the_quota_says_what_is_used_and_when_to_try_again(organization: Organization) -> None:
+def test_exceeded_quota_has_a_message_and_retry_after(organization: Organization) -> None:
     use(organization, 99)
     with pytest.raises(QuotaExceeded) as refused:
         use(organization, 2)
     assert str(refused.value) == "All 100 scans of this month are used; the next month begins on 2026-12-01."
     assert refused.value.retry_after_s == 10 * 24 * 3600
-    assert used(organization) == 99  # all or none
+    assert used(organization) == 99  # The quota is used for all scans or for none.
     use(organization, 1)
     assert used(organization) == 100
 
 
-def test_a_refusal_in_the_last_moment_of_a_month_asks_to_wait_a_second(organization: Organization) -> None:
+def test_retry_after_is_at_least_one_second(organization: Organization) -> None:
     moment = datetime(2026, 11, 30, 23, 59, 59, 500_000, tzinfo=UTC)
     use(organization, 100, moment)
     with pytest.raises(QuotaExceeded) as refused:
@@ -76,7 +76,7 @@ def test_a_refusal_in_the_last_moment_of_a_month_asks_to_wait_a_second(organizat
 
 
 @pytest.mark.parametrize(
-    ("before", "wanted", "message"),
+    ("before", "scans", "message"),
     [
         (60, 40, ""),
         (60, 41, "This needs 41 scans, and 40 are left; the next month begins on 2026-12-01."),
@@ -85,18 +85,18 @@ def test_a_refusal_in_the_last_moment_of_a_month_asks_to_wait_a_second(organizat
     ],
 )
 def test_run_is_refused_if_the_quota_is_less_than_its_scans(
-    organization: Organization, before: int, wanted: int, message: str
+    organization: Organization, before: int, scans: int, message: str
 ) -> None:
     use(organization, before)
     if not message:
-        usage.refuse_more_than_left(organization.pk, limits(organization), wanted, NOW)
+        usage.refuse_more_than_left(organization.pk, limits(organization), scans, NOW)
         return
     with pytest.raises(QuotaExceeded) as refused:
-        usage.refuse_more_than_left(organization.pk, limits(organization), wanted, NOW)
+        usage.refuse_more_than_left(organization.pk, limits(organization), scans, NOW)
     assert str(refused.value) == message
 
 
-def test_the_quota_names_its_plan_and_never_goes_below_zero(organization: Organization) -> None:
+def test_remaining_quota_is_never_negative(organization: Organization) -> None:
     use(organization, 60)
     quota = usage.quota(organization.pk, limits(organization), NOW)
     assert (quota.used, quota.used_elsewhere, quota.limit, quota.remaining, quota.tier) == (60, 0, 100, 40, "free")
@@ -108,7 +108,7 @@ def test_the_quota_names_its_plan_and_never_goes_below_zero(organization: Organi
     ("before", "running", "refusal"),
     [(99, 1, None), (99, 2, ConcurrentLimit), (99, 3, ConcurrentLimit), (100, 0, QuotaExceeded)],
 )
-def test_a_scan_starts_within_the_quota_and_the_concurrent_scans_of_the_plan(
+def test_reserve_checks_quota_and_concurrent_scans(
     organization: Organization, before: int, running: int, refusal: type[Exception] | None
 ) -> None:
     use(organization, before)
@@ -126,7 +126,7 @@ def test_a_scan_starts_within_the_quota_and_the_concurrent_scans_of_the_plan(
     assert used(organization) == before
 
 
-def test_a_refusal_by_the_concurrent_scans_names_their_number(organization: Organization) -> None:
+def test_concurrent_limit_message_contains_the_number(organization: Organization) -> None:
     message = "2 scans are queued or running, which is the most your plan allows at once."
     with pytest.raises(ConcurrentLimit) as early:
         usage.refuse_when_exhausted(organization.pk, limits(organization), lambda: 2, NOW)
@@ -135,17 +135,17 @@ def test_a_refusal_by_the_concurrent_scans_names_their_number(organization: Orga
     assert str(early.value) == str(late.value) == message
 
 
-def test_a_refund_goes_to_the_organization_and_the_month_that_paid(organization: Organization) -> None:
+def test_refund_reduces_usage_of_its_organization_and_month(organization: Organization) -> None:
     other = ensure_organization(name="Other", tier="free")
-    for each, moment in ((organization, NOW), (organization, NOW + timedelta(days=20)), (other, NOW)):
-        use(each, 10, moment)
+    for charged, moment in ((organization, NOW), (organization, NOW + timedelta(days=20)), (other, NOW)):
+        use(charged, 10, moment)
     usage.refund(organization.pk, NOVEMBER, 3)
     assert (used(organization), used(organization, DECEMBER), used(other)) == (7, 10, 10)
     usage.refund(organization.pk, NOVEMBER, 8)
     assert used(organization) == 0
 
 
-def test_the_column_of_usage_is_that_of_the_current_month(organization: Organization) -> None:
+def test_used_column_returns_usage_of_the_current_month(organization: Organization) -> None:
     ensure_organization(name="Idle", tier="free")
     use(organization, 7)
     use(organization, 5, NOW + timedelta(days=20))
@@ -153,26 +153,26 @@ def test_the_column_of_usage_is_that_of_the_current_month(organization: Organiza
     assert dict(rows.values_list("name", "used")) == {"Home": 7, "Idle": 0}
 
 
-def test_organizations_of_one_owner_are_one_account_on_every_plan(db: None) -> None:
+def test_organizations_of_one_owner_have_the_same_account(db: None) -> None:
     ada, bob = (User.objects.create_user(f"{name}@people.test") for name in ("ada", "bob"))
     one, two, other = (create_organization(name=str(n), owner=owner) for n, owner in enumerate((ada, ada, bob)))
     Organization.objects.filter(pk=two.pk).update(tier="pro")
     Tier.objects.filter(name="pro").update(concurrent_scans=7, quota_per_owner=False)
-    accounts = [usage.account_of(each.pk) for each in (one, two, other)]
+    accounts = [usage.account_of(owned.pk) for owned in (one, two, other)]
     assert accounts[0].key == accounts[1].key != accounts[2].key
     assert accounts[1].places == 7
     alone = Organization.objects.create(name="Alone", slug="alone")
     assert usage.account_of(alone.pk).key == f"organization-{alone.pk}"
 
 
-def test_digests_of_owners_stay_valid_in_the_next_release(organization: Organization) -> None:
-    """Another digest for the same mailbox and secret key would give every owner a new quota in the month's middle."""
+def test_owner_digest_is_stable_over_releases(organization: Organization) -> None:
+    """Another digest for the same mailbox and secret key would give each owner a new quota within the month."""
     ada = User.objects.create_user("Ada+7@people.test")
     Membership.objects.create(organization=organization, user=ada, role="owner")
     assert usage.account_of(organization.pk).key == "1b9f17df4bdfec473f00c082eef70c82560ff5a66eb377d39e2b980622b94e09"
 
 
-def test_owners_whose_accounts_are_inactive_share_no_limits(organization: Organization) -> None:
+def test_inactive_owners_share_no_limits(organization: Organization) -> None:
     ada = User.objects.create_user("ada@people.test")
     one = create_organization(name="One", owner=ada)
     Membership.objects.create(organization=organization, user=ada, role="owner")
@@ -181,7 +181,7 @@ def test_owners_whose_accounts_are_inactive_share_no_limits(organization: Organi
     assert set(usage.sharing_limits(one)) == {one}
 
 
-def test_members_who_own_nothing_share_no_limits(organization: Organization) -> None:
+def test_members_without_ownership_share_no_limits(organization: Organization) -> None:
     ada = User.objects.create_user("ada@people.test")
     one = create_organization(name="One", owner=ada)
     Membership.objects.create(organization=organization, user=ada, role="member")
@@ -189,14 +189,14 @@ def test_members_who_own_nothing_share_no_limits(organization: Organization) -> 
     assert set(usage.sharing_limits(organization)) == {organization}
 
 
-def test_the_limits_of_a_locked_organization_cost_one_query(
+def test_lock_limits_needs_one_query(
     organization: Organization, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with transaction.atomic(), django_assert_num_queries(1):
         assert usage.lock_limits(organization.pk).scans_per_month == 100
 
 
-def test_a_closed_organization_starts_nothing(organization: Organization) -> None:
+def test_closed_organization_cannot_reserve_a_scan(organization: Organization) -> None:
     other = ensure_organization(name="Other", tier="free")
     Organization.objects.filter(pk=organization.pk).update(closed_at=NOW)
     with pytest.raises(OrganizationClosed, match=r"^This organization has been deleted\.$"), transaction.atomic():
@@ -206,7 +206,7 @@ def test_a_closed_organization_starts_nothing(organization: Organization) -> Non
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_a_locked_organization_can_be_referred_to_and_its_plan_is_free_for_others(
+def test_organization_lock_allows_references_and_does_not_lock_the_tier(
     elsewhere: Elsewhere,
 ) -> None:
     organization = ensure_organization(name="Home", tier="free")

@@ -1,4 +1,4 @@
-"""Celery app: a worker's connection to PostgreSQL stays open between tasks, and is replaced when it has died."""
+"""Celery app: a worker's connection to PostgreSQL stays open between tasks, and is replaced when broken."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BACKEND = "SELECT pg_backend_pid()"
 
 
 def run_task() -> int:
-    """Do what Celery does around a task that asks for the process of its connection; return that."""
+    """Run Celery's signals around a task; return the ID of the PostgreSQL process of the task's connection."""
     fixup, task = DjangoFixup(app).worker_fixup, mock.Mock()
     task.request.is_eager = False
     fixup.on_task_prerun(task)
@@ -30,17 +30,17 @@ def run_task() -> int:
 
 @pytest.fixture
 def process(db: None) -> Iterator[ThreadPoolExecutor]:
-    """Executor with one thread, which has a connection of its own, like a process of a worker."""
+    """Executor with one thread, which has its own database connection, like a process of a worker."""
     with ThreadPoolExecutor(1) as thread:
         yield thread
         thread.submit(lambda: connection.close()).result()
 
 
-def test_tasks_of_a_process_share_a_connection(process: ThreadPoolExecutor) -> None:
+def test_tasks_of_a_process_share_a_database_connection(process: ThreadPoolExecutor) -> None:
     assert process.submit(run_task).result() == process.submit(run_task).result()
 
 
-def test_a_task_does_not_begin_with_a_connection_that_has_died(process: ThreadPoolExecutor) -> None:
+def test_broken_connection_is_replaced_before_a_task(process: ThreadPoolExecutor) -> None:
     backend = process.submit(run_task).result()
     fetch("SELECT pg_terminate_backend(%(backend)s, 10000)", {"backend": backend})
     assert process.submit(run_task).result() != backend

@@ -21,7 +21,7 @@ from tests.operations.stack.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = 2
-PATIENCE_S = 30
+TIMEOUT_S = 30
 APPLICATION = """
 import threading
 import config.gunicorn
@@ -62,7 +62,7 @@ class Server:
     ) -> None:
         (folder / "patient.py").write_text(APPLICATION.format(deadlines=deadlines))
         with socket.socket() as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)  # so that the kernel holds little
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)  # a small buffer in the kernel
             listener.bind(("127.0.0.1", 0))
             listener.listen()
             listener.set_inheritable(True)
@@ -80,16 +80,16 @@ class Server:
             )
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), PATIENCE_S)
+        return socket.create_connection(("127.0.0.1", self.port), TIMEOUT_S)
 
     def send(self, *data: bytes) -> socket.socket:
         connection = self.connect()
-        for each in data:
-            connection.sendall(each)
+        for piece in data:
+            connection.sendall(piece)
         return connection
 
     def get(self, path: str = "/") -> tuple[int, bytes]:
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)) as connection:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_S)) as connection:
             connection.request("GET", path)
             answer = connection.getresponse()
             return answer.status, answer.read()
@@ -101,7 +101,7 @@ def started(folder: Path, deadlines: str, connections: int = 1000) -> Iterator[S
         yield server
     finally:
         server.process.terminate()
-        server.process.wait(PATIENCE_S)
+        server.process.wait(TIMEOUT_S)
 
 
 @pytest.fixture
@@ -142,10 +142,10 @@ UNFINISHED = {
 
 
 @pytest.mark.parametrize("connections", [24, 500])
-def test_who_does_not_finish_a_request_holds_no_thread(server: Server, connections: int) -> None:
+def test_many_unfinished_requests_occupy_no_thread(server: Server, connections: int) -> None:
     with ExitStack() as cleanup:
-        begun = [each for each, _ in zip(cycle(UNFINISHED.values()), range(connections), strict=False)]
-        waiting = [cleanup.enter_context(server.send(each)) for each in begun]
+        begun = [data for data, _ in zip(cycle(UNFINISHED.values()), range(connections), strict=False)]
+        waiting = [cleanup.enter_context(server.send(data)) for data in begun]
         for _ in range(3):
             assert server.get() == (200, b"GET 0")
             assert server.get("/healthz")[0] == 200
@@ -155,7 +155,7 @@ def test_who_does_not_finish_a_request_holds_no_thread(server: Server, connectio
 
 
 @pytest.mark.parametrize("begun", UNFINISHED.values(), ids=UNFINISHED)
-def test_no_kind_of_unfinished_request_holds_a_thread(server_of_many: Server, begun: bytes) -> None:
+def test_each_kind_of_unfinished_request_occupies_no_thread(server_of_many: Server, begun: bytes) -> None:
     with ExitStack() as cleanup:
         for _ in range(10 * THREADS):
             cleanup.enter_context(server_of_many.send(begun))
@@ -163,21 +163,21 @@ def test_no_kind_of_unfinished_request_holds_a_thread(server_of_many: Server, be
         assert server_of_many.get("/reads") == (200, b"0")
 
 
-def test_a_body_in_chunks_of_one_byte_costs_little_processor_time(server_of_many: Server) -> None:
+def test_body_in_one_byte_chunks_needs_little_cpu_time(server_of_many: Server) -> None:
     data = CHUNKED + b"1\r\nx\r\n" * 170_000 + b"0\r\n\r\n"
 
-    def processor_s() -> float:
+    def cpu_s() -> float:
         [worker] = psutil.Process(server_of_many.process.pid).children()
         return sum(worker.cpu_times()[:2])
 
     assert server_of_many.get() == (200, b"GET 0")
-    before = processor_s()
+    before = cpu_s()
     with server_of_many.send(data.replace(b"Host: a\r\n", b"Host: a\r\nConnection: close\r\n", 1)) as connection:
         assert received(connection).endswith(b"POST 170000")
-    assert processor_s() - before < 3  # gunicorn's own reader needs 0.5, one that copies the rest for each chunk 14
+    assert cpu_s() - before < 3  # seconds: gunicorn's reader needs 0.5, a reader that copies the rest for each chunk 14
 
 
-def test_liveness_is_answered_while_all_threads_are_busy(server: Server) -> None:
+def test_healthz_responds_while_all_threads_are_busy(server: Server) -> None:
     with ExitStack() as cleanup:
         for _ in range(THREADS):
             cleanup.enter_context(server.send(b"GET /hold HTTP/1.1\r\nHost: a\r\n\r\n"))
@@ -187,21 +187,21 @@ def test_liveness_is_answered_while_all_threads_are_busy(server: Server) -> None
             assert received(connection).endswith(b"\r\n\r\n")
 
 
-def test_who_takes_too_long_is_left(quick: Server) -> None:
+def test_unfinished_request_is_dropped_at_its_deadline(quick: Server) -> None:
     with ExitStack() as cleanup:
         for connection in [cleanup.enter_context(quick.send(begun)) for begun in UNFINISHED.values()]:
             assert received(connection) == b""
 
 
-def test_who_sends_a_byte_a_time_does_not_gain_time(quick: Server) -> None:
+def test_slow_bytes_do_not_extend_the_deadline(quick: Server) -> None:
     with quick.connect() as connection:
         connection.settimeout(0.05)
-        deadline = time.monotonic() + PATIENCE_S
-        while not _is_left(connection):
+        deadline = time.monotonic() + TIMEOUT_S
+        while not _is_closed(connection):
             assert time.monotonic() < deadline
 
 
-def _is_left(connection: socket.socket) -> bool:
+def _is_closed(connection: socket.socket) -> bool:
     """Send one more byte, and return True if the server has closed the connection."""
     try:
         connection.sendall(b"G")
@@ -212,19 +212,21 @@ def _is_left(connection: socket.socket) -> bool:
         return True
 
 
-def test_who_takes_no_answer_gives_the_thread_back(quick: Server) -> None:
+def test_unread_response_releases_the_thread_after_the_timeout(quick: Server) -> None:
     with ExitStack() as cleanup:
         for _ in range(3 * THREADS):
             cleanup.enter_context(quick.send(b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n"))
         assert quick.get() == (200, b"GET 0")
 
 
-def test_what_slow_clients_have_not_taken_yet_holds_no_thread_and_arrives(server_of_many: Server) -> None:
+def test_unsent_responses_occupy_no_thread_and_arrive(server_of_many: Server) -> None:
     with ExitStack() as cleanup:
         slow = [cleanup.enter_context(server_of_many.send(HEAD.replace(b"/", b"/page", 1) + b"\r\n")) for _ in range(8)]
         assert server_of_many.get() == (200, b"GET 0")
         for connection in slow:
-            connection.sendall(HEAD + b"Connection: close\r\n\r\n")  # waits until the first answer has been taken
+            connection.sendall(
+                HEAD + b"Connection: close\r\n\r\n"
+            )  # The second request waits until the client has received the first response.
         assert server_of_many.get() == (200, b"GET 0")
         for connection in slow:
             answers = received(connection)
@@ -232,25 +234,25 @@ def test_what_slow_clients_have_not_taken_yet_holds_no_thread_and_arrives(server
             assert answers.endswith(b"GET 0")
 
 
-def test_of_too_many_bytes_that_nobody_takes_the_oldest_give_way(server_of_many: Server) -> None:
+def test_oldest_unsent_response_is_dropped_above_the_limit(server_of_many: Server) -> None:
     page = HEAD.replace(b"/", b"/page", 1) + b"\r\n"
     with ExitStack() as cleanup:
-        slow = [cleanup.enter_context(_reluctant(server_of_many, page)) for _ in range(25)]
+        slow = [cleanup.enter_context(_slow_connection(server_of_many, page)) for _ in range(25)]
         assert server_of_many.get() == (200, b"GET 0")
         assert len(received(slow[0])) < 900_000
 
 
-def _reluctant(server: Server, data: bytes) -> socket.socket:
-    """Connection with little room for an answer."""
+def _slow_connection(server: Server, data: bytes) -> socket.socket:
+    """Return a connection with a small receive buffer, which does not read the response."""
     connection = socket.socket()
-    connection.settimeout(PATIENCE_S)
+    connection.settimeout(TIMEOUT_S)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.connect(("127.0.0.1", server.port))
     connection.sendall(data)
     return connection
 
 
-def test_who_does_not_close_after_the_last_answer_stops_nobody(server_of_many: Server) -> None:
+def test_clients_that_do_not_close_do_not_block_others(server_of_many: Server) -> None:
     with ExitStack() as cleanup:
         for _ in range(30):
             cleanup.enter_context(server_of_many.send(HEAD + b"Connection: close\r\n\r\n"))
@@ -262,7 +264,7 @@ def server_of_many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]
     yield from started(tmp_path_factory.mktemp("many"), "60, 60, 60", connections=40)
 
 
-def test_of_too_many_connections_the_longest_waiting_gives_way(server_of_many: Server) -> None:
+def test_longest_waiting_connection_is_dropped_above_the_limit(server_of_many: Server) -> None:
     with ExitStack() as cleanup:
         first = cleanup.enter_context(server_of_many.connect())
         for _ in range(60):
@@ -271,7 +273,7 @@ def test_of_too_many_connections_the_longest_waiting_gives_way(server_of_many: S
         assert server_of_many.get() == (200, b"GET 0")
 
 
-def test_a_kept_connection_serves_one_request_after_the_other(server_of_many: Server) -> None:
+def test_persistent_connection_serves_pipelined_requests(server_of_many: Server) -> None:
     requests = (
         POST
         + b"Content-Length: 3\r\n\r\nabc"
@@ -290,7 +292,7 @@ def test_a_kept_connection_serves_one_request_after_the_other(server_of_many: Se
     assert b"POST 2" in answers
 
 
-def test_a_body_that_waits_to_be_asked_for_is(server_of_many: Server) -> None:
+def test_expect_header_gets_100_continue(server_of_many: Server) -> None:
     head = POST + b"Content-Length: 3\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n"
     with server_of_many.send(head) as connection:
         assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -317,7 +319,7 @@ def test_a_body_that_waits_to_be_asked_for_is(server_of_many: Server) -> None:
         (POST + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", 400, "INVALID_PARAMS"),
     ],
 )
-def test_what_cannot_be_taken_is_refused_as_json(
+def test_invalid_or_too_large_request_gets_a_json_error(
     server_of_many: Server, request_bytes: bytes, status: int, code: str
 ) -> None:
     with server_of_many.send(request_bytes) as connection:
@@ -328,24 +330,24 @@ def test_what_cannot_be_taken_is_refused_as_json(
 
 @contextmanager
 def draining(folder: Path, graceful_timeout_s: int) -> Iterator[Server]:
-    """Worker that got SIGTERM and drains for half of `graceful_timeout_s`."""
+    """Context with a worker that got SIGTERM and drains for half of `graceful_timeout_s`."""
     server = Server(folder, "60, 60, 60", drain_s=600, graceful_timeout_s=graceful_timeout_s)
     try:
         assert server.get("/readyz")[0] == 200
         server.process.terminate()
-        wait_until(lambda: server.get("/readyz")[0] == 503, PATIENCE_S)
+        wait_until(lambda: server.get("/readyz")[0] == 503, TIMEOUT_S)
         yield server
     finally:
         server.process.kill()
-        server.process.wait(PATIENCE_S)
+        server.process.wait(TIMEOUT_S)
 
 
-def test_who_stops_says_so_and_goes_on_serving(tmp_path: Path) -> None:
+def test_draining_worker_reports_not_ready_and_serves_requests(tmp_path: Path) -> None:
     with draining(tmp_path, graceful_timeout_s=600) as server, ExitStack() as cleanup:
         status, body = server.get("/readyz")
         assert (status, json.loads(body)["status"]) == (503, "draining")
         assert server.get("/healthz")[0] == 200
-        answer = received(cleanup.enter_context(server.send(HEAD + b"\r\n")))  # until the server closes
+        answer = received(cleanup.enter_context(server.send(HEAD + b"\r\n")))  # The server closes the connection.
         assert answer.startswith(b"HTTP/1.1 200 OK")
         assert b"\r\nConnection: close\r\n" in answer
         for _ in range(THREADS):
@@ -353,6 +355,6 @@ def test_who_stops_says_so_and_goes_on_serving(tmp_path: Path) -> None:
         assert server.get("/readyz")[0] == 503
 
 
-def test_who_stops_has_an_end_however_long_it_was_to_drain(tmp_path: Path) -> None:
+def test_draining_ends_within_the_graceful_timeout(tmp_path: Path) -> None:
     with draining(tmp_path, graceful_timeout_s=4) as server:
-        assert server.process.wait(PATIENCE_S) == 0
+        assert server.process.wait(TIMEOUT_S) == 0

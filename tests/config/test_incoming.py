@@ -1,4 +1,4 @@
-"""Requests as the main loop of a web process receives them: in pieces, framed in every way that there is."""
+"""Parser of incoming requests: in pieces of any size, and with each kind of framing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.gunicorn import Worker
-from config.incoming import MAX_BODY_BYTES, MAX_HEAD_BYTES, MAX_UPLOAD_BYTES, Incoming, TooLarge
+from config.incoming import MAX_BODY_BYTES, MAX_HEAD_BYTES, MAX_UPLOAD_BYTES, BodyTooLarge, IncomingRequest
 
 CFG = Config()
 CLIENT = ("127.0.0.1", 1)
@@ -31,10 +31,10 @@ Outcome = str | tuple[bytes, bytes]
 
 
 def outcome(pieces: list[bytes]) -> Outcome:
-    incoming = Incoming(CFG, CLIENT, 0.0)
+    incoming = IncomingRequest(CFG, CLIENT, 0.0)
     try:
         is_complete = any(incoming.feed(piece) for piece in pieces)
-    except (ParseException, TooLarge):
+    except (ParseException, BodyTooLarge):
         return REFUSED
     if not is_complete:
         return INCOMPLETE
@@ -44,8 +44,8 @@ def outcome(pieces: list[bytes]) -> Outcome:
     return body, incoming.rest
 
 
-def of_gunicorn(data: bytes) -> Outcome:
-    """What gunicorn's own parser, which waits for bytes wherever it needs more, makes of the same bytes."""
+def outcome_of_gunicorn(data: bytes) -> Outcome:
+    """Return the outcome of gunicorn's own parser, which blocks while bytes are missing, for the same bytes."""
     parser = RequestParser(CFG, iter([data]), CLIENT)
     try:
         request = next(parser)
@@ -55,12 +55,12 @@ def of_gunicorn(data: bytes) -> Outcome:
     except (NoMoreData, StopIteration):
         return INCOMPLETE
     if len(body) < int(dict(request.headers).get("CONTENT-LENGTH", 0)):
-        return INCOMPLETE  # gunicorn takes the end of the connection for the end of the body
+        return INCOMPLETE  # gunicorn treats the end of the connection as the end of the body.
     return body, parser.unreader.take_buffered()
 
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
-    edges = sorted({0, *(each for each in places if each < len(data)), len(data)})
+    edges = sorted({0, *(place for place in places if place < len(data)), len(data)})
     return [data[begin:end] for begin, end in itertools.pairwise(edges)]
 
 
@@ -75,7 +75,7 @@ TRAILERS = [
     b"a\n",
 ]
 LENGTHS = [b"5", b"0", b"0000000000000000005", b"9999999999999999999", b"9" * 5000, b"+5", b"5, 5", b"0x5", b"", b"-1"]
-LENGTHS = [b"Content-Length: " + each + b"\r\n" for each in LENGTHS]
+LENGTHS = [b"Content-Length: " + length + b"\r\n" for length in LENGTHS]
 LENGTHS += [b"", LENGTHS[0] * 2, b"Content_Length: 5\r\n", b"Content-Length : 5\r\n", b"content-length:5 \r\n"]
 CODINGS = [
     b"chunked",
@@ -87,26 +87,26 @@ CODINGS = [
     b"xchunked",
     b"",
 ]
-CODINGS = [b"Transfer-Encoding: " + each + b"\r\n" for each in CODINGS]
+CODINGS = [b"Transfer-Encoding: " + coding + b"\r\n" for coding in CODINGS]
 CODINGS += [b"", CODINGS[0] * 2, b"Transfer-Encoding\t: chunked\r\n", b"X: y\r\n Transfer-Encoding: chunked\r\n"]
 
 
 @st.composite
 def chunks(draw: st.DrawFn) -> bytes:
-    """Chunked body: well-formed, or with something odd in one of its parts."""
-    made = b""
+    """Strategy for chunked bodies: well-formed, or with an error in one part."""
+    body = b""
     for data in draw(st.lists(st.binary(min_size=1, max_size=20), max_size=4)):
         size = draw(st.sampled_from([b"%x", b"%X", b"%012x", b"%x", b"+%x", b"0x%x", b" %x", b"%xg"])) % len(data)
         end = draw(st.sampled_from([b"\r\n"] * 12 + [b"\n", b"", b"\r\r\n"]))
-        made += size + draw(st.sampled_from(EXTENSIONS[:5] * 3 + EXTENSIONS)) + end + data
-        made += draw(st.sampled_from([b"\r\n"] * 12 + [b"\n", b"x\r\n"]))
+        body += size + draw(st.sampled_from(EXTENSIONS[:5] * 3 + EXTENSIONS)) + end + data
+        body += draw(st.sampled_from([b"\r\n"] * 12 + [b"\n", b"x\r\n"]))
     last = draw(st.sampled_from([b"0", b"000000000", b"0;a=b", b"0", b"0 ", b"-0"]))
-    return made + last + b"\r\n" + draw(st.sampled_from(TRAILERS)) + b"\r\n"
+    return body + last + b"\r\n" + draw(st.sampled_from(TRAILERS)) + b"\r\n"
 
 
 @st.composite
 def requests(draw: st.DrawFn) -> bytes:
-    """Request with a length, chunks, both or neither, and what follows it on the same connection."""
+    """Strategy for requests with a length, chunks, both or neither, and the bytes after them on the connection."""
     version = draw(st.sampled_from([b"1.1"] * 6 + [b"1.0", b"2.0"]))
     only = st.sampled_from(["length", "coding", "chunked", "chunked", "both", "neither"])
     framing = draw(only)
@@ -119,14 +119,14 @@ def requests(draw: st.DrawFn) -> bytes:
 
 
 @given(requests(), st.lists(st.integers(1, 300), max_size=8))
-def test_a_request_ends_where_gunicorns_own_parser_says(data: bytes, places: list[int]) -> None:
-    expected = of_gunicorn(data)
+def test_request_framing_equals_that_of_gunicorns_parser(data: bytes, places: list[int]) -> None:
+    expected = outcome_of_gunicorn(data)
     whole, in_pieces = outcome([data]), outcome(cut(data, places))
     if isinstance(expected, tuple):
         assert whole == expected
         assert isinstance(in_pieces, tuple)
         assert in_pieces[0] == expected[0]
-        assert expected[1].startswith(in_pieces[1])  # what came with the last piece of the request
+        assert expected[1].startswith(in_pieces[1])  # bytes in the last piece after the request
     else:
         assert whole in (INCOMPLETE, REFUSED)
         assert in_pieces in (INCOMPLETE, REFUSED)
@@ -147,7 +147,7 @@ WELL_FRAMED = {
 
 
 @pytest.mark.parametrize("name", WELL_FRAMED)
-def test_a_request_is_complete_with_its_last_byte_however_it_is_cut(name: str) -> None:
+def test_request_in_any_pieces_is_complete_with_its_last_byte(name: str) -> None:
     data, body = WELL_FRAMED[name]
     for place in range(len(data)):
         assert outcome([data[:place]]) == INCOMPLETE
@@ -160,26 +160,26 @@ def test_a_request_is_complete_with_its_last_byte_however_it_is_cut(name: str) -
     ("data", "error"),
     [
         (b"GET / HTTP/1.1\r\nX: " + b"x" * MAX_HEAD_BYTES, LimitRequestHeaders),
-        (POST + b"Content-Length: %d\r\n\r\n" % (MAX_BODY_BYTES + 1), TooLarge),
-        (POST + b"Content-Length: 9999999999999999999\r\n\r\n", TooLarge),
-        (CHUNKED + b"fffffff\r\n", TooLarge),
-        (CHUNKED + b"f" * 1000 + b"\r\n", TooLarge),
-        (CHUNKED + (b"8000\r\n" + b"x" * 0x8000 + b"\r\n") * 33, TooLarge),
-        (CHUNKED + b"1\r\nx\r\n" * (MAX_BODY_BYTES // 6 + 2), TooLarge),
+        (POST + b"Content-Length: %d\r\n\r\n" % (MAX_BODY_BYTES + 1), BodyTooLarge),
+        (POST + b"Content-Length: 9999999999999999999\r\n\r\n", BodyTooLarge),
+        (CHUNKED + b"fffffff\r\n", BodyTooLarge),
+        (CHUNKED + b"f" * 1000 + b"\r\n", BodyTooLarge),
+        (CHUNKED + (b"8000\r\n" + b"x" * 0x8000 + b"\r\n") * 33, BodyTooLarge),
+        (CHUNKED + b"1\r\nx\r\n" * (MAX_BODY_BYTES // 6 + 2), BodyTooLarge),
         (CHUNKED + b"1;" + b"x" * 1100, ParseException),
         (CHUNKED + b"0\r\n" + b"X: y\r\n" * 2000, ParseException),
         (CHUNKED + b"0\r\n" + b"X: y\r\n" * 200 + b"\r\n", ParseException),
     ],
 )
-def test_a_request_has_bounds(data: bytes, error: type[Exception]) -> None:
+def test_too_long_request_is_refused(data: bytes, error: type[Exception]) -> None:
     for pieces in ([data], [data[place : place + 999] for place in range(0, len(data), 999)]):
         with pytest.raises(error):
-            any(incoming.feed(piece) for incoming in [Incoming(CFG, CLIENT, 0.0)] for piece in pieces)
+            any(incoming.feed(piece) for incoming in [IncomingRequest(CFG, CLIENT, 0.0)] for piece in pieces)
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_in_place_of_chunks_are_read_as_gunicorn_reads_them_or_refused(data: bytes) -> None:
-    assert outcome([CHUNKED + data]) in (INCOMPLETE, REFUSED, of_gunicorn(CHUNKED + data))
+def test_arbitrary_chunks_are_parsed_like_gunicorn_or_refused(data: bytes) -> None:
+    assert outcome([CHUNKED + data]) in (INCOMPLETE, REFUSED, outcome_of_gunicorn(CHUNKED + data))
 
 
 TOTAL = 256 * 1024
@@ -199,8 +199,8 @@ def in_pieces(data: bytes, size: int) -> Iterator[bytes]:
     return (data[place : place + size] for place in range(0, len(data), size))
 
 
-def processor_s(read: Callable[[], object]) -> float:
-    """Return the least processor time of three runs."""
+def cpu_s(read: Callable[[], object]) -> float:
+    """Return the shortest CPU time of three runs, in seconds."""
 
     def once() -> float:
         began = time.process_time()
@@ -211,7 +211,7 @@ def processor_s(read: Callable[[], object]) -> float:
 
 
 def received(data: bytes) -> int:
-    incoming = Incoming(CFG, CLIENT, 0.0)
+    incoming = IncomingRequest(CFG, CLIENT, 0.0)
     assert [incoming.feed(piece) for piece in in_pieces(data, 65536)][-1]
     return len(incoming.request.body.read())
 
@@ -221,18 +221,18 @@ def received_by_gunicorn(data: bytes) -> int:
 
 
 @pytest.mark.parametrize("name", FRAMINGS)
-def test_reading_costs_at_most_twice_the_processor_time_of_gunicorns_own_reader(name: str) -> None:
+def test_cpu_time_is_at_most_twice_that_of_gunicorns_reader(name: str) -> None:
     data = FRAMINGS[name]
     assert received(data) == received_by_gunicorn(data)
-    ours, theirs = processor_s(lambda: received(data)), processor_s(lambda: received_by_gunicorn(data))
-    assert ours <= 2 * theirs + 0.002, f"{ours:.4f} s, gunicorn {theirs:.4f} s"
+    own_s, gunicorn_s = cpu_s(lambda: received(data)), cpu_s(lambda: received_by_gunicorn(data))
+    assert own_s <= 2 * gunicorn_s + 0.002, f"{own_s:.4f} s, gunicorn {gunicorn_s:.4f} s"
 
 
-def test_bytes_that_come_one_by_one_cost_the_same_each() -> None:
-    """A line, a head or trailers are not read again for every byte of them."""
+def test_cpu_time_of_single_bytes_is_linear() -> None:
+    """A line, a head or trailers must not be read again for each received byte."""
 
     def read(data: bytes) -> None:
-        incoming = Incoming(CFG, CLIENT, 0.0)
+        incoming = IncomingRequest(CFG, CLIENT, 0.0)
         assert [incoming.feed(data[place : place + 1]) for place in range(len(data))][-1]
 
     def request(times: int) -> bytes:
@@ -240,12 +240,12 @@ def test_bytes_that_come_one_by_one_cost_the_same_each() -> None:
         chunk = b"%x;" % (400 * times) + b"a" * 200 * times + b"\r\n" + b"x" * 400 * times + b"\r\n"
         return head + chunk + b"0\r\n" + b"X: y\r\n" * 20 * times + b"\r\n"
 
-    short, long = processor_s(lambda: read(request(1))), processor_s(lambda: read(request(4)))
+    short, long = cpu_s(lambda: read(request(1))), cpu_s(lambda: read(request(4)))
     assert long <= 9 * short  # linear is 4, quadratic 16
 
 
 @pytest.mark.parametrize(
-    ("line", "most"),
+    ("line", "max_bytes"),
     [
         (b"PUT /v1/lists/lst_1/entries", MAX_UPLOAD_BYTES),
         (b"POST /v1/lists/lst_1/entries?x=1", MAX_UPLOAD_BYTES),
@@ -256,23 +256,23 @@ def test_bytes_that_come_one_by_one_cost_the_same_each() -> None:
         (b"POST /v1/audits?/v1/lists/lst_1/entries", MAX_BODY_BYTES),
     ],
 )
-def test_only_the_sites_of_a_list_may_be_long(line: bytes, most: int) -> None:
+def test_only_list_uploads_have_the_larger_limit(line: bytes, max_bytes: int) -> None:
     head = line + b" HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n"
-    incoming = Incoming(CFG, CLIENT, 0.0)
-    assert incoming.feed(head % most) is False
-    assert incoming.feed(b"x" * (most - 1)) is False
-    assert incoming.upload_bytes == (most - 1 if most > MAX_BODY_BYTES else 0)
+    incoming = IncomingRequest(CFG, CLIENT, 0.0)
+    assert incoming.feed(head % max_bytes) is False
+    assert incoming.feed(b"x" * (max_bytes - 1)) is False
+    assert incoming.upload_bytes == (max_bytes - 1 if max_bytes > MAX_BODY_BYTES else 0)
     assert incoming.feed(b"x") is True
-    with pytest.raises(TooLarge) as refused:
-        Incoming(CFG, CLIENT, 0.0).feed(head % (most + 1))
-    assert refused.value.most == most
+    with pytest.raises(BodyTooLarge) as refused:
+        IncomingRequest(CFG, CLIENT, 0.0).feed(head % (max_bytes + 1))
+    assert refused.value.max_bytes == max_bytes
 
 
-def test_long_requests_that_are_too_long_together_lose_the_longest_waiting_ones() -> None:
+def test_longest_waiting_uploads_are_dropped_above_the_total_limit() -> None:
     sizes = {"first": 30, "short": 0, "second": 30, "third": 30}
     incoming = {name: SimpleNamespace(upload_bytes=size * 1024 * 1024) for name, size in sizes.items()}
     worker: Any = SimpleNamespace(_incoming=incoming, _drop=incoming.pop)
-    Worker._bound_uploads(worker)
+    Worker._limit_uploads(worker)
     assert list(incoming) == ["short", "second", "third"]
-    Worker._bound_uploads(worker)
+    Worker._limit_uploads(worker)
     assert len(incoming) == 3

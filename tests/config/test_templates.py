@@ -1,4 +1,4 @@
-"""Jinja2 environment of pages and e-mails: escaping, misspelled names, and what templates take from each other."""
+"""Jinja2 environment of pages and e-mails: escaping, undefined names, and includes and imports."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def hostile(db: None) -> Member:
 def test_hostile_names_are_escaped_on_pages(hostile: Member, page: str) -> None:
     hostile.organization.refresh_from_db()
     client = browser_of(person_of(hostile, "owner", '"ada\'&"@people.test'))
-    shown = client.get(f"/o/{hostile.organization.slug}/{page}").content.decode()
-    assert "&lt;script&gt;alert(1)" in shown
-    assert "<script>alert" not in shown
-    assert HOSTILE not in shown
+    text = client.get(f"/o/{hostile.organization.slug}/{page}").content.decode()
+    assert "&lt;script&gt;alert(1)" in text
+    assert "<script>alert" not in text
+    assert HOSTILE not in text
 
 
-def test_hostile_names_are_escaped_in_e_mails_but_not_in_their_text(db: None) -> None:
+def test_hostile_names_are_escaped_in_html_mails_only(db: None) -> None:
     values = {
         "subject": "Ready",
         "organization": Organization(name=HOSTILE),
@@ -66,41 +66,41 @@ def test_hostile_names_are_escaped_in_e_mails_but_not_in_their_text(db: None) ->
     assert "https://service.example/?a=1&b=2" in text
 
 
-def test_data_for_scripts_is_escaped_in_its_attribute() -> None:
+def test_json_data_attribute_is_escaped() -> None:
     written = TEMPLATES.from_string('<p data-x="{{ data|as_json }}">').render(data={"a": HOSTILE})
     assert "<script>" not in written
     assert written.count('"') == 2
 
 
-def test_a_misspelled_name_is_an_error() -> None:
+def test_undefined_template_name_is_an_error() -> None:
     for template in ("{{ mebmership }}", "{% if mebmership %}{% endif %}", "{{ user.emial }}"):
         with pytest.raises(UndefinedError):
             TEMPLATES.from_string(template).render(user=object())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_template_takes_from_others_exists(name: str) -> None:
+def test_included_and_imported_templates_exist(name: str) -> None:
     get_template(name, using="jinja2")
     assert TEMPLATES.loader is not None
     parsed = TEMPLATES.parse(TEMPLATES.loader.get_source(TEMPLATES, name)[0])
-    used = {each.name for each in parsed.find_all(nodes.Name)}
-    for each in parsed.find_all((nodes.Include, nodes.Extends, nodes.FromImport)):
-        assert isinstance(each, nodes.Include | nodes.Extends | nodes.FromImport)
-        if isinstance(each.template, nodes.Const):
-            taken = TEMPLATES.get_template(each.template.value)
-            for macro in each.names if isinstance(each, nodes.FromImport) else ():
+    used = {node.name for node in parsed.find_all(nodes.Name)}
+    for node in parsed.find_all((nodes.Include, nodes.Extends, nodes.FromImport)):
+        assert isinstance(node, nodes.Include | nodes.Extends | nodes.FromImport)
+        if isinstance(node.template, nodes.Const):
+            included = TEMPLATES.get_template(node.template.value)
+            for macro in node.names if isinstance(node, nodes.FromImport) else ():
                 assert macro in used
-                assert hasattr(taken.module, str(macro))
+                assert hasattr(included.module, str(macro))
 
 
-def test_the_page_of_an_error_on_our_side_asks_for_nobody(rf: RequestFactory) -> None:
-    """Neither a user nor a session is needed, as they may be what failed."""
-    shown = server_error(rf.get("/docs/"))
-    assert shown.status_code == 500
-    assert b"Something went wrong on our side." in shown.content
-    assert b"Log in" not in shown.content
+def test_server_error_page_needs_no_user(rf: RequestFactory) -> None:
+    """User and session may be the cause of the error."""
+    response = server_error(rf.get("/docs/"))
+    assert response.status_code == 500
+    assert b"Something went wrong on our side." in response.content
+    assert b"Log in" not in response.content
 
 
-def test_pages_and_the_admin_have_a_language_each() -> None:
+def test_pages_use_jinja2_and_the_admin_django_templates() -> None:
     assert get_template("error.html").backend.name == "jinja2"  # type: ignore[attr-defined]
     assert get_template("admin/base_site.html").backend.name == "django"  # type: ignore[attr-defined]

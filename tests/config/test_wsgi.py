@@ -1,4 +1,4 @@
-"""WSGI application between gunicorn and Django: HEAD, Host, and time limits of the database."""
+"""WSGI application between gunicorn and Django: HEAD, Host, and timeouts of the database."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def application() -> Iterator[Callable[..., Any]]:
     options.update(before)
 
 
-def answered(application: Callable[..., Any], method: str, **more: str) -> tuple[str, dict[str, str], bytes]:
+def call_application(
+    application: Callable[..., Any], method: str, **variables: str
+) -> tuple[str, dict[str, str], bytes]:
     started: list[Any] = []
     environ: dict[str, Any] = {
         "REQUEST_METHOD": method,
@@ -36,15 +38,15 @@ def answered(application: Callable[..., Any], method: str, **more: str) -> tuple
         "wsgi.input": io.BytesIO(),
         "wsgi.url_scheme": "http",
     }
-    body = b"".join(application(environ | more, lambda *arguments: started.append(arguments)))
+    body = b"".join(application(environ | variables, lambda *arguments: started.append(arguments)))
     status, headers = started[0][:2]
     return status, dict(headers), body
 
 
 @pytest.mark.django_db  # a request checks its thread's database connection
 @pytest.mark.parametrize(("method", "body"), [("GET", b'{"status": "ok"}'), ("HEAD", b"")])
-def test_a_head_has_the_heads_of_a_get_and_no_body(application: Callable[..., Any], method: str, body: bytes) -> None:
-    status, headers, sent = answered(application, method)
+def test_head_response_has_headers_but_no_body(application: Callable[..., Any], method: str, body: bytes) -> None:
+    status, headers, sent = call_application(application, method)
     assert (status, headers["Content-Type"], sent) == ("200 OK", "application/json", body)
 
 
@@ -60,17 +62,15 @@ with connection.cursor() as cursor:
 
 
 @pytest.mark.parametrize(("module", "limits"), [("config.wsgi", "15s 5s"), ("config.celery", "0 0")])
-def test_a_request_waits_for_a_lock_or_a_statement_for_a_while_only_and_a_task_longer(
-    db: None, module: str, limits: str
-) -> None:
-    shown = subprocess.run(
+def test_database_timeouts_apply_to_requests_but_not_to_tasks(db: None, module: str, limits: str) -> None:
+    process = subprocess.run(
         [sys.executable, "-c", SHOW.format(module=module)],
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert shown.stdout.strip() == limits
+    assert process.stdout.strip() == limits
 
 
 @pytest.mark.django_db
@@ -79,12 +79,12 @@ def test_a_request_waits_for_a_lock_or_a_statement_for_a_while_only_and_a_task_l
     [
         ({"SERVER_PROTOCOL": "HTTP/1.1"}, "400 Bad Request"),
         ({"SERVER_PROTOCOL": "HTTP/1.1", "HTTP_HOST": "localhost"}, "200 OK"),
-        ({"SERVER_PROTOCOL": "HTTP/1.0"}, "200 OK"),  # does not require Host
+        ({"SERVER_PROTOCOL": "HTTP/1.0"}, "200 OK"),  # HTTP/1.0 does not require Host.
     ],
 )
-def test_a_request_of_http_1_1_names_its_host(
+def test_http_1_1_request_without_host_is_refused(
     application: Callable[..., Any], request_line: dict[str, str], expected: str
 ) -> None:
-    status, headers, body = answered(application, "GET", **request_line)
+    status, headers, body = call_application(application, "GET", **request_line)
     assert (status, headers["Content-Type"]) == (expected, "application/json")
     assert ("code" in json.loads(body)) == (expected != "200 OK")

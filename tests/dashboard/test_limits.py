@@ -1,4 +1,4 @@
-"""Limits of the plan and of the service: told before a form is filled in, with who can change them."""
+"""Limits of the tier and of the service, which pages display instead of the form."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ def forms(client: Client, path: str, field: str) -> int:
     return len(page_of(client.get(path)).xpath(f"//main//form[@method='post'][.//*[@name='{field}']]"))
 
 
-def test_a_plan_without_room_for_a_monitor_says_so_before_the_form(home: Member) -> None:
+def test_monitor_form_is_replaced_when_the_limit_is_reached(home: Member) -> None:
     client = browser_of(home, "member")
     assert forms(client, "/o/home/monitors/new", "every") == 1
     make_monitor(home)
     for path in ("/o/home/monitors/new", "/o/home/monitors/"):
-        told = text_of(client.get(path))
-        assert "All 1 monitor of your plan are in use" not in told
-        assert "The only monitor of your plan is in use" in told, path
-        assert f"Delete one to add another. {OPERATOR}" in told, path
+        text = text_of(client.get(path))
+        assert "All 1 monitor of your plan are in use" not in text
+        assert "The only monitor of your plan is in use" in text, path
+        assert f"Delete one to add another. {OPERATOR}" in text, path
     assert forms(client, "/o/home/monitors/new", "every") == 0
     assert "in use" not in text_of(browser_of(home, "viewer").get("/o/home/monitors/")).split("monitor in your plan")[0]
 
 
-def test_a_plan_without_room_for_a_webhook_says_so_before_the_form(home: Member, target: str) -> None:
+def test_webhook_form_is_replaced_when_the_limit_is_reached(home: Member, target: str) -> None:
     client = browser_of(home, "admin")
     for n in range(3):
         assert forms(client, "/o/home/webhooks/", "event") == 1
         register_webhook(home, f"{target}{n}")
     assert forms(client, "/o/home/webhooks/", "event") == 0
-    told = text_of(client.get("/o/home/webhooks/"))
-    assert f"All 3 webhooks of your plan are in use Delete one to add another. {OPERATOR}" in told
+    text = text_of(client.get("/o/home/webhooks/"))
+    assert f"All 3 webhooks of your plan are in use Delete one to add another. {OPERATOR}" in text
     refused = client.post("/o/home/webhooks/new", {"url": f"{target}late", "event": "scan.failed"})
     assert page_of(refused).xpath("string(//input[@name='url']/@value)") == f"{target}late", "the input stays"
 
 
 @pytest.mark.parametrize("things", ["monitors", "webhooks"])
-def test_a_plan_with_none_of_them_says_that(home: Member, things: str) -> None:
+def test_page_says_if_the_tier_has_no_monitors_or_webhooks(home: Member, things: str) -> None:
     Tier.objects.filter(name="free").update(schedules=0, webhooks=0)
-    told = text_of(browser_of(home, "admin").get(f"/o/home/{things}/"))
-    assert f"Your plan has no {things}" in told
-    assert OPERATOR in told
+    text = text_of(browser_of(home, "admin").get(f"/o/home/{things}/"))
+    assert f"Your plan has no {things}" in text
+    assert OPERATOR in text
 
 
-def test_an_operator_gets_to_the_plan_from_there(home: Member, target: str) -> None:
+def test_staff_have_a_link_from_the_limit_to_the_tier(home: Member, target: str) -> None:
     make_monitor(home)
     operator = person_of(home, "owner", "operator@people.test")
     link = f"/admin/accounts/organization/{home.organization.pk}/change/"
@@ -66,7 +66,7 @@ def test_an_operator_gets_to_the_plan_from_there(home: Member, target: str) -> N
     assert [link in browser_of_person(operator).get(path).content.decode() for path in pages] == [True, True]
 
 
-def test_limits_of_the_service_are_told_before_the_form(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forms_are_hidden_when_service_limits_are_reached(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys, "MAX_ACTIVE_KEYS", 1)
     monkeypatch.setattr(organization, "MAX_OPEN_INVITATIONS", 0)
     monkeypatch.setattr(person, "MAX_OWNED_ORGANIZATIONS", 1)
@@ -82,8 +82,8 @@ def test_limits_of_the_service_are_told_before_the_form(home: Member, monkeypatc
     assert Membership.objects.filter(user=User.objects.get()).count() == 1
 
 
-def test_the_settings_list_the_limits_of_the_plan(home: Member) -> None:
-    told = text_of(browser_of(home, "viewer").get("/o/home/settings/"))
-    assert "Monitors 1, run every day at most" in told
-    assert "Pages per scan of a site 10" in told
-    assert "The operator of this service sets the plan." in told
+def test_settings_list_the_limits_of_the_tier(home: Member) -> None:
+    text = text_of(browser_of(home, "viewer").get("/o/home/settings/"))
+    assert "Monitors 1, run every day at most" in text
+    assert "Pages per scan of a site 10" in text
+    assert "The operator of this service sets the plan." in text

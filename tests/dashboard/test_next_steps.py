@@ -1,4 +1,4 @@
-"""Next steps on the overview, and empty pages: what somebody can do, by role, until it is done."""
+"""Next steps on the overview, and empty pages: by role, until a step is done."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ ALL = ["Scan a page", "Watch a site", "Create an API key", "Gate a build"]
 
 @pytest.fixture
 def empty(home: Member) -> Member:
-    """Organization that has done nothing yet, not even made a key."""
+    """Organization without scans, monitors and keys."""
     ApiKey.objects.all().delete()
     return home
 
 
 def steps(client: Client) -> list[str]:
-    found = page_of(client.get("/o/home/")).xpath("//*[contains(@class, 'next-steps')]//h3/text()")
-    return [str(each) for each in found]
+    titles = page_of(client.get("/o/home/")).xpath("//*[contains(@class, 'next-steps')]//h3/text()")
+    return [str(title) for title in titles]
 
 
 @pytest.mark.parametrize(
-    ("role", "shown"),
+    ("role", "expected"),
     [("owner", ALL), ("admin", ALL), ("member", ["Scan a page", "Watch a site", "Gate a build"]), ("viewer", [])],
 )
-def test_everybody_sees_the_steps_that_they_can_take(empty: Member, role: str, shown: list[str]) -> None:
+def test_next_steps_depend_on_the_role(empty: Member, role: str, expected: list[str]) -> None:
     client = browser_of(empty, role)
-    assert steps(client) == shown
+    assert steps(client) == expected
     for path in page_of(client.get("/o/home/")).xpath("//*[contains(@class, 'next-steps')]//a/@href"):
         assert path.startswith("#") or client.get(path).status_code == 200, path
 
 
-def test_each_step_is_gone_when_it_is_done(empty: Member) -> None:
+def test_done_step_is_no_longer_displayed(empty: Member) -> None:
     client = browser_of(empty, "admin")
     ApiKey.objects.create(organization=empty.organization, name="CI", prefix="wss_x", digest="x", scope="scan")
     assert steps(client) == ["Scan a page", "Watch a site", "Gate a build"]
@@ -53,18 +53,18 @@ def test_each_step_is_gone_when_it_is_done(empty: Member) -> None:
     assert steps(client) == []
 
 
-def test_nothing_nags_for_ever(empty: Member) -> None:
+def test_next_steps_disappear_after_30_days(empty: Member) -> None:
     empty.organization.created_at = timezone.now() - timedelta(days=31)
     empty.organization.save()
     assert steps(browser_of(empty, "owner")) == []
 
 
-def test_a_plan_without_monitors_offers_none(empty: Member) -> None:
+def test_tier_without_monitors_has_no_monitor_step(empty: Member) -> None:
     Tier.objects.update(schedules=0)
     assert steps(browser_of(empty, "member")) == ["Scan a page", "Gate a build"]
 
 
-def test_the_steps_take_one_query(empty: Member) -> None:
+def test_next_steps_need_one_query(empty: Member) -> None:
     client = browser_of(empty, "owner")
     client.get("/o/home/")
     with counted() as young:
@@ -85,9 +85,7 @@ def test_the_steps_take_one_query(empty: Member) -> None:
         ("mutes", "a finding that you decide to accept", "/o/home/scans/"),
     ],
 )
-def test_an_empty_page_says_what_it_is_for_and_offers_the_first_step(
-    empty: Member, page: str, purpose: str, action: str
-) -> None:
+def test_empty_page_explains_its_purpose_and_first_step(empty: Member, page: str, purpose: str, action: str) -> None:
     for role, is_offered in (("member", True), ("viewer", False)):
         response = browser_of(empty, role).get(f"/o/home/{page}/")
         (card,) = page_of(response).xpath("//main//*[contains(@class, 'empty')]")
@@ -96,8 +94,8 @@ def test_an_empty_page_says_what_it_is_for_and_offers_the_first_step(
         assert ("requires the role member" in card.text_content()) != is_offered, role
 
 
-def test_an_empty_list_of_webhooks_says_what_they_are_for(empty: Member) -> None:
-    told = text_of(browser_of(empty, "member").get("/o/home/webhooks/"))
-    assert "A webhook tells your own server, Slack or Teams about each result." in told
-    assert "curl" not in told
+def test_empty_webhook_list_explains_webhooks(empty: Member) -> None:
+    text = text_of(browser_of(empty, "member").get("/o/home/webhooks/"))
+    assert "A webhook tells your own server, Slack or Teams about each result." in text
+    assert "curl" not in text
     assert page_of(browser_of(empty, "admin").get("/o/home/webhooks/")).xpath("//main//form[.//*[@name='event']]")

@@ -37,7 +37,7 @@ def accepted(member: Member, **columns: object) -> Scan:
     return make_scan(member, **columns)
 
 
-def test_a_viewer_is_shown_nothing_to_start_or_cancel(home: Member) -> None:
+def test_viewer_has_no_forms_to_start_or_cancel_scans(home: Member) -> None:
     accepted(home)
     viewer = browser_of(home, "viewer")
     for path in READ:
@@ -45,7 +45,7 @@ def test_a_viewer_is_shown_nothing_to_start_or_cancel(home: Member) -> None:
         assert not forms, path
 
 
-def test_a_new_organization_is_shown_how_to_begin(home: Member) -> None:
+def test_overview_of_a_new_organization_has_first_instructions(home: Member) -> None:
     page = browser_of(home, "admin").get("/o/home/")
     assert 'Authorization: Bearer API_KEY"' in text_of(page)
     assert "http://localhost:8000/v1/scan" in text_of(page)
@@ -57,7 +57,7 @@ def test_a_new_organization_is_shown_how_to_begin(home: Member) -> None:
     assert "No sites yet" in text_of(browser_of(home).get("/o/home/sites/"))
 
 
-def test_the_gauge_says_what_is_left_and_when_it_starts_anew(home: Member) -> None:
+def test_quota_gauge_displays_used_and_remaining_scans(home: Member) -> None:
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(timezone.now()), used=85)
     text = text_of(browser_of(home).get("/o/home/"))
     assert "85 % used" in text
@@ -66,12 +66,12 @@ def test_the_gauge_says_what_is_left_and_when_it_starts_anew(home: Member) -> No
     assert "You have used all scans for this month." in text_of(browser_of(home).get("/o/home/"))
 
 
-def test_a_plan_without_scans_is_used_up(home: Member) -> None:
+def test_gauge_of_a_tier_without_scans_is_full(home: Member) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=0)
     assert "100 % used" in text_of(browser_of(home).get("/o/home/"))
 
 
-def test_the_overview_asks_again_only_while_something_runs(home: Member) -> None:
+def test_overview_polls_only_while_a_scan_runs(home: Member) -> None:
     client = browser_of(home)
     finished_scan(home, url="https://example.com/ended")
     scan = make_scan(home, url="https://example.com/waits")
@@ -88,7 +88,7 @@ def test_the_overview_asks_again_only_while_something_runs(home: Member) -> None
         assert "Running now" not in text_of(page)
 
 
-def test_the_overview_bounds_what_it_lists(home: Member) -> None:
+def test_overview_lists_at_most_ten_running_scans(home: Member) -> None:
     Scan.objects.bulk_create(
         Scan(organization=home.organization, type="seo", url=f"https://{n}.test/", period=month_of(timezone.now()))
         for n in range(15)
@@ -98,25 +98,25 @@ def test_the_overview_bounds_what_it_lists(home: Member) -> None:
     assert page.xpath("//a[@href='/o/home/scans/?status=running']")
 
 
-def test_scores_of_the_sites_scanned_last_are_drawn(home: Member) -> None:
+def test_overview_draws_scores_of_recent_sites(home: Member) -> None:
     for age in (2, 1):
         finished_scan(home, url="https://a.example.com/", age=timedelta(hours=age))
     finished_scan(home, url="https://b.example.com:8443/x", type="seo")
     page = page_of(browser_of(home).get("/o/home/"))
-    assert [each.text_content() for each in page.xpath("//ul[@class='site-cards']//h3/a")] == [
+    assert [element.text_content() for element in page.xpath("//ul[@class='site-cards']//h3/a")] == [
         "b.example.com:8443",
         "a.example.com",
     ]
     labels = page.xpath("//ul[@class='site-cards']//*[local-name()='svg']/@aria-label")
     assert labels == ["SEO: 71", "Security: 71, 71"]
-    lines = [each.text_content() for each in page.xpath("//ul[@class='lines']/li")]
+    lines = [element.text_content() for element in page.xpath("//ul[@class='lines']/li")]
     assert [line.split()[0] for line in lines if "Not scanned yet" in line] == [
         *("Security", "Performance", "Accessibility"),
         *("Performance", "Accessibility", "SEO"),
     ]
 
 
-def test_a_scan_that_is_started_is_an_audit_by_the_person(home: Member, target: str) -> None:
+def test_scan_form_creates_an_audit_of_the_person(home: Member, target: str) -> None:
     client = browser_of(home)
     response = client.post("/o/home/scans/new", {"url": f"{target}#part", "type": "seo"})
     audit = Audit.objects.get()
@@ -127,22 +127,22 @@ def test_a_scan_that_is_started_is_an_audit_by_the_person(home: Member, target: 
     assert (scan.url, scan.type, scan.api_key, scan.created_by, scan.status) == (target, "seo", None, person, "queued")
     assert used(home) == 1
     event = ActivityEvent.objects.get(action="audit.created")
-    assert (event.actor, event.target) == (person, target)
+    assert (event.actor, event.object_name) == (person, target)
 
 
-def test_all_types_take_one_click_and_one_place(home: Member, target: str) -> None:
+def test_all_scan_types_of_a_page_use_one_slot(home: Member, target: str) -> None:
     client = browser_of(home)
     ticked = page_of(client.get("/o/home/scans/new")).xpath("//input[@name='type' and @checked]/@value")
     assert ticked == Scan.Type.values
     client.post("/o/home/scans/new", {"url": target, "type": ticked})
     assert sorted(Scan.objects.values_list("type", flat=True)) == sorted(ticked)
     assert (running_visits(home.organization.id), used(home)) == (1, 4)
-    # The plan has two slots.
+    # The tier has two slots.
     assert client.post("/o/home/scans/new", {"url": f"{target}x", "type": ticked}).status_code == 302
     assert running_visits(home.organization.id) == 2
 
 
-def test_a_site_is_asked_for_with_what_the_form_says(home: Member, target: str) -> None:
+def test_site_scan_form_sets_the_audit_options(home: Member, target: str) -> None:
     form = {
         "url": target,
         "scope": "site",
@@ -160,7 +160,7 @@ def test_a_site_is_asked_for_with_what_the_form_says(home: Member, target: str) 
     assert (audit.include, audit.exclude) == (["/docs/*", "/blog/*"], ["*?page=*"])
 
 
-def test_what_is_entered_for_a_site_does_not_matter_for_a_page(home: Member, target: str) -> None:
+def test_site_options_are_ignored_for_a_page_scan(home: Member, target: str) -> None:
     form = {"url": target, "scope": "page", "type": "seo", "max_pages": "9999", "include": "/docs/*"}
     assert browser_of(home).post("/o/home/scans/new", form).status_code == 302
     assert Audit.objects.get().kind == "page"
@@ -176,7 +176,7 @@ def test_what_is_entered_for_a_site_does_not_matter_for_a_page(home: Member, tar
         ("http://localhost/", "DOMAIN_BLOCKED"),
     ],
 )
-def test_a_refusal_is_the_apis_and_stands_at_its_field(home: Member, entered: str, code: str) -> None:
+def test_refused_url_displays_the_api_error_at_its_field(home: Member, entered: str, code: str) -> None:
     refused = home.api.post("/v1/audits", {"page": entered})
     assert refused.json()["code"] == code
     response = browser_of(home).post("/o/home/scans/new", {"url": entered, "type": "seo"})
@@ -200,31 +200,33 @@ def test_a_refusal_is_the_apis_and_stands_at_its_field(home: Member, entered: st
         ({"scope": "site", "exclude": "\n".join(f"/{n}" for n in range(51))}, "exclude", "Enter at most 50 patterns."),
     ],
 )
-def test_what_is_missing_is_said_at_its_field(home: Member, form: dict[str, object], field: str, problem: str) -> None:
+def test_invalid_scan_option_displays_an_error_at_its_field(
+    home: Member, form: dict[str, object], field: str, problem: str
+) -> None:
     entered = {"url": "https://example.com/", "type": "seo", "discover": "links"} | form
     response = browser_of(home).post("/o/home/scans/new", entered)
     assert response.status_code == 400
-    (found,) = page_of(response).xpath("//*[@id=$id]", id=f"id_{field}_error")
-    assert problem in found.text_content()
+    (error,) = page_of(response).xpath("//*[@id=$id]", id=f"id_{field}_error")
+    assert problem in error.text_content()
     assert page_of(response).xpath("//*[@aria-describedby[contains(., $id)]]", id=f"id_{field}_error")
     # Fields with errors are not hidden in a closed section.
     assert not page_of(response).xpath("//details[not(@open)]//*[@id=$id]", id=f"id_{field}_error")
     assert not Audit.objects.exists()
 
 
-def test_a_type_that_is_none_is_refused(home: Member, target: str) -> None:
+def test_unknown_scan_type_is_refused(home: Member, target: str) -> None:
     assert browser_of(home).post("/o/home/scans/new", {"url": target, "type": "looks"}).status_code == 400
     assert not Audit.objects.exists()
 
 
-def test_what_was_entered_comes_back_escaped(home: Member) -> None:
+def test_refused_scan_form_escapes_its_input(home: Member) -> None:
     response = browser_of(home).post("/o/home/scans/new", {"url": '"><script>alert(1)</script>', "type": "seo"})
     assert "<script>alert" not in response.content.decode()
     assert page_of(response).xpath("//input[@name='url']/@value") == ['"><script>alert(1)</script>']
     assert page_of(response).xpath("//input[@name='type' and @checked]/@value") == ["seo"]
 
 
-def test_an_address_without_a_scheme_is_looked_at_over_http_where_only_that_is_spoken(home: Member) -> None:
+def test_address_without_scheme_falls_back_to_http(home: Member) -> None:
     with Site({"/": Answer("<p>Hello</p>")}) as site, override_settings(SCAN_ALLOWED_NETWORKS=LOOPBACK):
         bare = site.url.removeprefix("http://")
         client = browser_of(home)
@@ -234,7 +236,7 @@ def test_an_address_without_a_scheme_is_looked_at_over_http_where_only_that_is_s
     assert f"The site does not respond over https, so the scan uses http://{bare}/" in text_of(client.get("/o/home/"))
 
 
-def test_an_address_without_a_scheme_is_looked_at_over_https_where_it_answers(home: Member) -> None:
+def test_address_without_scheme_uses_https_if_available(home: Member) -> None:
     with sample_site() as site, override_settings(SCAN_ALLOWED_NETWORKS=LOOPBACK):
         bare = site.url.removeprefix("https://")
         client = browser_of(home)
@@ -244,20 +246,20 @@ def test_an_address_without_a_scheme_is_looked_at_over_https_where_it_answers(ho
 
 
 @pytest.mark.parametrize("entered", ["127.0.0.1:1", "http://127.0.0.1:1/"])
-def test_an_unreachable_page_is_refused_as_the_api_does(home: Member, target: str, entered: str) -> None:
+def test_unreachable_page_is_refused_at_the_url_field(home: Member, target: str, entered: str) -> None:
     response = browser_of(home).post("/o/home/scans/new", {"url": entered, "type": "seo"})
     assert response.status_code == 400
     assert page_of(response).xpath("//*[@id='id_url_error']")
 
 
-def test_an_exhausted_quota_is_refused_above_the_form(home: Member, target: str) -> None:
+def test_exhausted_quota_is_displayed_above_the_form(home: Member, target: str) -> None:
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(timezone.now()), used=100)
     response = browser_of(home).post("/o/home/scans/new", {"url": target, "type": "seo"})
     assert response.status_code == 429
     assert "This needs 1 scan, and 0 are left" in page_of(response).xpath("//form//*[@role='alert']")[0].text
 
 
-def test_the_request_rate_is_that_of_the_api(home: Member, target: str) -> None:
+def test_scan_form_shares_the_rate_limit_of_the_api(home: Member, target: str) -> None:
     Tier.objects.filter(name="free").update(requests_per_minute=2)
     client = browser_of(home)
     assert home.api.get("/v1/usage").status_code == 200
@@ -270,14 +272,14 @@ def test_the_request_rate_is_that_of_the_api(home: Member, target: str) -> None:
     assert not Audit.objects.exists()
 
 
-def test_nothing_is_started_during_maintenance(home: Member, target: str, settings: Settings) -> None:
+def test_maintenance_mode_refuses_new_scans(home: Member, target: str, settings: Settings) -> None:
     settings.MAINTENANCE_MODE = True
     response = browser_of(home).post("/o/home/scans/new", {"url": target, "type": "seo"})
     assert response.status_code == 503
     assert not Audit.objects.exists()
 
 
-def test_a_scan_is_repeated_with_its_type(home: Member, target: str) -> None:
+def test_repeated_scan_has_the_same_url_and_type(home: Member, target: str) -> None:
     scan = finished_scan(home, url=target, type="accessibility")
     response = browser_of(home).post(f"/o/home/scans/{scan.id}/again")
     new = Scan.objects.exclude(id=scan.id).get()
@@ -285,7 +287,7 @@ def test_a_scan_is_repeated_with_its_type(home: Member, target: str) -> None:
     assert (new.url, new.type, new.api_key) == (target, "accessibility", None)
 
 
-def test_a_repetition_that_is_refused_says_why_and_goes_back(home: Member) -> None:
+def test_refused_repetition_displays_the_reason(home: Member) -> None:
     scan = finished_scan(home, url="http://127.0.0.1/")
     client = browser_of(home)
     response = client.post(f"/o/home/scans/{scan.id}/again", {"next": "/o/home/scans/?type=security"})
@@ -293,7 +295,7 @@ def test_a_repetition_that_is_refused_says_why_and_goes_back(home: Member) -> No
     assert "The scan was not started. The target is not publicly accessible" in text_of(client.get("/o/home/scans/"))
 
 
-def test_a_cancelled_scan_has_failed_and_is_given_back(home: Member) -> None:
+def test_cancelled_scan_fails_and_is_refunded(home: Member) -> None:
     scan = accepted(home)
     client = browser_of(home)
     response = client.post(f"/o/home/scans/{scan.id}/cancel")
@@ -310,7 +312,7 @@ def test_a_cancelled_scan_has_failed_and_is_given_back(home: Member) -> None:
     assert not Report.objects.exists()
     assert claim_scan(scan.id) is None
     event = ActivityEvent.objects.get(action__startswith="scan.")
-    assert (event.action, event.actor, event.target) == ("scan.cancelled", person, scan.url)
+    assert (event.action, event.actor, event.object_name) == ("scan.cancelled", person, scan.url)
     assert "Cancelled" in text_of(client.get("/o/home/scans/"))
     # Cancelling twice changes nothing, and refunds nothing.
     MonthlyUsage.objects.update(used=5)
@@ -319,7 +321,7 @@ def test_a_cancelled_scan_has_failed_and_is_given_back(home: Member) -> None:
     assert ActivityEvent.objects.filter(action="scan.cancelled").count() == 1
 
 
-def test_receivers_hear_of_a_cancelled_scan(home: Member, target: str) -> None:
+def test_cancelled_scan_causes_a_webhook_event(home: Member, target: str) -> None:
     register_webhook(home, target)
     scan = accepted(home)
     browser_of(home).post(f"/o/home/scans/{scan.id}/cancel")
@@ -329,7 +331,7 @@ def test_receivers_hear_of_a_cancelled_scan(home: Member, target: str) -> None:
 
 
 @pytest.mark.parametrize("ending", [lambda scan: claim_scan(scan.id), lambda scan: None])
-def test_what_has_begun_is_not_cancelled(home: Member, ending: Callable[[Scan], object]) -> None:
+def test_started_scan_cannot_be_cancelled(home: Member, ending: Callable[[Scan], object]) -> None:
     scan = accepted(home)
     assert claim_scan(scan.id) is not None
     ending(scan)
@@ -341,7 +343,7 @@ def test_what_has_begun_is_not_cancelled(home: Member, ending: Callable[[Scan], 
     assert not page_of(client.get("/o/home/scans/")).xpath("//form[contains(@action, '/cancel')]")
 
 
-def test_a_hostile_address_is_only_text(home: Member) -> None:
+def test_hostile_url_is_escaped_on_dashboard_pages(home: Member) -> None:
     finished_scan(home, url=EVIL)
     make_scan(home, url=EVIL, type="seo")
     client = browser_of(home)
@@ -351,14 +353,14 @@ def test_a_hostile_address_is_only_text(home: Member) -> None:
         assert not page_of(page).xpath("//*[@onerror or @onclick]")
 
 
-def test_a_scan_whose_report_is_gone_is_no_link(home: Member) -> None:
+def test_expired_report_is_not_linked(home: Member) -> None:
     finished_scan(home, age=timedelta(days=31))
     client = browser_of(home)
     for path in ("/o/home/", "/o/home/scans/", "/o/home/sites/", "/o/home/sites/example.com"):
         assert not page_of(client.get(path)).xpath("//main//a[starts-with(@href, '/report/')]"), path
 
 
-def test_a_member_of_two_organizations_sees_one_at_a_time(home: Member) -> None:
+def test_scan_list_contains_one_organization_only(home: Member) -> None:
     other = member_of("Other")
     finished_scan(home, url="https://home.example.com/")
     finished_scan(other, url="https://other.example.com/")
@@ -368,19 +370,21 @@ def test_a_member_of_two_organizations_sees_one_at_a_time(home: Member) -> None:
     assert rows_of(client.get("/o/other/scans/")) == ["https://other.example.com/"]
 
 
-def test_a_trend_is_of_one_page(home: Member) -> None:
-    """Regression: a missing page used to lower the trend of the whole site."""
+def test_trend_contains_scores_of_one_page(home: Member) -> None:
+    """Regression: a page with status 404 used to lower the trend of the whole site."""
     for score, grade, url in ((86, "B", "/"), (88, "B", "/"), (40, "F", "/404"), (90, "A", "/")):
         scan = finished_scan(home, url=f"https://example.com{url}")
         Scan.objects.filter(id=scan.id).update(score=score, grade=grade)
     client = browser_of(home, "viewer")
 
     def scores(query: str = "") -> list[str]:
-        shown = page_of(client.get(f"/o/home/sites/example.com{query}"))
-        return [each.text_content() for each in shown.xpath("//section[contains(@class, 'trend')]//tbody//td")]
+        site_page = page_of(client.get(f"/o/home/sites/example.com{query}"))
+        return [
+            element.text_content() for element in site_page.xpath("//section[contains(@class, 'trend')]//tbody//td")
+        ]
 
     assert scores() == ["90 (A)", "88 (B)", "86 (B)"]
     assert scores("?page=https%3A//example.com/404") == ["40 (F)"]
     assert scores("?page=https%3A//elsewhere.test/") == scores()
     line = page_of(client.get("/o/home/")).xpath("//*[@class='site-cards']//*[@class='result']")
-    assert [" ".join(each.text_content().split()) for each in line] == ["Grade A 90"]
+    assert [" ".join(element.text_content().split()) for element in line] == ["Grade A 90"]

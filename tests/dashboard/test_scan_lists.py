@@ -25,8 +25,8 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NONE = "\N{EN DASH}"
 
 
-def many(member: Member, urls: list[str], **columns: object) -> list[Scan]:
-    """Create scans of these URLs, the last one newest; each two have the same time."""
+def create_scans(member: Member, urls: list[str], **columns: object) -> list[Scan]:
+    """Create scans of these URLs, in chronological order; pairs of scans have the same time."""
     return Scan.objects.bulk_create(
         Scan(
             organization=member.organization,
@@ -40,8 +40,8 @@ def many(member: Member, urls: list[str], **columns: object) -> list[Scan]:
 
 
 def link_of(client: Client, path: str, rel: str) -> str | None:
-    found = page_of(client.get(path)).xpath("//a[@rel=$rel]/@href", rel=rel)
-    return path.partition("?")[0] + found[0] if found else None
+    links = page_of(client.get(path)).xpath("//a[@rel=$rel]/@href", rel=rel)
+    return path.partition("?")[0] + links[0] if links else None
 
 
 def flat(pages: Iterable[list[str]]) -> list[str]:
@@ -58,9 +58,9 @@ def walk(client: Client, path: str | None, rel: str) -> list[list[str]]:
     return pages
 
 
-def test_paging_shows_every_scan_once_there_and_back(home: Member) -> None:
+def test_pagination_lists_each_scan_once_in_both_directions(home: Member) -> None:
     path = "/o/home/scans/"
-    many(home, [f"https://example.com/{n}" for n in range(60)])
+    create_scans(home, [f"https://example.com/{n}" for n in range(60)])
     make_scan(home, url="https://other.example.com/")
     client = browser_of(home)
     expected = [scan.url for scan in Scan.objects.order_by("-created_at", "-id")]
@@ -72,8 +72,8 @@ def test_paging_shows_every_scan_once_there_and_back(home: Member) -> None:
     assert flat(reversed(newer)) == expected
 
 
-def test_a_page_that_is_not_full_any_more_is_the_first(home: Member) -> None:
-    scans = many(home, [f"https://example.com/{n}" for n in range(30)])
+def test_incomplete_previous_page_becomes_the_first_page(home: Member) -> None:
+    scans = create_scans(home, [f"https://example.com/{n}" for n in range(30)])
     client = browser_of(home)
     second = link_of(client, "/o/home/scans/", "next")
     assert second is not None
@@ -97,7 +97,7 @@ def test_a_page_that_is_not_full_any_more_is_the_first(home: Member) -> None:
         "before=9999999999999999_scan_0",
     ],
 )
-def test_a_query_that_makes_no_sense_shows_the_newest(home: Member, query: str) -> None:
+def test_invalid_query_lists_the_newest_scans(home: Member, query: str) -> None:
     scan = finished_scan(home)
     assert rows_of(browser_of(home).get(f"/o/home/scans/?{query}")) == [scan.url]
 
@@ -106,7 +106,7 @@ def test_a_query_that_makes_no_sense_shows_the_newest(home: Member, query: str) 
     st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2200, 1, 1)),
     st.from_regex("[0-9A-Za-z]{22}", fullmatch=True),
 )
-def test_a_place_survives_its_link(moment: datetime, random: str) -> None:
+def test_keyset_position_survives_its_link(moment: datetime, random: str) -> None:
     place = (moment.replace(tzinfo=UTC), f"scan_{random}")
     assert keyset.NEWEST_FIRST.parse(keyset.NEWEST_FIRST.text(place)) == place
 
@@ -117,23 +117,23 @@ def test_scans_are_filtered_by_type_status_and_text(home: Member) -> None:
     finished_scan(home, url="https://www.example.com/", type="seo")
     client = browser_of(home)
 
-    def found(query: str) -> set[str]:
+    def listed_urls(query: str) -> set[str]:
         return set(rows_of(client.get(f"/o/home/scans/?{query}")))
 
-    assert found("type=security") == {"https://shop.example.com/basket"}
-    assert found("status=partial") == {"https://shop.example.com/basket"}
-    assert found("type=seo&status=partial") == set()
-    assert found("q=BASKET") == {"https://shop.example.com/Basket", "https://shop.example.com/basket"}
-    assert found("q=%25") == set()
-    assert found("q=basket&type=seo") == {"https://shop.example.com/Basket"}
+    assert listed_urls("type=security") == {"https://shop.example.com/basket"}
+    assert listed_urls("status=partial") == {"https://shop.example.com/basket"}
+    assert listed_urls("type=seo&status=partial") == set()
+    assert listed_urls("q=BASKET") == {"https://shop.example.com/Basket", "https://shop.example.com/basket"}
+    assert listed_urls("q=%25") == set()
+    assert listed_urls("q=basket&type=seo") == {"https://shop.example.com/Basket"}
     page = page_of(client.get("/o/home/scans/?type=seo&status=partial&q=%22x"))
     assert page.xpath("//select[@name='type']/option[@selected]/@value") == ["seo"]
     assert page.xpath("//select[@name='status']/option[@selected]/@value") == ["partial"]
     assert page.xpath("//input[@name='q']/@value") == ['"x']
 
 
-def test_filters_stay_from_page_to_page(home: Member) -> None:
-    many(home, [f"https://example.com/{n}" for n in range(30)])
+def test_filters_are_part_of_pagination_links(home: Member) -> None:
+    create_scans(home, [f"https://example.com/{n}" for n in range(30)])
     link = link_of(browser_of(home), "/o/home/scans/?type=seo&status=failed&q=example", "next")
     query = parse_qs(urlsplit(link or "").query)
     assert {name: query[name] for name in ("type", "status", "q")} == {
@@ -143,26 +143,26 @@ def test_filters_stay_from_page_to_page(home: Member) -> None:
     }
 
 
-def test_a_search_stops_and_goes_on_where_it_stopped(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_search_continues_after_its_window(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keyset, "WINDOW", 20)
-    wanted = {3, 31, 32, 59}
-    many(home, [f"https://example.com/{'rare' if n in wanted else 'page'}-{n}" for n in range(60)])
+    matching = {3, 31, 32, 59}
+    create_scans(home, [f"https://example.com/{'rare' if n in matching else 'page'}-{n}" for n in range(60)])
     client = browser_of(home)
     path: str | None = "/o/home/scans/?q=rare"
     assert "Searched" in text_of(client.get(path or ""))
-    found: list[str] = flat(walk(client, path, "next"))
-    assert found == [f"https://example.com/rare-{n}" for n in sorted(wanted, reverse=True)]
+    urls: list[str] = flat(walk(client, path, "next"))
+    assert urls == [f"https://example.com/rare-{n}" for n in sorted(matching, reverse=True)]
     nothing = client.get("/o/home/scans/?q=nowhere")
     assert "Nothing found so far" in text_of(nothing)
     assert "Search further back" in text_of(nothing)
-    # The last window has no match, and ends the search.
+    # The last part of the search has no match.
     Scan.objects.filter(url__endswith="-3").delete()
-    found.remove("https://example.com/rare-3")
+    urls.remove("https://example.com/rare-3")
     # From the oldest page back to the newest, no row is lost.
     last = path
     while (older := link_of(client, last or "", "next")) is not None:
         last = older
-    assert set(flat(walk(client, last, "prev"))) == set(found)
+    assert set(flat(walk(client, last, "prev"))) == set(urls)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_search_stops_and_goes_on_where_it_stopped(home: Member, monkeypatch: 
         ("https://", "", "/"),
     ],
 )
-def test_the_site_of_a_scan_is_its_host_with_the_port(home: Member, url: str, host: str, path: str) -> None:
+def test_host_of_a_scan_includes_the_port(home: Member, url: str, host: str, path: str) -> None:
     scan = Scan.objects.get(id=make_scan(home, url=url).id)
     assert (scan.host, path_of(scan.url)) == (host, path)
 
@@ -191,7 +191,7 @@ def cells_of(page: html.HtmlElement) -> list[list[str]]:
     ]
 
 
-def test_sites_show_the_last_grades_of_their_start_page(home: Member) -> None:
+def test_site_list_displays_last_grades_of_main_pages(home: Member) -> None:
     finished_scan(home, url="https://a.example.com/", type="seo", age=timedelta(hours=2))
     old = finished_scan(home, url="https://a.example.com/", type="security", age=timedelta(hours=1))
     last = finished_scan(home, url="https://a.example.com/", type="security")
@@ -215,29 +215,29 @@ def test_sites_show_the_last_grades_of_their_start_page(home: Member) -> None:
         assert client.get(link).status_code == 200
 
 
-def test_a_site_shows_its_pages_once_each_with_four_grades(home: Member) -> None:
+def test_site_lists_each_page_once_with_its_grades(home: Member) -> None:
     for path in ("/b", "/a", "/a", "/", "/b?x=1"):
         for type in ("seo", "security"):
             finished_scan(home, url=f"https://example.com{path}", type=type)
     finished_scan(home, url="https://www.example.com/other")
     client = browser_of(home)
     page = page_of(client.get("/o/home/sites/example.com"))
-    assert [each.text_content() for each in page.xpath("//tr[@class='is-shown']/th/a")] == ["/"]
+    assert [element.text_content() for element in page.xpath("//tr[@class='is-shown']/th/a")] == ["/"]
     links = page.xpath("//table[contains(@class, 'graded')]//tbody//th/a/@href")
     rows = cells_of(page)
     assert [row[0] for row in rows] == ["/", "/a", "/b", "/b?x=1"]
     assert rows[1][1:5] == ["Grade C 71", "", "", "Grade C 71"]
     for link, row in zip(links, rows, strict=True):
-        shown = client.get(f"/o/home/sites/example.com{link}")
-        assert f"{row[0]} over time" in text_of(shown)
-    found = page_of(client.get("/o/home/sites/example.com?q=X%3D1"))
-    assert [row[0] for row in cells_of(found)] == ["/b?x=1"]
+        response = client.get(f"/o/home/sites/example.com{link}")
+        assert f"{row[0]} over time" in text_of(response)
+    filtered = page_of(client.get("/o/home/sites/example.com?q=X%3D1"))
+    assert [row[0] for row in cells_of(filtered)] == ["/b?x=1"]
 
 
-def test_pages_of_a_site_are_paged_by_address_there_and_back(home: Member) -> None:
+def test_pages_of_a_site_are_paginated_in_both_directions(home: Member) -> None:
     paths = sorted(f"/{n:02}" for n in range(60))
-    many(home, [f"https://example.com{path}" for path in paths for _ in range(3)])
-    many(home, ["https://example.co/00", "https://example.com.au/00"])
+    create_scans(home, [f"https://example.com{path}" for path in paths for _ in range(3)])
+    create_scans(home, ["https://example.co/00", "https://example.com.au/00"])
     client = browser_of(home)
     pages = walk(client, "/o/home/sites/example.com", "next")
     assert [len(page) for page in pages] == [25, 25, 10]
@@ -246,16 +246,16 @@ def test_pages_of_a_site_are_paged_by_address_there_and_back(home: Member) -> No
     assert flat(reversed(back)) == paths
 
 
-def test_an_address_longer_than_an_index_takes_is_shown(home: Member) -> None:
+def test_url_longer_than_the_index_is_displayed(home: Member) -> None:
     long = f"https://example.com/{'x' * 3000}"
     finished_scan(home, url=long)
     page = browser_of(home).get(f"/o/home/sites/example.com?page={long}")
     assert cells_of(page_of(page))[0][1] == "Grade C 71"
 
 
-def test_sites_are_paged_by_name_there_and_back(home: Member) -> None:
+def test_sites_are_paginated_by_host_in_both_directions(home: Member) -> None:
     hosts = sorted(f"h{n:02}.example.com" for n in range(60))
-    many(home, [f"https://{host}/{n}" for host in hosts for n in range(2)])
+    create_scans(home, [f"https://{host}/{n}" for host in hosts for n in range(2)])
     client = browser_of(home)
     pages = walk(client, "/o/home/sites/", "next")
     assert [len(page) for page in pages] == [25, 25, 10]
@@ -266,15 +266,15 @@ def test_sites_are_paged_by_name_there_and_back(home: Member) -> None:
     assert rows_of(client.get("/o/home/sites/?before=%00&after=%00")) == hosts[:25]
 
 
-def test_sites_are_searched_to_an_end(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sites, "WINDOW", 10)
-    many(home, [f"https://h{n:02}{'-Rare' if n == 25 else ''}.example.com/".lower() for n in range(30)])
+def test_site_search_continues_to_the_last_site(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sites, "MAX_SEARCHED", 10)
+    create_scans(home, [f"https://h{n:02}{'-Rare' if n == 25 else ''}.example.com/".lower() for n in range(30)])
     client = browser_of(home)
     assert "Nothing found so far" in text_of(client.get("/o/home/sites/?q=RARE"))
     assert flat(walk(client, "/o/home/sites/?q=RARE", "next")) == ["h25-rare.example.com"]
 
 
-def test_a_site_shows_the_trends_of_a_page_with_the_numbers(home: Member) -> None:
+def test_site_displays_trends_of_a_page_with_numbers(home: Member) -> None:
     for minutes in (30, 20, 10):
         finished_scan(home, url="https://example.com/a", age=timedelta(minutes=minutes))
     finished_scan(home, url="https://example.com/a", type="seo")
@@ -282,14 +282,14 @@ def test_a_site_shows_the_trends_of_a_page_with_the_numbers(home: Member) -> Non
     page = page_of(browser_of(home).get("/o/home/sites/example.com?page=https://example.com/a"))
     assert page.xpath("//*[contains(@aria-label, 'Scores of 3 scans')]")
     numbers = page.xpath("//section[contains(@class, 'trend')]//details")[0].xpath(".//tbody//td")
-    assert [each.text_content() for each in numbers] == ["71 (C)"] * 3
+    assert [cell.text_content() for cell in numbers] == ["71 (C)"] * 3
     assert "One result so far" in page.text_content()
     assert page.xpath("//a[contains(@href, '/o/home/scans/new?url=')]/@href") == [
         "/o/home/scans/new?url=https%3A//example.com/"
     ]
 
 
-def test_a_trend_says_where_the_rules_changed(home: Member) -> None:
+def test_trend_breaks_where_the_catalogue_changed(home: Member) -> None:
     for minutes, version in ((30, "old"), (20, "old"), (10, "new"), (5, "new")):
         scan = finished_scan(home, age=timedelta(minutes=minutes))
         assert Scan.objects.get(id=scan.id).catalogue_version == "test"
@@ -303,12 +303,12 @@ def test_a_trend_says_where_the_rules_changed(home: Member) -> None:
 
 
 @pytest.mark.parametrize("host", ["nowhere.example.com", "%00", "EXAMPLE.COM", ""])
-def test_an_unknown_site_is_not_found(home: Member, host: str) -> None:
+def test_unknown_site_returns_404(home: Member, host: str) -> None:
     finished_scan(home)
     response = browser_of(home).get(f"/o/home/sites/{host}")
     assert response.status_code == (404 if host else 200)
 
 
-def test_what_is_retained_is_a_matter_of_days(home: Member) -> None:
+def test_is_kept_depends_on_the_age_of_the_scan(home: Member) -> None:
     young, old = (make_scan(home, created_at=timezone.now() - timedelta(days=days)) for days in (29, 31))
     assert (young.is_kept, old.is_kept) == (True, False)

@@ -1,4 +1,4 @@
-"""Page about our scans: the User-Agent links to it, so that site owners learn who scans and how to opt out."""
+"""Page about the service's scans, to which the User-Agent links, for owners of scanned sites."""
 
 from __future__ import annotations
 
@@ -21,45 +21,47 @@ def page(client: Client) -> str:
     return " ".join(answer.content.decode().split())
 
 
-def test_the_user_agent_leads_to_the_page_at_this_installation(client: Client, settings: Any) -> None:
+def test_user_agent_contains_the_url_of_the_about_page(client: Client, settings: Any) -> None:
     settings.BASE_URL = "https://scan.example.com"
     agent = scan_policy().user_agent
     assert agent == settings_policy().user_agent
     assert agent == "WebsiteScanService/1.0 (+https://scan.example.com/about-our-scans)"
     assert product_token(agent) == PRODUCT
-    shown = page(client)
-    assert shown.count(agent) == 2, "of requests, and of the browser"
+    text = page(client)
+    assert text.count(agent) == 2, "of requests, and of the browser"
     assert "<loc>https://scan.example.com/about-our-scans</loc>" in client.get("/sitemap.xml").content.decode()
 
 
-def test_the_command_names_no_page_that_does_not_exist() -> None:
+def test_user_agent_of_the_command_has_no_url() -> None:
     assert Policy().user_agent == "WebsiteScanService/1.0"
 
 
-def test_it_says_whom_to_ask_and_where_requests_come_from(client: Client, settings: Any) -> None:
+def test_about_page_lists_contact_and_source_addresses(client: Client, settings: Any) -> None:
     settings.SCAN_CONTACT = "mailto:abuse@example.com"
     settings.SCAN_SOURCE_ADDRESSES = (ip_network("203.0.113.7"), ip_network("2001:db8::/64"))
-    shown = page(client)
-    assert '<a href="mailto:abuse@example.com">abuse@example.com</a>' in shown
-    assert "<code>203.0.113.7</code>" in shown
-    assert "<code>2001:db8::/64</code>" in shown
+    text = page(client)
+    assert '<a href="mailto:abuse@example.com">abuse@example.com</a>' in text
+    assert "<code>203.0.113.7</code>" in text
+    assert "<code>2001:db8::/64</code>" in text
 
 
-def test_it_says_so_where_the_operator_has_named_neither(client: Client) -> None:
-    shown = page(client)
-    assert "has not published the addresses" in shown
-    assert "Ask the operator of" in shown
-    assert "mailto:" not in shown
+def test_about_page_without_contact_and_addresses_says_so(client: Client) -> None:
+    text = page(client)
+    assert "has not published the addresses" in text
+    assert "Ask the operator of" in text
+    assert "mailto:" not in text
 
 
 @pytest.mark.parametrize(
-    ("visits", "gap_s", "said"),
+    ("visits", "gap_s", "sentence"),
     [
         (4, 1.0, "4 visits to a domain, its subdomains included, run at the same time, and each starts at "),
         (1, 0.5, "At most 1 visit to a domain, its subdomains included, runs at the same time, and each starts at "),
         (2, 0.0, "At most 2 visits to a domain, its subdomains included, run at the same time. That holds"),
     ],
 )  # fmt: skip
-def test_it_says_what_is_set(client: Client, settings: Any, visits: int, gap_s: float, said: str) -> None:
+def test_about_page_lists_configured_limits(
+    client: Client, settings: Any, visits: int, gap_s: float, sentence: str
+) -> None:
     settings.SCAN_VISITS_PER_DOMAIN, settings.SCAN_GAP_PER_DOMAIN_S = visits, gap_s
-    assert said in page(client)
+    assert sentence in page(client)

@@ -1,4 +1,4 @@
-"""Pages of checks: what each finds, why it matters, how it is judged and fixed, its references. List of checks."""
+"""Pages of checks: findings, reasons, judgement, fixes and sources; and the list of checks."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ from website_scan.report.snippets import SERVERS, fixes
 
 CATALOGUE = {check.id: check for scan_type in ScanType for check in checks(scan_type)}
 SECTIONS = ["What it finds", "Why it matters", "How it is judged", "How to fix it", "Sources"]
-SNIPPETS = sorted({(each.server, each.code) for found in fixes().values() for fix in found for each in fix.snippets})
+SNIPPETS = sorted(
+    {(snippet.server, snippet.code) for of_check in fixes().values() for fix in of_check for snippet in fix.snippets}
+)
 
 
-def shown(path: str) -> html.HtmlElement:
+def main_of(path: str) -> html.HtmlElement:
     response = Client().get(path)
     assert response.status_code == 200, path
     return html.fromstring(response.content.decode()).find(".//main")
@@ -36,91 +38,91 @@ def text_of(element: html.HtmlElement) -> str:
     return " ".join(element.text_content().split())
 
 
-def test_every_check_says_why_it_matters() -> None:
+def test_each_check_has_a_reason_of_one_sentence() -> None:
     for check in CATALOGUE.values():
         assert 25 < len(check.why) < 160, check.id
         assert re.fullmatch(r"(?:[A-Z]|[a-z]+\(\) ).*\.", check.why), check.id
         assert not check.judged or check.judged.endswith("."), check.id
 
 
-def test_every_check_has_a_page_without_an_empty_section() -> None:
+def test_each_check_has_a_page_without_empty_sections() -> None:
     assert entries().keys() == CATALOGUE.keys()
     for check in CATALOGUE.values():
-        page = shown(f"/docs/checks/{check.id}")
+        page = main_of(f"/docs/checks/{check.id}")
         assert text_of(page.find(".//h1")) == check.name
-        sections = [text_of(each) for each in page.iter("h2")]
-        assert [each for each in sections if each in SECTIONS] == SECTIONS, check.id
+        sections = [text_of(heading) for heading in page.iter("h2")]
+        assert [section for section in sections if section in SECTIONS] == SECTIONS, check.id
         for heading in page.xpath(".//h2|.//h3"):
             following = heading.getnext()
             assert following is not None, (check.id, heading.text)
             assert following.tag not in ("h1", "h2"), (check.id, heading.text)
             assert text_of(following), (check.id, heading.text)
-        said = text_of(page)
-        for each in (
+        text = text_of(page)
+        for expected in (
             check.id,
             check.found,
             check.why,
             " ".join(check.own_fix.text.replace("`", "").split()),
             check.category.name,
         ):
-            assert each in said, (check.id, each)
+            assert expected in text, (check.id, expected)
 
 
-def test_a_page_says_how_its_check_is_judged() -> None:
-    said = text_of(shown("/docs/checks/lcp"))
-    assert "Passes up to 2.5 s, warns up to 4.0 s" in said
-    assert "It is left out where no browser is installed." in said
-    assert "which has the weight 45 (15 without a browser) of 101" in said
-    assert "At most 79: A critical check failed." in said
-    assert "its result may vary from scan to scan" in said
-    said = text_of(shown("/docs/checks/cookie-secure"))
-    assert "It needs no browser." in said
-    assert "vary from scan to scan" not in said
+def test_check_page_explains_the_judgement() -> None:
+    text = text_of(main_of("/docs/checks/lcp"))
+    assert "Passes up to 2.5 s, warns up to 4.0 s" in text
+    assert "It is left out where no browser is installed." in text
+    assert "which has the weight 45 (15 without a browser) of 101" in text
+    assert "At most 79: A critical check failed." in text
+    assert "its result may vary from scan to scan" in text
+    text = text_of(main_of("/docs/checks/cookie-secure"))
+    assert "It needs no browser." in text
+    assert "vary from scan to scan" not in text
 
 
-def test_the_weight_of_a_category_is_told_beside_that_of_all() -> None:
+def test_check_page_lists_the_category_weight_and_the_sum() -> None:
     """The weights of a type's categories need not add up to 100."""
     weights = {check.category: check.category.weight for check in checks(ScanType.SEO)}
-    said = text_of(shown("/docs/checks/title"))
-    assert f"{weights[CATALOGUE['title'].category]} of {sum(weights.values())}." in said
+    text = text_of(main_of("/docs/checks/title"))
+    assert f"{weights[CATALOGUE['title'].category]} of {sum(weights.values())}." in text
 
 
-def test_a_page_says_where_its_check_differs_from_other_tools() -> None:
-    said = text_of(shown("/docs/checks/referrer-policy"))
-    assert "Where it differs from other tools" in said
-    assert "no policy at all passes" in said
-    # Deviations that are about all checks of a category or with a prefix.
-    assert "count a weakness only where every policy leaves it open" in text_of(shown("/docs/checks/csp-syntax"))
-    assert "demand the structure of the whole file" in text_of(shown("/docs/checks/exposed-env"))
-    assert "Where it differs from other tools" not in text_of(shown("/docs/checks/tls-cert-expiry"))
+def test_check_page_lists_deviations_from_other_tools() -> None:
+    text = text_of(main_of("/docs/checks/referrer-policy"))
+    assert "Where it differs from other tools" in text
+    assert "no policy at all passes" in text
+    # These deviations are about all checks of a category or with a prefix.
+    assert "count a weakness only where every policy leaves it open" in text_of(main_of("/docs/checks/csp-syntax"))
+    assert "demand the structure of the whole file" in text_of(main_of("/docs/checks/exposed-env"))
+    assert "Where it differs from other tools" not in text_of(main_of("/docs/checks/tls-cert-expiry"))
 
 
-def test_sources_lead_to_where_they_can_be_read() -> None:
-    page = shown("/docs/checks/hsts")
+def test_check_page_links_to_its_sources() -> None:
+    page = main_of("/docs/checks/hsts")
     assert "https://www.rfc-editor.org/rfc/rfc6797#section-6.1" in page.xpath(".//a/@href")
-    assert "https://www.w3.org/TR/CSP3/" in shown("/docs/checks/csp-syntax").xpath(".//a/@href")
+    assert "https://www.w3.org/TR/CSP3/" in main_of("/docs/checks/csp-syntax").xpath(".//a/@href")
 
 
 @pytest.mark.parametrize("check_id", ["nothing", "HSTS", "hsts ", "hsts%2f..", "%3Cscript%3E"])
-def test_an_unknown_check_is_a_404(db: None, check_id: str) -> None:
+def test_unknown_check_page_returns_404(db: None, check_id: str) -> None:
     assert Client().get(f"/docs/checks/{check_id}").status_code == 404
 
 
-def test_every_snippet_is_on_the_pages_of_its_checks() -> None:
+def test_check_page_contains_its_snippets() -> None:
     assert fixes().keys() <= CATALOGUE.keys()
-    for check_id, found in fixes().items():
-        page = shown(f"/docs/checks/{check_id}")
+    for check_id, of_check in fixes().items():
+        page = main_of(f"/docs/checks/{check_id}")
         code = [element.text_content() for element in page.xpath(".//pre/code")]
-        headings = [text_of(each) for each in page.xpath(".//h3")]
-        for fix in found:
+        headings = [text_of(heading) for heading in page.xpath(".//h3")]
+        for fix in of_check:
             assert fix.snippets, check_id
             for snippet in fix.snippets:
                 assert snippet.code in code
                 assert snippet.server in headings
 
 
-def test_files_of_fixes_know_only_what_is_shown() -> None:
-    files = [path for each in ScanType for path in EVIDENCE.parent.joinpath(each, "fixes").glob("*.toml")]
+def test_fix_files_contain_only_known_servers_and_checks() -> None:
+    files = [path for scan_type in ScanType for path in EVIDENCE.parent.joinpath(scan_type, "fixes").glob("*.toml")]
     assert len(files) > 5
     for path in files:
         for fix in tomllib.loads(path.read_text(encoding="utf-8"))["fix"]:
@@ -133,17 +135,17 @@ def test_files_of_fixes_know_only_what_is_shown() -> None:
     "check_id",
     ["hsts", "http-to-https-redirect", "cookie-secure", "text-compressed", "cache-missing", "cors-credentials"],
 )
-def test_what_servers_decide_has_a_fix_for_each_of_them(check_id: str) -> None:
-    servers = {each.server for fix in fixes()[check_id] for each in fix.snippets}
+def test_server_checks_have_a_fix_for_each_server(check_id: str) -> None:
+    servers = {snippet.server for fix in fixes()[check_id] for snippet in fix.snippets}
     assert servers >= {"nginx", "Apache", "IIS", "Caddy", "Django", "Express"}
 
 
-def test_what_one_server_can_fix_has_a_snippet_for_the_others() -> None:
-    """Regression: IIS had no snippet at all, so that owners of such sites got those of other servers."""
-    for check_id, found in fixes().items():
+def test_fix_for_one_web_server_has_snippets_for_all() -> None:
+    """Regression: IIS had no snippet, so that owners of such sites got snippets of other servers."""
+    for check_id, of_check in fixes().items():
         if check_id == "exposed-server-status":  # a page of Apache and nginx
             continue
-        servers = {each.server for fix in found for each in fix.snippets} & {"nginx", "Apache", "IIS", "Caddy"}
+        servers = {snippet.server for fix in of_check for snippet in fix.snippets} & {"nginx", "Apache", "IIS", "Caddy"}
         assert not servers or servers == {"nginx", "Apache", "IIS", "Caddy"}, check_id
 
 
@@ -169,8 +171,8 @@ def test_snippets_for_express_are_javascript() -> None:
             assert ran.returncode == 0, f"{code}\n{ran.stderr}"
 
 
-@pytest.mark.parametrize(("server", "code"), [each for each in SNIPPETS if each[0] in ("nginx", "Caddy")])
-def test_blocks_of_servers_are_closed_and_their_statements_ended(server: str, code: str) -> None:
+@pytest.mark.parametrize(("server", "code"), [snippet for snippet in SNIPPETS if snippet[0] in ("nginx", "Caddy")])
+def test_nginx_and_caddy_snippets_have_balanced_blocks(server: str, code: str) -> None:
     bare = re.sub(r"\"[^\"]*\"|'[^']*'|\\\S+|~\*? \S+|path_regexp .*|#.*", "", code)
     assert bare.count("{") == bare.count("}"), code
     if server == "nginx":
@@ -179,12 +181,12 @@ def test_blocks_of_servers_are_closed_and_their_statements_ended(server: str, co
 
 
 @pytest.mark.parametrize("code", [code for server, code in SNIPPETS if server == "Apache"])
-def test_sections_of_apache_are_closed(code: str) -> None:
+def test_apache_snippets_have_closed_sections(code: str) -> None:
     opened = re.findall(r"^\s*<(\w+)", code, re.MULTILINE)
     assert opened == re.findall(r"^\s*</(\w+)>", code, re.MULTILINE)[::-1]
 
 
-def test_evidence_of_every_check_has_a_name_for_people() -> None:
+def test_evidence_of_each_check_has_a_description() -> None:
     named = tomllib.loads(EVIDENCE.read_text(encoding="utf-8"))
     read = {need.evidence.__name__ for check in CATALOGUE.values() for need in check.needs}
     read |= {need.evidence.__name__ for check in CATALOGUE.values() if check.override for need in check.override.needs}
@@ -192,25 +194,25 @@ def test_evidence_of_every_check_has_a_name_for_people() -> None:
     assert EVIDENCE.parent == type(EVIDENCE)(catalogue.__file__).parent
 
 
-def test_the_list_has_every_check_and_is_narrowed_by_links() -> None:
-    page = shown("/docs/checks/")
-    ids = [each.rpartition("/")[2] for each in page.xpath(".//ul[@class='check-list']//a/@href")]
+def test_check_list_has_all_checks_and_type_links() -> None:
+    page = main_of("/docs/checks/")
+    ids = [element.rpartition("/")[2] for element in page.xpath(".//ul[@class='check-list']//a/@href")]
     assert ids == list(CATALOGUE)
     (way,) = page.xpath(".//nav[@aria-label='Types']//a[text()='SEO']/@href")
-    page = shown(way)
-    ids = [each.rpartition("/")[2] for each in page.xpath(".//ul[@class='check-list']//a/@href")]
+    page = main_of(way)
+    ids = [element.rpartition("/")[2] for element in page.xpath(".//ul[@class='check-list']//a/@href")]
     assert ids == [check.id for check in checks(ScanType.SEO)]
     assert page.xpath(".//nav[@aria-label='Types']//a[@aria-current]/text()") == ["SEO"]
 
 
-def test_the_list_is_searched_without_scripts() -> None:
-    page = shown("/docs/checks/?q=Secure+Cookie")
-    # The words of each check's outcomes are found, too: “SameSite=None without Secure”.
-    found = [each.rpartition("/")[2] for each in page.xpath(".//ul[@class='check-list']//a/@href")]
-    assert found == ["cookie-secure", "cookie-samesite"]
+def test_check_list_is_searched_without_scripts() -> None:
+    page = main_of("/docs/checks/?q=Secure+Cookie")
+    # The search includes the words of each check's outcomes: “SameSite=None without Secure”.
+    ids = [element.rpartition("/")[2] for element in page.xpath(".//ul[@class='check-list']//a/@href")]
+    assert ids == ["cookie-secure", "cookie-samesite"]
     # Links to other types keep the search words.
     assert "/docs/checks/?type=seo&q=Secure+Cookie" in page.xpath(".//nav[@aria-label='Types']//a/@href")
-    page = shown("/docs/checks/?q=%3Cscript%3Ealert(1)&type=nothing")
+    page = main_of("/docs/checks/?q=%3Cscript%3Ealert(1)&type=nothing")
     assert "No check has these words" in text_of(page)
     assert page.xpath(".//script") == []
-    assert len(search(None, "")) == len({(each.type, each.category) for each in CATALOGUE.values()})
+    assert len(search(None, "")) == len({(check.type, check.category) for check in CATALOGUE.values()})

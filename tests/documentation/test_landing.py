@@ -66,14 +66,14 @@ def assert_is_strict(response: ClientResponse) -> None:
     "path",
     ["/", "/docs/", "/docs/checks/", "/docs/errors", "/about-our-scans", "/report/sample/seo"],
 )
-def test_no_cache_keeps_a_public_page_that_names_the_person(home: Member, path: str) -> None:
-    known, unknown = browser(home).get(path), Client(raise_request_exception=False).get(path)
-    assert "staff@people.test" in known.content.decode()
-    assert "no-store" in known["Cache-Control"]
-    assert "no-store" not in unknown.get("Cache-Control", "")
+def test_public_page_with_a_logged_in_person_is_not_cached(home: Member, path: str) -> None:
+    response_of_person, anonymous_response = browser(home).get(path), Client(raise_request_exception=False).get(path)
+    assert "staff@people.test" in response_of_person.content.decode()
+    assert "no-store" in response_of_person["Cache-Control"]
+    assert "no-store" not in anonymous_response.get("Cache-Control", "")
 
 
-def test_the_landing_page_says_how_to_begin(db: None, settings: Settings) -> None:
+def test_landing_page_has_curl_examples_of_each_type(db: None, settings: Settings) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     text = Client().get("/").content.decode()
     assert "curl https://scan.acme.test/v1/scan" in text
@@ -82,32 +82,34 @@ def test_the_landing_page_says_how_to_begin(db: None, settings: Settings) -> Non
     assert {"/docs/", "/login/"} <= set(parsed(text).xpath("//a/@href"))
 
 
-def test_the_landing_page_tells_three_stories_each_with_a_picture_that_the_product_made(db: None) -> None:
+def test_landing_page_has_three_articles_with_pictures_and_links(db: None) -> None:
     page = page_of(Client().get("/"))
-    stories = {each.findtext(".//h2"): each for each in page.xpath("//article")}
-    assert list(stories) == ["Your program scans", "Your team looks after sites", "Somebody sent you a report"]
-    for each in page.xpath("//picture//*[@src or @srcset]"):
-        path = (each.get("srcset") or each.get("src")).removeprefix("/static/")
+    articles = {element.findtext(".//h2"): element for element in page.xpath("//article")}
+    assert list(articles) == ["Your program scans", "Your team looks after sites", "Somebody sent you a report"]
+    for element in page.xpath("//picture//*[@src or @srcset]"):
+        path = (element.get("srcset") or element.get("src")).removeprefix("/static/")
         picture = Path(finders.find(path) or "").read_bytes()
         assert picture[8:12] == b"WEBP", path
-    for each in page.xpath("//picture/img"):
-        file = Path(finders.find(each.get("src").removeprefix("/static/")) or "").read_bytes()
-        # Width and height of a lossy WebP (RFC 9649, section 2.5), so that nothing shifts when it arrives.
+    for element in page.xpath("//picture/img"):
+        file = Path(finders.find(element.get("src").removeprefix("/static/")) or "").read_bytes()
+        # The declared width and height must be those of the lossy WebP (RFC 9649, section 2.5), to avoid layout shifts.
         assert file[12:16] == b"VP8 "
-        assert struct.unpack("<HH", file[26:30]) == (int(each.get("width")), int(each.get("height")))
-    links = {link for each in stories.values() for link in each.xpath(".//a/@href")}
-    assert {f"/report/sample/{each}" for each in ScanType} <= links
+        assert struct.unpack("<HH", file[26:30]) == (int(element.get("width")), int(element.get("height")))
+    links = {link for article in articles.values() for link in article.xpath(".//a/@href")}
+    assert {f"/report/sample/{scan_type}" for scan_type in ScanType} <= links
     assert {"/docs/", "/docs/webhooks", "/docs/monitors", "/docs/mutes", "/samples/", "/docs/scoring"} <= links
-    # The first screen leads to each of them.
-    assert page.xpath("//nav[@aria-label='Start here']//a/@href") == [f"#{each.get('id')}" for each in stories.values()]
-    for each in stories.values():
-        assert "First step:" in each.text_content()
-        assert each.xpath(".//picture | .//pre")
+    # The navigation at the top links to each article.
+    assert page.xpath("//nav[@aria-label='Start here']//a/@href") == [
+        f"#{article.get('id')}" for article in articles.values()
+    ]
+    for article in articles.values():
+        assert "First step:" in article.text_content()
+        assert article.xpath(".//picture | .//pre")
 
 
-def test_the_request_of_the_landing_page_starts_a_scan(home: Member, target: str) -> None:
-    said = page_of(Client().get("/")).xpath("string(//pre[@id='curl'])")
-    address, headers, (body,) = said.split()[1], re.findall(r'-H "(.+?): (.+?)"', said), re.findall(r"-d '(.+)'", said)
+def test_curl_example_of_the_landing_page_starts_a_scan(home: Member, target: str) -> None:
+    text = page_of(Client().get("/")).xpath("string(//pre[@id='curl'])")
+    address, headers, (body,) = text.split()[1], re.findall(r'-H "(.+?): (.+?)"', text), re.findall(r"-d '(.+)'", text)
     assert address == f"{django_settings.BASE_URL}/v1/scan"
     sent = {name: value.replace("$API_KEY", home.plaintext) for name, value in headers}
     body = body.replace("https://example.com/", target)
@@ -115,21 +117,21 @@ def test_the_request_of_the_landing_page_starts_a_scan(home: Member, target: str
     assert response.status_code == 201, response.content
 
 
-def test_no_link_of_the_landing_page_is_broken(db: None) -> None:
+def test_landing_page_has_no_broken_link(db: None) -> None:
     links = set(page_of(Client().get("/")).xpath("//a/@href"))
-    inside = {each for each in links if each.startswith("/")}
-    assert {each: Client().get(each).status_code for each in inside} == dict.fromkeys(inside, 200)
+    inside = {link for link in links if link.startswith("/")}
+    assert {path: Client().get(path).status_code for path in inside} == dict.fromkeys(inside, 200)
 
 
-def test_the_landing_page_shows_what_the_command_says_of_a_finding(db: None) -> None:
-    said = page_of(Client().get("/")).xpath("string(//section[@aria-labelledby='gate']//pre)")
-    (exposed,) = [each for each in checks(ScanType.SECURITY) if each.id == "exposed-git"]
-    assert said.startswith("$ website-scan https://shop.example.com/ ")
+def test_landing_page_displays_output_of_the_command(db: None) -> None:
+    text = page_of(Client().get("/")).xpath("string(//section[@aria-labelledby='gate']//pre)")
+    (exposed,) = [check for check in checks(ScanType.SECURITY) if check.id == "exposed-git"]
+    assert text.startswith("$ website-scan https://shop.example.com/ ")
     for text in (exposed.found, exposed.why, "Gate failed"):
-        assert text in " ".join(said.split())
+        assert text in " ".join(text.split())
 
 
-def test_the_landing_page_counts_what_the_catalogue_holds(db: None) -> None:
+def test_landing_page_counts_the_checks_of_the_catalogue(db: None) -> None:
     text = " ".join(page_of(Client().get("/")).text_content().split())
     total = 0
     for scan_type in ScanType:
@@ -140,31 +142,31 @@ def test_the_landing_page_counts_what_the_catalogue_holds(db: None) -> None:
 
 
 @pytest.mark.parametrize("is_open", [True, False])
-def test_signing_up_is_offered_where_it_is_open(db: None, settings: Settings, is_open: bool) -> None:
+def test_landing_page_links_to_sign_up_only_if_open(db: None, settings: Settings, is_open: bool) -> None:
     settings.SIGN_UP_OPEN = is_open
     links = page_of(Client().get("/")).xpath("//header//a/@href")
     assert ("/signup/" in links) is is_open
     assert "/login/" in links
 
 
-def test_the_field_of_the_landing_page_leads_to_a_scan_of_that_page(db: None, settings: Settings, home: Member) -> None:
+def test_url_field_of_the_landing_page_leads_to_the_scan_form(db: None, settings: Settings, home: Member) -> None:
     form = page_of(Client().get("/")).forms[0]
-    assert (form.method, form.action, [each.name for each in form.inputs]) == ("GET", "/scan", ["url"])
+    assert (form.method, form.action, [field.name for field in form.inputs]) == ("GET", "/scan", ["url"])
     path = "/scan?url=shop.example.com/a%3Fb%3Dc%26d"
-    way = "next=/scan%3Furl%3Dshop.example.com/a%253Fb%253Dc%2526d"
-    assert Client().get(path)["Location"] == f"/signup/?{way}"
+    login_query = "next=/scan%3Furl%3Dshop.example.com/a%253Fb%253Dc%2526d"
+    assert Client().get(path)["Location"] == f"/signup/?{login_query}"
     settings.SIGN_UP_OPEN = False
-    assert Client().get(path)["Location"] == f"/login/?{way}"
-    known = browser(home).get(path, follow=True)
-    assert known.redirect_chain == [
+    assert Client().get(path)["Location"] == f"/login/?{login_query}"
+    form_page = browser(home).get(path, follow=True)
+    assert form_page.redirect_chain == [
         (f"/o/{home.organization.slug}/scans/new?url=shop.example.com%2Fa%3Fb%3Dc%26d", 302)
     ]
-    (field,) = page_of(known).xpath("//main//input[@name='url']/@value")
+    (field,) = page_of(form_page).xpath("//main//input[@name='url']/@value")
     assert field == "shop.example.com/a?b=c&d"
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_a_sample_of_each_type_can_be_looked_at_by_anybody(db: None, scan_type: ScanType) -> None:
+def test_sample_report_of_each_type_is_public(db: None, scan_type: ScanType) -> None:
     response = Client().get(f"/report/sample/{scan_type}")
     page = page_of(response)
     assert response.status_code == 200
@@ -177,30 +179,30 @@ def test_a_sample_of_each_type_can_be_looked_at_by_anybody(db: None, scan_type: 
     assert not [link for link in page.xpath("//main//a/@href") if "shop.example.com" in link]
 
 
-def test_there_are_no_other_samples(db: None) -> None:
+def test_unknown_sample_report_returns_404(db: None) -> None:
     for path in ("/report/sample/design", "/report/sample/design/screenshot.webp", "/report/sample/../../x"):
         assert Client().get(path).status_code in (302, 404)
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_samples_are_of_checks_that_there_are(scan_type: ScanType) -> None:
-    """If this fails, run `make pictures`, which makes new samples."""
+def test_sample_reports_contain_only_existing_checks(scan_type: ScanType) -> None:
+    """If this test fails, `make pictures` creates new samples."""
     sample = sample_of(scan_type)
     assert sample is not None
     categories = sample.document["categories"]
-    found = {check["id"] for category in categories for check in category["checks"]}
-    assert found <= {each.id for each in checks(scan_type)}
-    assert len(found) > 20
+    used_ids = {check["id"] for category in categories for check in category["checks"]}
+    assert used_ids <= {entry.id for entry in checks(scan_type)}
+    assert len(used_ids) > 20
 
 
-def test_every_page_has_its_footer_and_says_what_it_looks_like_on_a_home_screen(db: None, settings: Settings) -> None:
+def test_each_page_has_footer_links_and_home_screen_icons(db: None, settings: Settings) -> None:
     settings.SOURCE_URL = "https://git.acme.test/scan"
     client = Client(raise_request_exception=False)
     for path in ("/", "/login/", "/nowhere", "/report/sample/seo"):
         page = page_of(client.get(path))
         links = page.xpath("//footer//a/@href")
         assert {"/docs/", "/openapi.yaml", "/licence", settings.SOURCE_URL} <= set(links)
-        assert "/readyz" not in links  # for machines: JSON
+        assert "/readyz" not in links  # because that page is JSON for machines
         assert page.xpath("//link[@rel='apple-touch-icon' or @rel='manifest']/@href") == [
             "/static/img/icon-180.png",
             "/site.webmanifest",
@@ -208,10 +210,10 @@ def test_every_page_has_its_footer_and_says_what_it_looks_like_on_a_home_screen(
     assert "MIT License" in client.get("/licence").content.decode()
 
 
-def test_icons_are_as_large_as_they_say(db: None) -> None:
+def test_icon_files_have_the_declared_size(db: None) -> None:
     manifest = Client().get("/site.webmanifest")
     assert manifest["Content-Type"] == "application/manifest+json"
-    icons = {each["src"]: each["sizes"] for each in manifest.json()["icons"]} | {"/static/img/icon-180.png": "180x180"}
+    icons = {icon["src"]: icon["sizes"] for icon in manifest.json()["icons"]} | {"/static/img/icon-180.png": "180x180"}
     for path, sizes in icons.items():
         data = Path(finders.find(path.removeprefix("/static/")) or "").read_bytes()
         assert data[:8] == b"\x89PNG\r\n\x1a\n"
@@ -226,7 +228,7 @@ def test_icons_are_as_large_as_they_say(db: None) -> None:
     "path",
     ["/", "/docs/", "/docs/errors", "/docs/api/scans", "/docs/checks/", "/docs/checks/dmarc", "/samples/"],
 )
-def test_the_pages_for_everybody_say_what_they_are(db: None, settings: Settings, path: str) -> None:
+def test_public_pages_have_metadata_for_link_previews(db: None, settings: Settings, path: str) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     head = page_of(Client().get(path)).find("head")
 
@@ -247,7 +249,7 @@ def test_the_pages_for_everybody_say_what_they_are(db: None, settings: Settings,
     assert card["Cross-Origin-Resource-Policy"] == "cross-origin"
 
 
-def test_crawlers_of_networks_may_fetch_what_is_shared(db: None) -> None:
+def test_robots_txt_allows_link_preview_crawlers(db: None) -> None:
     rules = RobotFileParser()
     rules.parse(Client().get("/robots.txt").content.decode().splitlines())
     for path in (
@@ -261,7 +263,7 @@ def test_crawlers_of_networks_may_fetch_what_is_shared(db: None) -> None:
             assert rules.can_fetch(agent, f"https://scan.acme.test{path}")
 
 
-def test_search_engines_are_told_where_to_look(db: None, settings: Settings) -> None:
+def test_robots_txt_and_sitemap_list_public_pages(db: None, settings: Settings) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     robots = Client().get("/robots.txt")
     assert robots["Content-Type"].startswith("text/plain")
@@ -271,13 +273,13 @@ def test_search_engines_are_told_where_to_look(db: None, settings: Settings) -> 
     assert sitemap["Content-Type"].startswith("application/xml")
     locations = strings(etree.fromstring(sitemap.content), "//*[local-name()='loc']/text()")
     pages = ["/", "/about-our-scans", "/docs/"]
-    assert locations[:3] == [f"https://scan.acme.test{each}" for each in pages]
+    assert locations[:3] == [f"https://scan.acme.test{page}" for page in pages]
     assert {"https://scan.acme.test/docs/checks/hsts", "https://scan.acme.test/samples/"} <= {*locations}
     assert len(locations) == len(set(locations))
-    assert {Client().get(urlsplit(each).path).status_code for each in locations[:30]} == {200}
+    assert {Client().get(urlsplit(url).path).status_code for url in locations[:30]} == {200}
 
 
-def test_who_finds_a_hole_knows_whom_to_tell(db: None, settings: Settings) -> None:
+def test_security_txt_contains_the_contact(db: None, settings: Settings) -> None:
     assert Client().get("/.well-known/security.txt").status_code == 404
     settings.SECURITY_CONTACT = "mailto:security@acme.test"
     response = Client().get("/.well-known/security.txt")
@@ -296,20 +298,20 @@ def test_who_finds_a_hole_knows_whom_to_tell(db: None, settings: Settings) -> No
         ("https://acme.test/security", "https://acme.test/security"),
     ],
 )
-def test_the_contact_becomes_a_uri(raw: str, uri: str) -> None:
+def test_contact_is_converted_to_a_uri(raw: str, uri: str) -> None:
     assert contact(raw) == uri
 
 
 @pytest.mark.parametrize(
     "raw", ["acme", "http://acme.test/", "javascript:alert(1)", "a@b\nExpires: x", "a b@c", "https://"]
 )
-def test_what_is_no_contact_is_refused(raw: str) -> None:
+def test_invalid_contact_is_refused(raw: str) -> None:
     with pytest.raises(ValueError):
         contact(raw)
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_load_balancers_may_ask_by_any_name(db: None, path: str) -> None:
+def test_health_checks_accept_any_host_header(db: None, path: str) -> None:
     for host in ("10.1.2.3", "10.1.2.3:8000", "unknown.test", "a b", ""):
         response = Client().get(path, headers={"Host": host})
         assert response.status_code == 200, host
@@ -317,26 +319,28 @@ def test_load_balancers_may_ask_by_any_name(db: None, path: str) -> None:
     assert Client(raise_request_exception=False).get("/", headers={"Host": "unknown.test"}).status_code == 400
 
 
-def test_the_version_stands_in_one_place(settings: Settings) -> None:
+def test_version_is_defined_in_one_file(settings: Settings) -> None:
     project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())
     assert project["tool"]["hatch"]["version"] == {"path": "website_scan/__init__.py"}
     assert "version" in project["project"]["dynamic"]
     assert f"version: {__version__}\n" in (settings.BASE_DIR / "openapi.yaml").read_text()[:200]
 
 
-def test_a_stranger_costs_no_query(django_assert_num_queries: DjangoAssertNumQueries, db: None) -> None:
+def test_landing_page_needs_no_query_for_anonymous_visitors(
+    django_assert_num_queries: DjangoAssertNumQueries, db: None
+) -> None:
     with django_assert_num_queries(0):
         assert Client().get("/").status_code == 200
 
 
-def test_who_is_logged_in_sees_a_way_out_and_staff_the_admin(home: Member) -> None:
+def test_header_has_logout_and_admin_link_for_staff(home: Member) -> None:
     page = page_of(browser(home).get("/"))
     assert page.xpath("//form[@method='post']/@action") == ["/logout/"]
     assert "/admin/" in page.xpath("//a/@href")
     assert "/login/" not in page.xpath("//a/@href")
 
 
-def test_every_page_keeps_to_the_strict_policy(home: Member) -> None:
+def test_pages_obey_the_strict_content_security_policy(home: Member) -> None:
     client = browser(home)
     failed = make_scan(home, status="failed", error_code="X", error_message="Why.")
     pages = [
@@ -350,23 +354,23 @@ def test_every_page_keeps_to_the_strict_policy(home: Member) -> None:
         assert_nothing_is_inline(response)
 
 
-def test_the_policy_stands_on_the_api_too(db: None) -> None:
+def test_api_responses_have_the_content_security_policy(db: None) -> None:
     response = Client().get("/v1/scans")
     assert response.status_code == 401
     assert response["Content-Security-Policy"] == policy(django_settings.SECURE_CSP)
 
 
-def test_the_documentation_knows_who_is_logged_in(home: Member) -> None:
+def test_documentation_has_logout_for_logged_in_people(home: Member) -> None:
     page = page_of(browser(home).get("/docs/"))
     assert page.xpath("//form[@method='post']/@action") == ["/logout/"]
 
 
-def test_every_response_says_what_pages_may_not_ask_for(db: None) -> None:
+def test_responses_have_a_permissions_policy(db: None) -> None:
     for path in ("/", "/v1/scans", "/healthz", "/robots.txt"):
         assert "camera=()" in Client().get(path)["Permissions-Policy"]
 
 
-def test_an_unknown_page_is_a_clear_404(db: None) -> None:
+def test_unknown_page_returns_404_with_a_message(db: None) -> None:
     response = Client().get("/nope")
     assert response.status_code == 404
     assert "There is nothing at this address." in response.content.decode()
@@ -380,7 +384,7 @@ def broken_landing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "render", fail)
 
 
-def test_a_crash_shows_the_request_id_and_no_detail(broken_landing: None) -> None:
+def test_server_error_page_shows_the_request_id_only(broken_landing: None) -> None:
     response = Client(raise_request_exception=False).get("/", headers={"X-Request-ID": "my-request-1"})
     assert response.status_code == 500
     text = response.content.decode()
@@ -391,7 +395,7 @@ def test_a_crash_shows_the_request_id_and_no_detail(broken_landing: None) -> Non
     assert_nothing_is_inline(response)
 
 
-def test_a_crash_without_static_files_is_answered_all_the_same(broken_landing: None, settings: Settings) -> None:
+def test_server_error_without_static_files_has_a_response(broken_landing: None, settings: Settings) -> None:
     manifest = "whitenoise.storage.CompressedManifestStaticFilesStorage"
     settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": manifest}}
     response = Client(raise_request_exception=False).get("/")
@@ -399,9 +403,7 @@ def test_a_crash_without_static_files_is_answered_all_the_same(broken_landing: N
     assert "Something went wrong on our side." in response.content.decode()
 
 
-def test_the_description_of_the_api_is_the_committed_one_with_the_address_of_the_installation(
-    client: Client, settings: Any
-) -> None:
+def test_served_openapi_yaml_is_the_committed_file_with_base_url(client: Client, settings: Any) -> None:
     served = inlined(yaml.load(client.get("/openapi.yaml").content, yaml.CSafeLoader))
     assert served["servers"] == [{"url": settings.BASE_URL, "description": "The installation"}]
     assert served | {"servers": description()["servers"]} == description()

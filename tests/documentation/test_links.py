@@ -1,4 +1,4 @@
-"""Links to the pages of checks from reports, SARIF and the command's formats; no link if there is no page."""
+"""Links to the pages of checks from reports, SARIF and the command's formats; no link without a page."""
 
 from __future__ import annotations
 
@@ -58,20 +58,20 @@ def card(check_pages: str) -> str:
     return str(macro("report/card.html", "card")(shown))
 
 
-def test_a_check_that_is_no_more_has_no_page() -> None:
+def test_removed_check_has_no_page_url() -> None:
     assert page_url(PAGES, "hsts") == f"{PAGES}hsts"
     assert page_url(PAGES, "retired-check") == ""
     assert page_url("", "hsts") == ""
     assert check_name("retired-check") == "retired-check"
 
 
-def test_a_card_leads_to_the_page_of_its_check() -> None:
+def test_finding_card_links_to_the_check_page() -> None:
     assert 'href="/docs/checks/hsts"' in card("/docs/checks/")
     assert "<code>hsts</code>" in card("")
     assert "/docs/checks/" not in card("")
 
 
-def test_sarif_leads_to_the_page_where_a_service_is_known(settings: Any) -> None:
+def test_sarif_links_to_the_check_page_of_a_known_service(settings: Any) -> None:
     def uri(check_id: str, pages: str) -> str:
         (rule,) = run([(document(check_id), {})], "security", pages)["tool"]["driver"]["rules"]
         return str(rule["helpUri"])
@@ -82,7 +82,7 @@ def test_sarif_leads_to_the_page_where_a_service_is_known(settings: Any) -> None
 
 
 @pytest.mark.parametrize("pages", ["", PAGES])
-def test_the_commands_formats_link_where_they_know_a_service(pages: str) -> None:
+def test_command_formats_link_to_a_known_service(pages: str) -> None:
     outcome = Outcome([Judged(document())], [], 1, pages)
     assert (f"[`hsts`]({PAGES}hsts)" in markdown(outcome)) is bool(pages)
     assert (f"{PAGES}hsts" in sarif(outcome)) is bool(pages)

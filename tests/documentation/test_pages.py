@@ -19,7 +19,7 @@ from tests.generated import description
 from tests.page_reading import page_of, parsed
 
 MAX_COMPRESSED_BYTES = 60_000
-PAGES = [each for each in addresses() if not each.startswith("/docs/checks/") or each == "/docs/checks/"]
+PAGES = [url for url in addresses() if not url.startswith("/docs/checks/") or url == "/docs/checks/"]
 
 
 @pytest.fixture(scope="module")
@@ -32,73 +32,73 @@ def text_of(element: html.HtmlElement) -> str:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_is_light_needs_no_query_and_has_no_inline_script(
-    path: str, django_assert_num_queries: Any, db: None
-) -> None:
+def test_documentation_page_is_small_and_needs_no_query(path: str, django_assert_num_queries: Any, db: None) -> None:
     with django_assert_num_queries(0):
         response = Client().get(path)
     assert response.status_code == 200
     assert len(gzip.compress(response.content)) < MAX_COMPRESSED_BYTES
     page = page_of(response)
-    assert [each.rpartition("/")[2] for each in page.xpath("//script/@src")] == ["site.js", "search.js"]
+    assert [element.rpartition("/")[2] for element in page.xpath("//script/@src")] == ["site.js", "search.js"]
     assert page.xpath("//@style") == page.xpath("//script[not(@src)]") == []
 
 
-def test_no_page_has_two_elements_of_one_id_or_a_heading_that_skips_a_level(pages: dict[str, html.HtmlElement]) -> None:
+def test_documentation_pages_have_unique_ids_and_heading_order(pages: dict[str, html.HtmlElement]) -> None:
     for path, page in pages.items():
         ids = page.xpath("//@id")
         assert len(ids) == len(set(ids)), path
-        levels = [int(each.tag[1]) for each in page.xpath("//main//*[self::h1 or self::h2 or self::h3 or self::h4]")]
+        levels = [
+            int(element.tag[1]) for element in page.xpath("//main//*[self::h1 or self::h2 or self::h3 or self::h4]")
+        ]
         assert [index for index, level in enumerate(levels) if level == 1] == [0], path
         assert all(after <= before + 1 for before, after in pairwise(levels)), path
 
 
-def test_links_within_the_documentation_lead_to_what_is_there(pages: dict[str, html.HtmlElement]) -> None:
-    known = {*addresses(), "/openapi.yaml", "/", "/login/"}
+def test_links_within_the_documentation_are_valid(pages: dict[str, html.HtmlElement]) -> None:
+    paths = {*addresses(), "/openapi.yaml", "/", "/login/"}
     for path, page in pages.items():
         for href in page.xpath("//main//a/@href"):
             if href.startswith("http"):
                 continue
             target, _, anchor = href.partition("#")
             target = (target or path).partition("?")[0]
-            assert target in known, (path, href)
+            assert target in paths, (path, href)
             if anchor:
                 assert anchor in pages[target].xpath("//@id"), (path, href)
 
 
-def test_nothing_that_an_anchor_leads_to_in_the_documents_is_lost() -> None:
+def test_each_heading_of_a_document_is_on_one_page() -> None:
     """Each heading of a document used in a guide is on exactly one page."""
-    for document in {each.document for each in GUIDES}:
-        shown = [chunk for each in (OVERVIEW, *GUIDES) if each.document == document for chunk in each.chunks]
-        assert sorted(shown, key=repr) == sorted(chunks(document), key=repr), document
+    for document in {guide.document for guide in GUIDES}:
+        used = [chunk for guide in (OVERVIEW, *GUIDES) if guide.document == document for chunk in guide.chunks]
+        assert sorted(used, key=repr) == sorted(chunks(document), key=repr), document
 
 
-def test_every_operation_is_on_the_page_of_its_group(pages: dict[str, html.HtmlElement]) -> None:
+def test_each_api_operation_is_on_its_group_page(pages: dict[str, html.HtmlElement]) -> None:
     count = 0
     for path, methods in description()["paths"].items():
         for method, operation in methods.items():
             (tag,) = operation["tags"]
             page = pages[f"/docs/api/{tag.lower()}"]
             (section,) = page.xpath(f"//section[@aria-labelledby='{operation['operationId'].replace('_', '-')}']")
-            said = text_of(section)
-            assert f"{method.upper()} {path}" in said
-            assert operation["summary"] in said
+            text = text_of(section)
+            assert f"{method.upper()} {path}" in text
+            assert operation["summary"] in text
             for parameter in operation.get("parameters", ()):
-                assert parameter["name"] in said
+                assert parameter["name"] in text
             (request, *_) = section.xpath(".//pre")
             assert request.text_content().startswith("curl ")
             for status, response in operation["responses"].items():
                 if status < "300":
-                    assert f"Answer: {status}" in said
+                    assert f"Answer: {status}" in text
                     for content in response.get("content", {}).values():
                         assert "example" not in content or len(section.xpath(".//pre")) > 1
             for code in re.findall(r"`([A-Z_]{4,})`", str(operation["responses"])):
-                assert code in said or code in text_of(page), (path, code)
+                assert code in text or code in text_of(page), (path, code)
             count += 1
-    assert count == sum(len(each.operations) for each in api().groups.values()) > 40
+    assert count == sum(len(group.operations) for group in api().groups.values()) > 40
 
 
-def test_fields_of_bodies_say_what_they_may_be(pages: dict[str, html.HtmlElement]) -> None:
+def test_api_fields_list_types_and_limits(pages: dict[str, html.HtmlElement]) -> None:
     (section,) = pages["/docs/api/scans"].xpath("//section[@aria-labelledby='create-scan']")
     rows: dict[str, str] = {}
     for row in section.xpath(".//tr[th]"):
@@ -114,7 +114,7 @@ def test_fields_of_bodies_say_what_they_may_be(pages: dict[str, html.HtmlElement
     assert "results.*.score" in text_of(section)
 
 
-def test_every_error_code_has_a_row_that_answers_link_to(pages: dict[str, html.HtmlElement]) -> None:
+def test_each_error_code_is_linked_from_responses(pages: dict[str, html.HtmlElement]) -> None:
     errors = pages["/docs/errors"]
     listed = set(errors.xpath("//td/@id"))
     assert {"RATE_LIMITED", "INSUFFICIENT_SCOPE", "TLS_FAILED"} <= listed
@@ -133,29 +133,29 @@ def test_every_error_code_has_a_row_that_answers_link_to(pages: dict[str, html.H
     assert linked <= listed
 
 
-def test_groups_are_those_of_the_description() -> None:
-    tags = {tag for methods in description()["paths"].values() for each in methods.values() for tag in each["tags"]}
-    assert tags == {each["name"] for each in description()["tags"]}
+def test_api_groups_equal_the_tags_of_openapi_yaml() -> None:
+    tags = {tag for methods in description()["paths"].values() for method in methods.values() for tag in method["tags"]}
+    assert tags == {declared["name"] for declared in description()["tags"]}
 
 
-def test_examples_are_of_this_installation(settings: Any) -> None:
+def test_examples_contain_the_base_url(settings: Any) -> None:
     """Examples contain BASE_URL, which, like the cached page, does not change in a process."""
     page = Client().get("/docs/").content.decode()
     assert f'curl -X POST "{settings.BASE_URL}/v1/scan"'.replace('"', "&quot;") in page
 
 
-def test_samples_that_verify_webhooks_are_shown_whole(pages: dict[str, html.HtmlElement]) -> None:
-    blocks = [each.text_content() for each in pages["/docs/webhooks"].xpath("//pre/code")]
+def test_webhook_verification_samples_are_on_the_page(pages: dict[str, html.HtmlElement]) -> None:
+    blocks = [element.text_content() for element in pages["/docs/webhooks"].xpath("//pre/code")]
     for mark in ("def is_genuine(", "function isGenuine(", "func isGenuine(", "function is_genuine("):
         assert any(mark in block for block in blocks), mark
 
 
 @pytest.mark.parametrize("path", ["/docs/nothing", "/docs/api/nothing", "/docs/api/", "/docs/operations", "/docs/../x"])
-def test_what_is_no_page_is_a_404(db: None, path: str) -> None:
+def test_unknown_documentation_page_returns_404(db: None, path: str) -> None:
     assert Client().get(path).status_code == 404
 
 
-def test_markup_and_scripts_in_a_document_are_text() -> None:
+def test_raw_html_in_markdown_is_escaped() -> None:
     text = (
         "<script>alert(1)</script> [x](javascript:alert(1)) [y](data:text/html,x) ![z](https://evil.test/p.png)\n\n"
         '| a | b |\n|---|---|\n| <img src=x onerror=alert(1)> | `<b>` |\n\n```js"><script>\n</code><script>1\n```\n'
@@ -167,7 +167,7 @@ def test_markup_and_scripts_in_a_document_are_text() -> None:
     assert "<script>alert(1)</script>" in page.text_content()
 
 
-def test_links_to_what_is_not_shown_here_are_only_text() -> None:
+def test_resolver_returns_none_for_links_without_page() -> None:
     resolve = resolver("api.md")
     assert resolve("operations.md#deployment") is None
     assert resolve("adr/0002-dependencies.md") is None
@@ -180,7 +180,7 @@ def test_links_to_what_is_not_shown_here_are_only_text() -> None:
     assert resolve("https://www.standardwebhooks.com/") == "https://www.standardwebhooks.com/"
 
 
-def test_signs_of_headings_within_code_are_no_headings() -> None:
-    titles = [each.title for each in chunks("webhooks.md")]
-    assert not any("signature:" in each for each in titles)
+def test_hash_signs_in_code_blocks_are_not_headings() -> None:
+    titles = [chunk.title for chunk in chunks("webhooks.md")]
+    assert not any("signature:" in title for title in titles)
     assert "Signature verification" in titles

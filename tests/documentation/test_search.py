@@ -1,4 +1,4 @@
-"""Search of the documentation: its index, and what leads to results."""
+"""Search of the documentation: the index and its results."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ Index = dict[str, Any]
 def index() -> Index:
     text = Client().get("/docs/search-index.js").content.decode()
     assert text == search_index()
-    found: Index = json.loads(text.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
-    return found
+    parsed: Index = json.loads(text.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
+    return parsed
 
 
 def titles(index: Index, word: str) -> list[str]:
     return [index["sections"][number][0] for place in index["words"].get(word, ()) for number in place]
 
 
-def test_the_index_is_a_script_that_anybody_may_keep_for_an_hour() -> None:
+def test_search_index_is_a_script_cached_for_an_hour() -> None:
     response = Client().get("/docs/search-index.js")
     assert response["Content-Type"] == "text/javascript; charset=utf-8"
     assert response["Cache-Control"] == "public, max-age=3600"
 
 
-def test_every_page_is_found(index: Index) -> None:
-    found = {address.partition("#")[0] for *_, address in index["sections"]}
-    assert found == {*addresses()} - {"/docs/checks/"}
-    assert {each.title for each in GUIDES} <= {page for _, page, _ in index["sections"]}
+def test_search_index_contains_each_page(index: Index) -> None:
+    paths = {address.partition("#")[0] for *_, address in index["sections"]}
+    assert paths == {*addresses()} - {"/docs/checks/"}
+    assert {guide.title for guide in GUIDES} <= {page for _, page, _ in index["sections"]}
 
 
 @pytest.mark.parametrize(
@@ -53,29 +53,29 @@ def test_every_page_is_found(index: Index) -> None:
         ("fail-under", "Exit codes"),
     ],
 )
-def test_sections_are_found_by_what_people_type(index: Index, word: str, title: str) -> None:
+def test_search_index_finds_sections_by_word(index: Index, word: str, title: str) -> None:
     assert title in titles(index, word)
 
 
-def test_words_that_lead_nowhere_are_left_out(index: Index) -> None:
+def test_search_index_excludes_stop_words(index: Index) -> None:
     assert not {"the", "and", "a", "to"} & index["words"].keys()
     assert max(map(len, index["words"])) <= 40
 
 
-def test_results_lead_to_headings_that_there_are(index: Index) -> None:
+def test_search_results_link_to_existing_headings(index: Index) -> None:
     pages: dict[str, set[str]] = {}
     for *_, address in index["sections"]:
         path, _, anchor = address.partition("#")
         if path not in pages:
             pages[path] = set(page_of(Client().get(path)).xpath("//@id"))
         assert not anchor or anchor in pages[path], address
-    assert sum(len(each.operations) for each in api().groups.values()) > 40
+    assert sum(len(group.operations) for group in api().groups.values()) > 40
 
 
-def test_without_scripts_there_is_no_field_and_all_pages_are_in_the_list() -> None:
+def test_search_field_is_hidden_without_scripts() -> None:
     page = page_of(Client().get("/docs/"))
     (form,) = page.xpath("//*[@role='search']")
     assert form.get("hidden") is not None
     assert form.xpath(".//label/@for") == form.xpath(".//input/@id")
     listed = set(page.xpath("//nav[@aria-label='Documentation']//li/a/@href"))
-    assert {each for each in addresses() if not each.startswith("/docs/checks/")} <= listed
+    assert {path for path in addresses() if not path.startswith("/docs/checks/")} <= listed

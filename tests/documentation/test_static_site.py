@@ -24,8 +24,8 @@ URL = "https://docs.example.com/scans/"
 LINKS = "//@href | //@src | //@srcset | //@action | //@data-index"
 
 
-def made(folder: Path, *arguments: str) -> Path:
-    """Build the site in a process of its own, as `make site-docs` does."""
+def build_site(folder: Path, *arguments: str) -> Path:
+    """Build the site in a separate process, as `make site-docs` does."""
     environment = {"PATH": os.environ["PATH"], "SECRET_KEY": "x" * 40, "DATA_DIR": "/dev/null"}
     command = [sys.executable, "-W", "error", "manage.py", "site_docs", str(folder), *arguments]
     ran = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=False)
@@ -35,12 +35,12 @@ def made(folder: Path, *arguments: str) -> Path:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("site") / "built", "--url", URL)
+    return build_site(tmp_path_factory.mktemp("site") / "built", "--url", URL)
 
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, html.HtmlElement]:
-    return {each: parsed(each.read_text(encoding="utf-8")) for each in sorted(site.rglob("*.html"))}
+    return {path: parsed(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
 
 
 def links(pages: dict[Path, html.HtmlElement]) -> Iterator[tuple[Path, str]]:
@@ -50,27 +50,25 @@ def links(pages: dict[Path, html.HtmlElement]) -> Iterator[tuple[Path, str]]:
                 yield file, link
 
 
-def test_every_link_leads_to_a_file_and_a_heading_that_there_are(
-    site: Path, pages: dict[Path, html.HtmlElement]
-) -> None:
-    dead, seen = [], 0
+def test_links_of_the_static_site_are_valid(site: Path, pages: dict[Path, html.HtmlElement]) -> None:
+    broken, count = [], 0
     for file, link in links(pages):
         if file.name == "404.html":
             continue
         path, _, anchor = link.partition("#")
         target = (file.parent / unquote(path.partition("?")[0])).resolve() if path.partition("?")[0] else file
-        seen += 1
+        count += 1
         is_there = target.is_file() and target.is_relative_to(site.resolve())
         if not is_there or (anchor and target.suffix == ".html" and anchor not in pages[target].xpath("//@id")):
-            dead.append((str(file.relative_to(site)), link))
-    assert dead == []
-    assert seen > 10_000
+            broken.append((str(file.relative_to(site)), link))
+    assert broken == []
+    assert count > 10_000
 
 
-def test_no_link_begins_at_the_root_but_those_of_the_page_for_other_addresses(
+def test_links_of_the_static_site_are_relative_except_on_404_page(
     pages: dict[Path, html.HtmlElement],
 ) -> None:
-    """The host shows 404.html at any address, from where relative links would lead elsewhere."""
+    """The host serves 404.html at any URL, where relative links would be wrong."""
     for file, link in links(pages):
         if file.name == "404.html":
             assert link.startswith(("/scans/", "#")), link
@@ -78,15 +76,17 @@ def test_no_link_begins_at_the_root_but_those_of_the_page_for_other_addresses(
             assert not link.startswith("/"), (file, link)
 
 
-def test_nothing_needs_the_service(site: Path, pages: dict[Path, html.HtmlElement]) -> None:
+def test_static_site_has_no_forms_or_login_links(site: Path, pages: dict[Path, html.HtmlElement]) -> None:
     for file, page in pages.items():
         assert page.xpath("//form[@method='post']") == [], file
         assert page.xpath("//a[contains(@href, 'login') or contains(@href, 'signup')]") == [], file
-        assert [each for each in page.xpath("//link/@href | //script/@src | //img/@src") if "//localhost" in each] == []
+        assert [
+            element for element in page.xpath("//link/@href | //script/@src | //img/@src") if "//localhost" in element
+        ] == []
         assert page.xpath("//script[not(@src)]") == page.xpath("//style") == page.xpath("//@style") == [], file
 
 
-def test_it_has_the_guides_of_operators_the_reference_and_the_samples(site: Path) -> None:
+def test_static_site_contains_guides_reference_and_samples(site: Path) -> None:
     for name in (
         "index.html", "404.html", "openapi.yaml", "licence.txt", "docs/index.html", "docs/walkthrough.html",
         "docs/operations.html", "docs/upgrades.html", "docs/comparison.html", "docs/compatibility.html",
@@ -96,31 +96,29 @@ def test_it_has_the_guides_of_operators_the_reference_and_the_samples(site: Path
         assert (site / name).is_file(), name
 
 
-def test_pages_name_their_address_and_the_sitemap_has_all_of_them(
-    site: Path, pages: dict[Path, html.HtmlElement]
-) -> None:
+def test_sitemap_of_the_static_site_lists_canonical_urls(site: Path, pages: dict[Path, html.HtmlElement]) -> None:
     locations = strings(etree.fromstring((site / "sitemap.xml").read_bytes()), "//*[local-name()='loc']/text()")
     assert {URL, f"{URL}docs/", f"{URL}docs/checks/hsts.html"} <= {*locations}
     for location in locations:
         file = site / location.removeprefix(URL)
         file = file / "index.html" if location.endswith("/") else file
         assert pages[file].xpath("//link[@rel='canonical']/@href") == [location]
-    listed = [each for each in pages.values() if not each.xpath("//meta[@name='robots']")]
+    listed = [page for page in pages.values() if not page.xpath("//meta[@name='robots']")]
     assert len(locations) == len(listed) > 280
     (picture,) = pages[site / "index.html"].xpath("//meta[@property='og:image']/@content")
     assert (site / picture.removeprefix(URL)).read_bytes()[:4] == b"\x89PNG"
 
 
-def test_the_search_leads_to_files_of_the_site(site: Path) -> None:
+def test_search_results_link_to_files_of_the_static_site(site: Path) -> None:
     text = (site / "docs" / "search-index.js").read_text(encoding="utf-8")
     index = json.loads(text.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
-    found = {address.partition("#")[0] for *_, address in index["sections"]}
-    assert {"operations.html", "checks/hsts.html", "api/scans.html"} <= found
-    assert [each for each in found if not (site / "docs" / each).is_file()] == []
+    targets = {address.partition("#")[0] for *_, address in index["sections"]}
+    assert {"operations.html", "checks/hsts.html", "api/scans.html"} <= targets
+    assert [target for target in targets if not (site / "docs" / target).is_file()] == []
 
 
-def test_without_an_address_nothing_claims_one(tmp_path: Path) -> None:
-    site = made(tmp_path / "built")
+def test_static_site_without_url_has_no_canonical_urls(tmp_path: Path) -> None:
+    site = build_site(tmp_path / "built")
     assert not (site / "sitemap.xml").exists()
     page = parsed((site / "docs" / "index.html").read_text(encoding="utf-8"))
     assert page.xpath("//link[@rel='canonical'] | //meta[@property='og:url' or @property='og:image']") == []
@@ -137,20 +135,20 @@ def test_without_an_address_nothing_claims_one(tmp_path: Path) -> None:
         ("/report/sample/seo/film/0.jpg", "report/sample/seo/film/0.jpg"),
     ],
 )
-def test_a_path_has_one_file(target: str, file: str) -> None:
+def test_file_of_maps_paths_to_files(target: str, file: str) -> None:
     assert file_of(target) == file
 
 
-def test_a_link_that_only_the_service_answers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_link_that_needs_the_service_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("documentation.static_site.PUBLIC", re.compile("/(?:docs/)?"))
     with pytest.raises(BrokenSite, match="which only the service answers"):
         build(tmp_path)
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+def test_site_docs_does_not_overwrite_other_folders(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(CommandError, match="something else"):
         call_command("site_docs", str(tmp_path))
     with pytest.raises(CommandError, match="is no address"):
         call_command("site_docs", str(tmp_path / "new"), "--url", "docs.example.com")
-    assert [each.name for each in tmp_path.iterdir()] == ["thesis.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]

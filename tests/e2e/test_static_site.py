@@ -15,7 +15,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from django.conf import settings
 from playwright.sync_api import Browser, Page
 
-from tests.documentation.test_static_site import made
+from tests.documentation.test_static_site import build_site
 from tests.e2e.pages import Window, window
 from tests.e2e.test_axe_of_pages import VIEWS, WIDTHS, violations
 
@@ -35,7 +35,7 @@ SCANNED = ("/", "/docs/", "/docs/webhooks", "/docs/checks/", "/docs/checks/hsts"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("site") / "built")
+    return build_site(tmp_path_factory.mktemp("site") / "built")
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ def switch(client: Client, scan: Scan, to: str = "on") -> int:
 def switched() -> list[tuple[str, str, dict[str, str]]]:
     """Return the activity log's entries on sharing, oldest first."""
     events = ActivityEvent.objects.filter(action__startswith="report.").order_by("id")
-    return list(events.values_list("action", "target", "details"))
+    return list(events.values_list("action", "object_name", "details"))
 
 
 def is_shared(scan: Scan) -> bool:

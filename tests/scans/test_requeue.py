@@ -48,7 +48,7 @@ def test_what_waits_goes_back(
     assert (scan.status, scan.enqueued_at > before) == ("queued", True)
     assert enqueued == [scan.id]
     (event,) = ActivityEvent.objects.filter(action="scan.requeued")
-    assert (event.organization, event.actor, event.target) == (home.organization, staff, scan.url)
+    assert (event.organization, event.actor, event.object_name) == (home.organization, staff, scan.url)
 
 
 def test_what_a_worker_left_behind_has_all_its_attempts_again(home: Member, staff: User) -> None:

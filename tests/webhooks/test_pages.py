@@ -70,7 +70,7 @@ def test_the_activity_log_and_the_admin_show_no_token(home: Member, body_format:
     client.post(f"/o/home/webhooks/{webhook.id}/edit", form | {"url": f"https://93.184.215.14/other/{secret}"})
     noted = ActivityEvent.objects.filter(action__startswith="webhook.")
     assert [each.action for each in noted] == ["webhook.changed", "webhook.created"]
-    assert not [each for each in noted if secret in each.target + str(each.details)]
+    assert not [each for each in noted if secret in each.object_name + str(each.details)]
     assert noted[0].details["url"] == dict.fromkeys(("from", "to"), "https://93.184.215.14:443/…")
     viewer = User.objects.create_user("viewer@people.test", is_staff=True)
     viewer.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
@@ -152,7 +152,7 @@ def test_the_secret_is_shown_once(home: Member, target: str) -> None:
     assert "whsec_" not in again.content.decode()
     assert "The secret has been shown already." in text_of(again)
     event = ActivityEvent.objects.get(action="webhook.created", actor_key="")
-    assert (event.target, "whsec_" in str(event.details)) == (webhook.url, False)
+    assert (event.object_name, "whsec_" in str(event.details)) == (webhook.url, False)
 
 
 def test_the_secrets_of_two_tabs_do_not_mix(home: Member, target: str) -> None:
@@ -292,7 +292,7 @@ def test_deleting_asks_first(home: Member, receiver: Webhook) -> None:
     assert Webhook.objects.exists()
     assert client.post(path)["Location"] == "/o/home/webhooks/"
     assert not Webhook.objects.exists()
-    assert ActivityEvent.objects.get(action="webhook.deleted").target == receiver.url
+    assert ActivityEvent.objects.get(action="webhook.deleted").object_name == receiver.url
 
 
 def test_a_rotated_secret_is_shown_once_with_its_overlap(home: Member, receiver: Webhook) -> None:
@@ -456,7 +456,7 @@ def test_a_delivery_is_sent_again(home: Member, receiver: Webhook) -> None:
     delivery.refresh_from_db()
     assert delivery.status == "pending"
     event = ActivityEvent.objects.get(action="delivery.replayed")
-    assert (event.target, event.details) == (delivery.id, {"webhook": receiver.id})
+    assert (event.object_name, event.details) == (delivery.id, {"webhook": receiver.id})
 
 
 def test_everything_that_failed_since_then_is_sent_again(home: Member, receiver: Webhook) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py create_api_key ORG`."""
+"""Command `manage.py create_api_key ORG`, which prints a new API key."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class Command(BaseCommand):
                     expires_at=options["expires"],
                 )
         except Tier.DoesNotExist:
-            known = ", ".join(Tier.objects.values_list("name", flat=True))
+            names = ", ".join(Tier.objects.values_list("name", flat=True))
             raise CommandError(
-                f"There is no tier {options['tier']!r}; there are {known}.", returncode=EXIT_USAGE
+                f"There is no tier {options['tier']!r}; there are {names}.", returncode=EXIT_USAGE
             ) from None
         except ValueError as error:
             raise CommandError(str(error), returncode=EXIT_USAGE) from None

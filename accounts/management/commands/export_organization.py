@@ -1,4 +1,4 @@
-"""`manage.py export_organization SLUG FILE`."""
+"""Command `manage.py export_organization SLUG FILE`, which writes all data of an organization to a zip file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from accounts.export.kinds import kinds
-from accounts.export.services import readme_of
+from accounts.export.services import render_readme
 from accounts.export.writing import write_part
 from accounts.models import Organization
 
@@ -33,13 +33,13 @@ class Command(BaseCommand):
         file: Path = options["file"]
         if file.exists():
             raise CommandError(f"{file} exists already.", returncode=EXIT_USAGE)
-        readme = readme_of(organization, timezone.now())
-        # A temporary file, readable by its owner only, gets its name when it is complete. A killed run leaves only the
+        readme = render_readme(organization, timezone.now())
+        # The data is first written to a temporary file that only its owner can read. A killed command leaves only the
         # temporary file.
-        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as target:
+        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as temporary:
             try:
-                write_part(target.file, organization.pk, kinds(), {}, lambda: False, readme)
-                os.link(target.name, file)
+                write_part(temporary.file, organization.pk, kinds(), {}, lambda: False, readme)
+                os.link(temporary.name, file)
             finally:
-                os.unlink(target.name)
+                os.unlink(temporary.name)
         self.stdout.write(f"{file}: {file.stat().st_size:,} bytes")

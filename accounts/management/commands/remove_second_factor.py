@@ -1,4 +1,4 @@
-"""`manage.py remove_second_factor ADDRESS`, for people who have lost all their second factors."""
+"""Command `manage.py remove_second_factor ADDRESS`, for a person who has lost all second factors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("email", metavar="ADDRESS", help="The e-mail address of the account.")
 
     def handle(self, *args: Any, email: str, **options: Any) -> None:
-        user = access.person_with(email)
+        user = access.find_person(email)
         if user is None:
             raise CommandError("There is no account with this address.")
         count = remove_second_factors(user)

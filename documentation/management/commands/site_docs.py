@@ -1,4 +1,4 @@
-"""`manage.py site_docs`: write the public pages as a static site, for `make site-docs`."""
+"""Command `manage.py site_docs`, which writes the public pages as a static site (`make site-docs`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from documentation.static_site import BrokenSite, build
 from website_scan.written_urls import split_url
 
-MARK = "docs/search-index.js"
+# File by which the command recognizes a static site, which it may replace.
+SITE_MARKER = "docs/search-index.js"
 
 
 class Command(BaseCommand):
@@ -28,19 +29,19 @@ class Command(BaseCommand):
     def handle(self, *args: Any, folder: Path, url: str, **options: Any) -> None:
         if url and not (split_url(url).scheme in ("http", "https") and split_url(url).netloc):
             raise CommandError(f"{url} is no address: write it as https://example.com/ or https://example.com/scans/.")
-        if folder.exists() and any(folder.iterdir()) and not (folder / MARK).is_file():
+        if folder.exists() and any(folder.iterdir()) and not (folder / SITE_MARKER).is_file():
             raise CommandError(f"{folder} holds something else than such a site. Name another folder, or empty it.")
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as work:
-            made = Path(work) / "site"
-            made.mkdir()
+            site = Path(work) / "site"
+            site.mkdir()
             try:
-                pages = build(made, f"{url.rstrip('/')}/" if url else "")
+                pages = build(site, f"{url.rstrip('/')}/" if url else "")
             except BrokenSite as fault:
                 raise CommandError(str(fault)) from None
             if folder.exists():
                 shutil.rmtree(folder)
-            made.rename(folder)
+            site.rename(folder)
         self.stdout.write(f"{pages} pages in {folder}; open {folder / 'index.html'}")
         if not url:
             self.stdout.write("Without URL=https://… the site has no sitemap and no previews of its links.")

@@ -25,8 +25,8 @@ def is_logged_in(client: Client) -> bool:
     return "_auth_user_id" in client.session
 
 
-def with_app(user: User) -> User:
-    """Give the person an authenticator app with SECRET, and recovery codes."""
+def add_app(user: User) -> User:
+    """Add an authenticator app with SECRET, and recovery codes, to the person; return the person."""
     TOTP.activate(user, SECRET)
     RecoveryCodes.activate(user)
     return user
@@ -38,9 +38,9 @@ def code(secret: str = SECRET, *, later: int = 0) -> str:
 
 
 def recovery_codes(user: User) -> list[str]:
-    found = Authenticator.objects.get(user=user, type=Authenticator.Type.RECOVERY_CODES).wrap().get_unused_codes()
-    assert found
-    return list(found)
+    codes = Authenticator.objects.get(user=user, type=Authenticator.Type.RECOVERY_CODES).wrap().get_unused_codes()
+    assert codes
+    return list(codes)
 
 
 def path_of(response: ClientResponse) -> str:

@@ -1,4 +1,4 @@
-"""Change of an e-mail address: it must be confirmed and free, and the former address is told."""
+"""Change of an e-mail address: the new address must be confirmed and free, and the former address gets a notice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def client(ada: User) -> Client:
     return client
 
 
-def test_an_address_changes_when_its_mail_is_read(client: Client, ada: User) -> None:
+def test_new_address_takes_effect_when_its_link_is_confirmed(client: Client, ada: User) -> None:
     elsewhere = browser_of(ada)
     assert EMAIL in client.get("/account/email/").content.decode()
     assert client.post("/account/email/", {"email": "Ada@New.test"})["Location"] == "/account/email/"
@@ -40,7 +40,7 @@ def test_an_address_changes_when_its_mail_is_read(client: Client, ada: User) -> 
     assert ada.email == EMAIL
     link = link_in_mail(NEW)
     assert EMAIL in mail.outbox[-1].body.replace(WORD_JOINER, ""), "whoever gets it knows whose account it is"
-    reader = Client()  # the mail is read on a phone
+    reader = Client()  # The person reads the mail on a phone.
     assert NEW in reader.get(link).content.decode()
     ada.refresh_from_db()
     assert ada.email == EMAIL, "no program that looks into mails changes anything"
@@ -57,26 +57,29 @@ def test_an_address_changes_when_its_mail_is_read(client: Client, ada: User) -> 
     assert list(EmailAddress.objects.values_list("email", "verified", "primary")) == [(NEW, True, True)]
 
 
-def test_the_log_of_the_organization_tells(home: Member) -> None:
+def test_address_change_is_in_the_activity_log(home: Member) -> None:
     person = person_of(home, "member", EMAIL)
     client = browser_of(person)
     client.post("/account/email/", {"email": NEW})
     client.post(link_in_mail(NEW))
     event = ActivityEvent.objects.latest("id")
-    assert (event.action, event.target) == ("person.email_changed", NEW)
+    assert (event.action, event.object_name) == ("person.email_changed", NEW)
 
 
-def test_a_taken_address_gets_the_same_answer_and_another_mail(client: Client, ada: User) -> None:
+def test_taken_address_gets_the_same_response_but_another_mail(client: Client, ada: User) -> None:
     User.objects.create_user("Bob@people.test", PASSWORD)
-    free = client.post("/account/email/", {"email": NEW})
-    taken = client.post("/account/email/", {"email": "BOB@people.test"})
-    assert (free.status_code, free["Location"]) == (taken.status_code, taken["Location"])
+    response_for_free = client.post("/account/email/", {"email": NEW})
+    response_for_taken = client.post("/account/email/", {"email": "BOB@people.test"})
+    assert (response_for_free.status_code, response_for_free["Location"]) == (
+        response_for_taken.status_code,
+        response_for_taken["Location"],
+    )
     assert mail.outbox[-1].to == ["bob@people.test"]
     assert "You already have an account" in mail.outbox[-1].body
     assert "/account/email/" not in mail.outbox[-1].body
 
 
-def test_who_comes_too_late_for_an_address_keeps_the_own(client: Client, ada: User) -> None:
+def test_address_taken_before_confirmation_is_not_assigned(client: Client, ada: User) -> None:
     client.post("/account/email/", {"email": NEW})
     link = link_in_mail(NEW)
     User.objects.create_user("Ada@New.test", PASSWORD)
@@ -85,14 +88,14 @@ def test_who_comes_too_late_for_an_address_keeps_the_own(client: Client, ada: Us
     assert ada.email == EMAIL
 
 
-def test_an_address_that_was_not_confirmed_neither_logs_in_nor_resets(client: Client, ada: User) -> None:
+def test_unconfirmed_address_cannot_log_in_or_reset_a_password(client: Client, ada: User) -> None:
     client.post("/account/email/", {"email": NEW})
     assert log_in(Client(), NEW).status_code == 200
     Client().post("/password/", {"email": NEW})
     assert "No active account" in mail.outbox[-1].body
 
 
-def test_a_later_wish_replaces_the_earlier(client: Client, ada: User) -> None:
+def test_second_change_request_invalidates_the_first_link(client: Client, ada: User) -> None:
     client.post("/account/email/", {"email": "typo@new.test"})
     link = link_in_mail("typo@new.test")
     client.post("/account/email/", {"email": NEW})
@@ -100,17 +103,17 @@ def test_a_later_wish_replaces_the_earlier(client: Client, ada: User) -> None:
     assert Client().post(link_in_mail(NEW)).status_code == 302
 
 
-def test_a_stolen_session_is_not_enough(ada: User) -> None:
+def test_address_change_requires_reauthentication(ada: User) -> None:
     client = browser_of(ada)
-    asked = client.post("/account/email/", {"email": NEW})
-    assert path_of(asked) == "/account/again/"
+    refused = client.post("/account/email/", {"email": NEW})
+    assert path_of(refused) == "/account/again/"
     assert mail.outbox == []
-    client.post(asked["Location"], {"password": PASSWORD})
-    assert mail.outbox[-1].to == [NEW], "what was asked for is done when the proof is there"
+    client.post(refused["Location"], {"password": PASSWORD})
+    assert mail.outbox[-1].to == [NEW], "the interrupted request is performed after the reauthentication"
 
 
 @pytest.mark.parametrize("key", ["x", "a:b:c", "é", "%00", "\x00"])
-def test_a_forged_link_changes_nothing(ada: User, key: str) -> None:
+def test_forged_confirmation_link_is_refused_with_410(ada: User, key: str) -> None:
     for response in (Client().get(f"/account/email/{key}/"), Client().post(f"/account/email/{key}/")):
         assert response.status_code == 410
     ada.refresh_from_db()
@@ -118,18 +121,18 @@ def test_a_forged_link_changes_nothing(ada: User, key: str) -> None:
 
 
 @pytest.mark.parametrize("email", ["", "ada", EMAIL, EMAIL.upper(), "a@b.test\nBcc: c@d.test", "a\x00@b.test"])
-def test_what_is_no_other_address_is_refused(client: Client, email: str) -> None:
+def test_invalid_or_unchanged_address_is_refused(client: Client, email: str) -> None:
     assert client.post("/account/email/", {"email": email}).status_code == 200
     assert mail.outbox == []
 
 
-def test_mails_are_limited(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_confirmation_mails_have_a_rate_limit(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "MAILS_PER_RECIPIENT", 1)
     assert client.post("/account/email/", {"email": NEW}).status_code == 302
     assert client.post("/account/email/", {"email": NEW}).status_code == 429
 
 
-def test_a_mail_server_that_is_down_is_told(client: Client, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_server_outage_returns_503(client: Client, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise OSError("gone")
 
@@ -137,7 +140,7 @@ def test_a_mail_server_that_is_down_is_told(client: Client, ada: User, monkeypat
     assert client.post("/account/email/", {"email": NEW}).status_code == 503
 
 
-def test_an_operator_may_have_changed_it_meanwhile(client: Client, ada: User) -> None:
+def test_address_changed_by_an_operator_can_be_changed_again(client: Client, ada: User) -> None:
     client.get("/account/email/")
     User.objects.filter(pk=ada.pk).update(email="ada@operator.test")
     assert "ada@operator.test" in client.get("/account/email/").content.decode()

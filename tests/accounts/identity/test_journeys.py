@@ -55,8 +55,10 @@ def enter(page: Page, entered: str) -> None:
     page.get_by_role("button", name="Log in", exact=True).click()
 
 
-def test_an_app_is_turned_on_and_lost(visit: Visit, ada: User, live_server: LiveServer) -> None:
-    """Runs also with scripts switched off."""
+def test_authenticator_app_is_added_and_replaced_by_recovery_codes_without_scripts(
+    visit: Visit, ada: User, live_server: LiveServer
+) -> None:
+    """The pages work without scripts."""
     base = live_server.url
 
     def add(context: BrowserContext, page: Page) -> tuple[str, list[str]]:
@@ -93,7 +95,7 @@ def test_an_app_is_turned_on_and_lost(visit: Visit, ada: User, live_server: Live
     assert len(codes) == 10
 
 
-def test_a_passkey_is_added_and_logs_in_alone(visit: Visit, ada: User, live_server: LiveServer) -> None:
+def test_passkey_is_second_factor_and_passwordless_login(visit: Visit, ada: User, live_server: LiveServer) -> None:
     base = live_server.url
 
     def walk(context: BrowserContext, page: Page) -> list[str]:
@@ -110,13 +112,13 @@ def test_a_passkey_is_added_and_logs_in_alone(visit: Visit, ada: User, live_serv
         page.wait_for_url("**/account/security/codes/")
         page.goto(f"{base}/account/security/")
         expect(page.get_by_role("rowheader", name="Phone")).to_be_visible()
-        # The passkey as a second factor.
+        # The passkey is the second factor of this log-in.
         log_out(page, base)
         log_in(page, base)
         page.wait_for_url("**/login/code/")
         page.get_by_role("button", name="Use your passkey").click()
         page.wait_for_url("**/o/home/")
-        # The passkey instead of address and password; then the requested page.
+        # The passkey replaces address and password, and leads to the requested page.
         log_out(page, base)
         page.goto(f"{base}/o/home/scans/")
         page.get_by_role("button", name="Log in with a passkey").click()
@@ -130,9 +132,7 @@ def test_a_passkey_is_added_and_logs_in_alone(visit: Visit, ada: User, live_serv
     assert visit(walk) == []
 
 
-def test_an_organization_that_requires_a_second_factor_leads_to_it(
-    visit: Visit, ada: User, live_server: LiveServer
-) -> None:
+def test_member_without_required_second_factor_can_add_an_app(visit: Visit, ada: User, live_server: LiveServer) -> None:
     Organization.objects.filter(slug="home").update(second_factor_required=True)
     base = live_server.url
 
@@ -150,7 +150,7 @@ def test_an_organization_that_requires_a_second_factor_leads_to_it(
     assert len(recovery_codes(ada)) == 10
 
 
-def test_an_identity_provider_logs_in(
+def test_identity_provider_login_returns_to_the_requested_page(
     visit: Visit, ada: User, live_server: LiveServer, identity_provider: IdentityProvider, settings: Any
 ) -> None:
     settings.OIDC_PROVIDERS = [identity_provider]
@@ -166,7 +166,7 @@ def test_an_identity_provider_logs_in(
     visit(walk)
 
 
-def test_an_e_mail_address_is_changed(visit: Visit, ada: User, live_server: LiveServer) -> None:
+def test_e_mail_address_is_changed_by_confirmation_link(visit: Visit, ada: User, live_server: LiveServer) -> None:
     base = live_server.url
 
     def ask(context: BrowserContext, page: Page) -> None:

@@ -1,4 +1,4 @@
-"""Log-in with an identity provider: to which account it leads, and when it is refused."""
+"""Log-in with an identity provider: connection to accounts, and refusals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from accounts.closing.services import close_account
 from accounts.members import invite
 from accounts.models import Mail, Membership, User
 from infrastructure.environment import IdentityProvider, identity_providers
-from tests.accounts.identity.people import EMAIL, PASSWORD, code, is_logged_in, path_of, with_app
+from tests.accounts.identity.people import EMAIL, PASSWORD, add_app, code, is_logged_in, path_of
 from tests.factories import Member, browser_of, person_of
 from tests.page_reading import page_of
 from tests.responses import ClientResponse
@@ -32,34 +32,34 @@ def acme(identity_provider: IdentityProvider, settings: Any) -> None:
     settings.OIDC_PROVIDERS = [identity_provider]
 
 
-def come_back(client: Client, sub: str, next_page: str = "/dashboard/", **changes: str) -> ClientResponse:
+def log_in_with_provider(client: Client, sub: str, next_page: str = "/dashboard/", **changes: str) -> ClientResponse:
     """Log in at the provider as this person, and follow the callback."""
     page = page_of(client.post("/login/with/acme/", {"next": next_page}))
-    (onward,) = page.xpath("//main//a/@href")
-    assert "code_challenge=" in onward
-    answer = requests.post(onward, data={"sub": sub} | changes, allow_redirects=False, timeout=10)
+    (provider_url,) = page.xpath("//main//a/@href")
+    assert "code_challenge=" in provider_url
+    answer = requests.post(provider_url, data={"sub": sub} | changes, allow_redirects=False, timeout=10)
     return client.get(answer.headers["Location"])
 
 
-def test_a_known_person_logs_in_and_a_new_account_is_not_made() -> None:
+def test_provider_login_connects_to_the_existing_account() -> None:
     ada = User.objects.create_user(EMAIL, PASSWORD)
     client = Client()
-    assert come_back(client, "ada", "/report/scan_x")["Location"] == "/report/scan_x"
+    assert log_in_with_provider(client, "ada", "/report/scan_x")["Location"] == "/report/scan_x"
     assert client.session["_auth_user_id"] == str(ada.pk)
     assert User.objects.get().check_password(PASSWORD)
     assert Mail.objects.get(subject="Log-in connected").text.count("with Acme")
-    # Afterwards the provider's `sub` identifies the person, even if the account's address changes.
+    # From then on, the provider's `sub` identifies the person, even if the account's address changes.
     ada.email = "ada@new.test"
     ada.save()
     again = Client()
-    come_back(again, "ada")
+    log_in_with_provider(again, "ada")
     assert again.session["_auth_user_id"] == str(ada.pk)
     assert not SocialToken.objects.exists()
 
 
-def test_a_new_person_gets_an_account_and_then_makes_an_organization() -> None:
+def test_provider_login_creates_an_account_for_a_new_person() -> None:
     client = Client()
-    assert path_of(come_back(client, "bob")) == "/dashboard/"
+    assert path_of(log_in_with_provider(client, "bob")) == "/dashboard/"
     bob = User.objects.get(email="bob@people.test")
     assert not bob.has_usable_password()
     assert path_of(client.get("/dashboard/")) == "/organizations/new"
@@ -67,11 +67,11 @@ def test_a_new_person_gets_an_account_and_then_makes_an_organization() -> None:
 
 
 @pytest.mark.parametrize("sub", ["unverified", "text", "elsewhere", "nameless", "lines", "two", "both", "list", "long"])
-def test_an_address_that_is_not_proven_opens_no_account(sub: str) -> None:
+def test_unverified_provider_address_is_refused(sub: str) -> None:
     User.objects.create_user(EMAIL, PASSWORD)
     User.objects.create_user("eve@elsewhere.test", PASSWORD)
     client = Client()
-    response = come_back(client, sub)
+    response = log_in_with_provider(client, sub)
     assert response.status_code == 403
     assert "has not confirmed" in response.content.decode()
     assert not is_logged_in(client)
@@ -79,73 +79,73 @@ def test_an_address_that_is_not_proven_opens_no_account(sub: str) -> None:
     assert User.objects.count() == 2
 
 
-def test_the_second_factor_is_asked_for_as_well() -> None:
-    with_app(User.objects.create_user(EMAIL, PASSWORD))
+def test_provider_login_still_requires_the_second_factor() -> None:
+    add_app(User.objects.create_user(EMAIL, PASSWORD))
     client = Client()
-    assert path_of(come_back(client, "ada", "/organizations/")) == "/login/code/"
+    assert path_of(log_in_with_provider(client, "ada", "/organizations/")) == "/login/code/"
     assert not is_logged_in(client)
     assert client.post("/login/code/", {"code": code()})["Location"] == "/organizations/"
 
 
-def test_where_sign_up_is_closed_only_the_invited_come(home: Member, settings: Any) -> None:
+def test_closed_sign_up_lets_only_invited_people_use_a_provider(home: Member, settings: Any) -> None:
     settings.SIGN_UP_OPEN = False
     client = Client()
-    assert come_back(client, "bob").status_code == 403
+    assert log_in_with_provider(client, "bob").status_code == 403
     assert not User.objects.exists()
     owner = person_of(home, "owner", "owner@people.test")
     invite(actor=Membership.objects.get(user=owner), email="Bob@people.test", role="member")
-    assert come_back(client, "bob").status_code == 302
+    assert log_in_with_provider(client, "bob").status_code == 302
     assert is_logged_in(client)
 
 
-def test_who_was_closed_out_stays_out() -> None:
+def test_deactivated_account_cannot_log_in_with_a_provider() -> None:
     ada = User.objects.create_user(EMAIL, PASSWORD)
-    come_back(Client(), "ada")
+    log_in_with_provider(Client(), "ada")
     User.objects.update(is_active=False)
     client = Client()
-    assert come_back(client, "ada").status_code == 403
+    assert log_in_with_provider(client, "ada").status_code == 403
     assert not is_logged_in(client)
     User.objects.update(is_active=True)
-    with_app(ada)
+    add_app(ada)
     close_account(user=ada, actor=ada)
     assert not SocialAccount.objects.exists()
     assert not Authenticator.objects.exists()
 
 
-def test_a_log_in_that_somebody_else_began_is_refused() -> None:
+def test_callback_of_a_login_begun_in_another_browser_is_refused() -> None:
     """Login CSRF: otherwise a stranger could make a victim work in the stranger's account."""
     page = page_of(Client().post("/login/with/acme/"))
-    (onward,) = page.xpath("//main//a/@href")
-    answer = requests.post(onward, data={"sub": "bob"}, allow_redirects=False, timeout=10)
+    (provider_url,) = page.xpath("//main//a/@href")
+    answer = requests.post(provider_url, data={"sub": "bob"}, allow_redirects=False, timeout=10)
     victim = Client()
     assert victim.get(answer.headers["Location"]).status_code == 403
     assert not is_logged_in(victim)
     assert not User.objects.exists()
 
 
-def test_who_says_no_there_is_not_logged_in() -> None:
+def test_login_denied_at_the_provider_is_refused() -> None:
     client = Client()
-    assert come_back(client, "ada", action="deny").status_code == 403
+    assert log_in_with_provider(client, "ada", action="deny").status_code == 403
     assert not is_logged_in(client)
 
 
 @pytest.mark.parametrize("target", ["https://evil.test/", "//evil.test/", "/\\evil.test"])
-def test_the_way_on_is_ours(target: str) -> None:
-    assert "evil" not in come_back(Client(), "bob", target)["Location"]
+def test_provider_login_never_redirects_to_another_host(target: str) -> None:
+    assert "evil" not in log_in_with_provider(Client(), "bob", target)["Location"]
 
 
-def test_a_provider_that_is_down_is_told(settings: Any) -> None:
+def test_unreachable_provider_returns_503(settings: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        gone = f"http://127.0.0.1:{server.getsockname()[1]}"
-    settings.OIDC_PROVIDERS = [IdentityProvider("gone", "Gone", gone, "wss", "secret")]
+        closed_url = f"http://127.0.0.1:{server.getsockname()[1]}"
+    settings.OIDC_PROVIDERS = [IdentityProvider("gone", "Gone", closed_url, "wss", "secret")]
     response = Client().post("/login/with/gone/")
     assert response.status_code == 503
     assert "does not answer" in response.content.decode()
     assert Client().post("/login/with/acme/").status_code == 404
 
 
-def test_a_provider_that_answers_a_byte_at_a_time_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(providers, "ANSWER_S", 0.5)
+def test_slow_provider_response_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(providers, "RESPONSE_TIMEOUT_S", 0.5)
     done = threading.Event()
 
     def drip(server: socket.socket) -> None:
@@ -170,26 +170,26 @@ def test_a_provider_that_answers_a_byte_at_a_time_keeps_nobody_waiting(monkeypat
         thread.join()
 
 
-def test_the_provider_stands_on_the_page_to_log_in() -> None:
+def test_login_page_lists_the_provider() -> None:
     assert "Log in with Acme" in Client().get("/login/").content.decode()
 
 
-def test_who_logs_in_with_a_provider_alone_proves_it_there_again(home: Member) -> None:
+def test_person_without_password_reauthenticates_with_the_provider(home: Member) -> None:
     client = Client()
-    come_back(client, "bob")
+    log_in_with_provider(client, "bob")
     Membership.objects.create(organization=home.organization, user=User.objects.get(), role="owner")
     form = {"name": "x", "scope": "read", "lifetime": ""}
     assert path_of(client.post("/o/home/keys/", form)) == "/o/home/keys/"
     session = client.session
     session["account_authentication_methods"][-1]["at"] -= 3600
     session.save()
-    asked = client.post("/o/home/keys/", form | {"name": "y"})
-    assert path_of(asked) == "/account/again/provider/"
-    assert "Log in with Acme" in client.get(asked["Location"]).content.decode()
+    redirected = client.post("/o/home/keys/", form | {"name": "y"})
+    assert path_of(redirected) == "/account/again/provider/"
+    assert "Log in with Acme" in client.get(redirected["Location"]).content.decode()
 
 
 @pytest.mark.parametrize("parameter", ["process=connect", "process=login", "scope=admin", "auth_params=prompt%3Dnone"])
-def test_nobody_makes_the_log_in_do_something_else(parameter: str) -> None:
+def test_unknown_provider_login_parameters_are_refused(parameter: str) -> None:
     name, _, value = parameter.partition("=")
     for client in (Client(), browser_of(User.objects.create_user(EMAIL, PASSWORD))):
         assert client.post(f"/login/with/acme/?{parameter}").status_code == 400
@@ -199,21 +199,21 @@ def test_nobody_makes_the_log_in_do_something_else(parameter: str) -> None:
 @pytest.mark.parametrize(
     "url", ["http://id.example.com/", "http://localhost.example.com/", "http://10.0.0.1/", "ftp://x/"]
 )
-def test_a_provider_is_asked_by_https_only(url: str) -> None:
+def test_provider_request_without_https_is_refused(url: str) -> None:
     """The signature of an ID token need not be verified if the token comes directly from the provider by TLS."""
     with pytest.raises(requests.exceptions.InvalidSchema, match="without https"), BoundedSession() as session:
         session.get(url)
 
 
-def test_a_provider_may_not_lead_to_an_address_without_https(settings: Any) -> None:
-    def answer(server: socket.socket) -> None:
+def test_provider_redirect_without_https_is_refused(settings: Any) -> None:
+    def redirect(server: socket.socket) -> None:
         connection, _ = server.accept()
         with connection:
             connection.recv(65536)
             connection.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://id.test/\r\nContent-Length: 0\r\n\r\n")
 
     with socket.create_server(("127.0.0.1", 0)) as server:
-        thread = threading.Thread(target=answer, args=(server,))
+        thread = threading.Thread(target=redirect, args=(server,))
         thread.start()
         issuer = f"http://127.0.0.1:{server.getsockname()[1]}"
         settings.OIDC_PROVIDERS = [IdentityProvider("led", "Led", issuer, "wss", "secret")]
@@ -226,10 +226,10 @@ GOOD = '{"id": "a", "name": "A", "issuer": "https://id.test/", "client_id": "x",
 GOOD_WITH_A_BAD_ID = "[" + GOOD.replace('"a"', '"A/b"') + "]"
 
 
-def test_the_setting_is_read() -> None:
-    (found,) = identity_providers(f"[{GOOD}]")
-    assert (found.id, found.issuer, found.domains) == ("a", "https://id.test", ())
-    assert "y" not in repr(found).replace("IdentityProvider", "")
+def test_identity_provider_setting_is_parsed() -> None:
+    (provider,) = identity_providers(f"[{GOOD}]")
+    assert (provider.id, provider.issuer, provider.domains) == ("a", "https://id.test", ())
+    assert "y" not in repr(provider).replace("IdentityProvider", "")
     for host in ("localhost:8080", "127.0.0.1", "[::1]"):
         assert identity_providers(f"[{GOOD.replace('https://id.test', f'http://{host}')}]")
     (limited,) = identity_providers(f'[{GOOD[:-1]}, "domains": ["People.test"]}}]')
@@ -253,6 +253,6 @@ def test_the_setting_is_read() -> None:
         GOOD_WITH_A_BAD_ID,
     ],
 )
-def test_a_setting_that_cannot_be_used_is_refused(raw: str) -> None:
+def test_invalid_identity_provider_setting_is_refused(raw: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         identity_providers(raw)

@@ -1,4 +1,4 @@
-"""Authenticator apps and recovery codes: adding, checking and removing them, and the notices about it."""
+"""Authenticator apps and recovery codes: adding, verifying and removing, and the notices of these changes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.accounts.identity.people import (
     EMAIL,
     PASSWORD,
     SECRET,
+    add_app,
     code,
     is_logged_in,
     log_in,
     path_of,
     recovery_codes,
-    with_app,
 )
 from tests.factories import Member, browser_of, person_of
 from tests.page_reading import page_of, parsed
@@ -54,41 +54,43 @@ def subjects() -> list[str]:
     return list(Mail.objects.order_by("created_at").values_list("subject", flat=True))
 
 
-def test_an_app_is_added_and_asked_for(member: User, django_capture_on_commit_callbacks: Any) -> None:
+def test_added_app_ends_other_sessions_and_is_required_at_login(
+    member: User, django_capture_on_commit_callbacks: Any
+) -> None:
     client, elsewhere = Client(), Client()
     log_in(client)
     log_in(elsewhere)
     page = page_of(client.get("/account/security/app/"))
-    (shown,) = page.xpath("//code/text()")
+    (secret,) = page.xpath("//code/text()")
     assert page.xpath("//*[local-name()='svg']/@aria-label")
     with django_capture_on_commit_callbacks(execute=True):
-        done = client.post("/account/security/app/", {"code": code(shown.replace(" ", ""))})
-    assert path_of(done) == "/account/security/codes/"
-    assert len(page_of(client.get(done["Location"])).xpath("//li/code")) == 10
+        response = client.post("/account/security/app/", {"code": code(secret.replace(" ", ""))})
+    assert path_of(response) == "/account/security/codes/"
+    assert len(page_of(client.get(response["Location"])).xpath("//li/code")) == 10
     assert LoginSession.objects.count() == 1, "other sessions have ended"
     assert "Authenticator app added" in subjects()
     assert actions()[-1] == "person.second_factor_added"
-    # From now on a log-in asks for the code.
+    # From now on, a log-in requires the code.
     again = Client()
-    half = log_in(again)
-    assert path_of(half) == "/login/code/"
+    first_step = log_in(again)
+    assert path_of(first_step) == "/login/code/"
     assert not is_logged_in(again)
     assert again.get("/account/").status_code == 302
     assert not LoginSession.objects.filter(id=again.session.get("login", "")).exists()
 
 
 @pytest.mark.parametrize("later", [-1, 0, 1])
-def test_a_code_logs_in_once(ada: User, later: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_app_code_logs_in_only_once(ada: User, later: int, monkeypatch: pytest.MonkeyPatch) -> None:
     now = time.time()
     stopped = SimpleNamespace(time=lambda: now)
     monkeypatch.setattr(people, "time", stopped)
     monkeypatch.setattr(auth, "time", stopped)
-    with_app(ada)
+    add_app(ada)
     client, replayed = Client(), Client()
     used = code(later=later)
-    for each in (client, replayed):
-        log_in(each, next="/report/scan_x")
-        each.get("/login/code/")
+    for browser in (client, replayed):
+        log_in(browser, next="/report/scan_x")
+        browser.get("/login/code/")
     assert client.post("/login/code/", {"code": used})["Location"] == "/report/scan_x"
     assert is_logged_in(client)
     assert replayed.post("/login/code/", {"code": used}).status_code == 200
@@ -96,8 +98,8 @@ def test_a_code_logs_in_once(ada: User, later: int, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("entered", ["000000", "", "abcdef", "\x00", "9" * 5000])
-def test_a_wrong_code_does_not(member: User, entered: str) -> None:
-    with_app(member)
+def test_wrong_app_code_does_not_log_in(member: User, entered: str) -> None:
+    add_app(member)
     client = Client()
     log_in(client)
     assert client.post("/login/code/", {"code": entered}).status_code == 200
@@ -106,16 +108,16 @@ def test_a_wrong_code_does_not(member: User, entered: str) -> None:
         assert actions()[-1] == "person.second_factor_failed"
 
 
-def test_nobody_gets_to_the_second_step_without_the_first(ada: User) -> None:
-    with_app(ada)
+def test_second_factor_page_requires_the_password_first(ada: User) -> None:
+    add_app(ada)
     client = Client()
     assert path_of(client.get("/login/code/")) == "/login/"
     assert path_of(client.post("/login/code/", {"code": code()})) == "/login/"
     assert not is_logged_in(client)
 
 
-def test_a_recovery_code_logs_in_once_and_its_person_is_told(ada: User) -> None:
-    with_app(ada)
+def test_recovery_code_logs_in_once_and_causes_a_notice(ada: User) -> None:
+    add_app(ada)
     one = recovery_codes(ada)[0]
     for works in (True, False):
         client = Client()
@@ -125,15 +127,15 @@ def test_a_recovery_code_logs_in_once_and_its_person_is_told(ada: User) -> None:
     assert subjects().count("Recovery code used") == 1
 
 
-def test_guesses_are_limited_whatever_the_client_but_not_in_known_browsers(
+def test_code_guesses_are_limited_per_account_except_in_known_browsers(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with_app(ada)
-    known = Client()
-    log_in(known)
-    known.post("/login/code/", {"code": code()})
-    known.post("/logout/")
-    monkeypatch.setattr(security, "PROOFS_PER_MINUTE", 2)
+    add_app(ada)
+    known_browser = Client()
+    log_in(known_browser)
+    known_browser.post("/login/code/", {"code": code()})
+    known_browser.post("/logout/")
+    monkeypatch.setattr(security, "AUTHENTICATIONS_PER_MINUTE", 2)
     for number in range(2):
         stranger = Client(REMOTE_ADDR=f"192.0.{number}.1")
         log_in(stranger)
@@ -141,17 +143,17 @@ def test_guesses_are_limited_whatever_the_client_but_not_in_known_browsers(
     stranger = Client(REMOTE_ADDR="198.51.100.1")
     log_in(stranger)
     assert stranger.post("/login/code/", {"code": code(later=1)}).status_code == 429
-    log_in(known)
-    known.post("/login/code/", {"code": code(later=1)})
-    assert is_logged_in(known)
+    log_in(known_browser)
+    known_browser.post("/login/code/", {"code": code(later=1)})
+    assert is_logged_in(known_browser)
 
 
-def test_without_redis_no_code_is_good(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redis_outage_refuses_codes_with_503(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     from redis.exceptions import ConnectionError as RedisConnectionError
 
     from accounts import limits
 
-    with_app(ada)
+    add_app(ada)
     client = Client()
     log_in(client)
 
@@ -163,9 +165,9 @@ def test_without_redis_no_code_is_good(ada: User, monkeypatch: pytest.MonkeyPatc
     assert not is_logged_in(client)
 
 
-def test_the_admin_goes_through_the_same_door(ada: User) -> None:
+def test_admin_login_requires_the_second_factor(ada: User) -> None:
     User.objects.update(is_staff=True, is_superuser=True)
-    with_app(ada)
+    add_app(ada)
     client = Client()
     assert client.get("/admin/", follow=True).request["PATH_INFO"] == "/login/"
     log_in(client, next="/admin/")
@@ -174,10 +176,10 @@ def test_the_admin_goes_through_the_same_door(ada: User) -> None:
     assert client.get("/admin/").status_code == 200
 
 
-def test_a_new_password_does_not_take_the_second_factor_away(ada: User) -> None:
+def test_password_reset_keeps_the_second_factor(ada: User) -> None:
     from tests.accounts.mailbox import link_in_mail
 
-    with_app(ada)
+    add_app(ada)
     client = Client()
     client.post("/password/", {"email": EMAIL})
     form = client.get(link_in_mail(EMAIL))["Location"]
@@ -186,11 +188,11 @@ def test_a_new_password_does_not_take_the_second_factor_away(ada: User) -> None:
     assert not is_logged_in(client)
 
 
-def test_secrets_are_encrypted_and_follow_the_keys(ada: User, settings: Any) -> None:
+def test_second_factor_secrets_are_encrypted_and_reencrypted(ada: User, settings: Any) -> None:
     settings.ENCRYPTION_KEYS = ["former" * 8]
-    with_app(ada)
+    add_app(ada)
     codes = recovery_codes(ada)
-    stored = {each.type: each.data for each in Authenticator.objects.all()}
+    stored = {authenticator.type: authenticator.data for authenticator in Authenticator.objects.all()}
     assert SECRET not in str(stored)
     settings.ENCRYPTION_KEYS = ["newest" * 8, "former" * 8]
     call_command("reencrypt_secrets")
@@ -202,30 +204,30 @@ def test_secrets_are_encrypted_and_follow_the_keys(ada: User, settings: Any) -> 
     assert Authenticator.objects.get(type="totp").data["secret"] == secret, "once is enough"
 
 
-def test_taking_the_app_away_takes_a_fresh_proof_and_is_told(member: User) -> None:
-    with_app(member)
+def test_app_removal_requires_reauthentication_and_causes_a_notice(member: User) -> None:
+    add_app(member)
     client = browser_of(member)
-    asked = client.get("/account/security/app/remove/")
-    assert path_of(asked) == "/account/again/"
-    assert client.post(asked["Location"], {"password": "wrong"}).status_code == 200
+    redirected = client.get("/account/security/app/remove/")
+    assert path_of(redirected) == "/account/again/"
+    assert client.post(redirected["Location"], {"password": "wrong"}).status_code == 200
     assert client.post("/account/security/app/remove/").status_code == 302
     assert Authenticator.objects.count() == 2
     # The request is carried out after the reauthentication.
-    assert client.post(asked["Location"], {"password": PASSWORD})["Location"] == "/account/security/"
+    assert client.post(redirected["Location"], {"password": PASSWORD})["Location"] == "/account/security/"
     assert not Authenticator.objects.exists()
     assert "Authenticator app removed" in subjects()
     assert actions()[-1] == "person.second_factor_removed"
 
 
-def test_guessing_the_password_in_a_stolen_session_is_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security, "PROOFS_PER_MINUTE", 1)
+def test_password_guesses_at_reauthentication_are_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "AUTHENTICATIONS_PER_MINUTE", 1)
     client = browser_of(ada)
     assert client.post("/account/again/?next=/account/", {"password": "wrong"}).status_code == 200
     assert client.post("/account/again/?next=/account/", {"password": PASSWORD}).status_code == 429
 
 
-def test_recovery_codes_are_nobody_elses(ada: User) -> None:
-    with_app(ada)
+def test_recovery_codes_are_visible_only_to_their_person(ada: User) -> None:
+    add_app(ada)
     eve = browser_of(User.objects.create_user("eve@people.test"))
     for path in ("/account/security/codes/", "/account/security/codes/download/"):
         assert eve.get(path).status_code == 404
@@ -237,7 +239,7 @@ def test_recovery_codes_are_nobody_elses(ada: User) -> None:
     assert "no-store" in downloaded["Cache-Control"]
 
 
-def test_a_new_browser_is_told_of_and_a_known_one_is_not(member: User) -> None:
+def test_login_from_a_new_browser_causes_a_notice(member: User) -> None:
     client = Client(REMOTE_ADDR="198.51.100.7", headers={"User-Agent": "Firefox/140.0 Linux"})
     log_in(client)
     assert subjects() == [], "the first of all is nobody's news"
@@ -253,8 +255,8 @@ def test_a_new_browser_is_told_of_and_a_known_one_is_not(member: User) -> None:
     assert [event.details["method"] for event in logged] == ["a password"] * 3
 
 
-def test_an_operator_helps_who_has_lost_everything(member: User, capsys: pytest.CaptureFixture[str]) -> None:
-    with_app(member)
+def test_operator_command_removes_all_second_factors(member: User, capsys: pytest.CaptureFixture[str]) -> None:
+    add_app(member)
     elsewhere = browser_of(member)
     call_command("remove_second_factor", EMAIL.upper())
     assert EMAIL in capsys.readouterr().out
@@ -269,7 +271,7 @@ def test_an_operator_helps_who_has_lost_everything(member: User, capsys: pytest.
             call_command("remove_second_factor", email)
 
 
-def test_a_person_has_a_bounded_number_of_passkeys(member: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_passkeys_is_limited(member: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(security, "MAX_PASSKEYS", 1)
     Authenticator.objects.create(user=member, type="webauthn", data={"name": "Phone", "credential": {}})
     client = browser_of(member)
@@ -278,15 +280,15 @@ def test_a_person_has_a_bounded_number_of_passkeys(member: User, monkeypatch: py
     assert "which is the maximum. Remove one first." in refused.content.decode()
 
 
-def test_challenges_for_passkeys_are_limited(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passkey_challenges_have_a_rate_limit(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(security, "ATTEMPTS_PER_ADDRESS", 2)
-    asked = [Client().get("/login/passkey/", headers={"X-Requested-With": "XMLHttpRequest"}) for _ in range(3)]
-    assert [each.status_code for each in asked] == [200, 200, 429]
+    responses = [Client().get("/login/passkey/", headers={"X-Requested-With": "XMLHttpRequest"}) for _ in range(3)]
+    assert [response.status_code for response in responses] == [200, 200, 429]
     assert Session.objects.count() == 2
 
 
-def test_pages_name_a_passkey_as_its_person_has(member: User) -> None:
-    with_app(member)
+def test_passkey_name_is_escaped_on_pages(member: User) -> None:
+    add_app(member)
     name = 'Phone "<b>"'
     passkey = Authenticator.objects.create(user=member, type="webauthn", data={"name": name, "credential": {}})
     client = browser_of(member)
@@ -297,9 +299,9 @@ def test_pages_name_a_passkey_as_its_person_has(member: User) -> None:
         f"/account/security/passkeys/{passkey.pk}/remove/",
     )
     for page in pages:
-        shown = client.get(page)
-        assert shown.status_code == 200
-        text = shown.content.decode()
+        response = client.get(page)
+        assert response.status_code == 200
+        text = response.content.decode()
         assert "<b>" not in text
         assert name in parsed(text).text_content() + "".join(parsed(text).xpath("//@value"))
     for page in ("/account/security/app/remove/", "/account/again/code/"):

@@ -1,4 +1,4 @@
-"""API keys: their form, and the API's answers to wrong keys."""
+"""API keys: format, and the API's responses to wrong keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.factories import Api, Member
 from tests.responses import ClientResponse
 
 
-def test_a_minted_key_is_well_formed_and_stored_as_prefix_and_digest() -> None:
+def test_minted_key_is_well_formed_with_prefix_and_digest() -> None:
     minted = minting.mint()
     assert minting.is_well_formed(minted.plaintext)
     assert minted.plaintext.startswith(minted.prefix)
@@ -23,39 +23,39 @@ def test_a_minted_key_is_well_formed_and_stored_as_prefix_and_digest() -> None:
 
 
 @given(position=st.integers(4, 41), replacement=st.sampled_from("0aZ9"))
-def test_one_wrong_character_is_noticed_without_a_database(position: int, replacement: str) -> None:
+def test_key_with_one_wrong_character_fails_the_checksum(position: int, replacement: str) -> None:
     key = minting.mint().plaintext
     changed = key[:position] + replacement + key[position + 1 :]
     assert minting.is_well_formed(changed) == (changed == key)
 
 
 @given(st.text(max_size=60))
-def test_any_other_string_is_not_a_key(text: str) -> None:
+def test_arbitrary_text_is_not_a_well_formed_key(text: str) -> None:
     assert not minting.is_well_formed(text)
 
 
-def answer(response: ClientResponse) -> tuple[int, str]:
+def status_and_code(response: ClientResponse) -> tuple[int, str]:
     assert response["WWW-Authenticate"] == "Bearer"
     assert set(response.json()) == {"code", "error"}
     return response.status_code, response.json()["code"]
 
 
-def test_the_scheme_is_read_without_case(home: Member) -> None:
+def test_bearer_scheme_is_case_insensitive(home: Member) -> None:
     assert Api().get("/v1/scans", Authorization=f"bearer {home.plaintext}").status_code == 200
 
 
-def test_a_revoked_key_is_refused_with_KEY_REVOKED(home: Member) -> None:
+def test_revoked_key_is_refused_with_KEY_REVOKED(home: Member) -> None:
     revoke_api_key(home.key)
-    assert answer(home.api.get("/v1/scans")) == (401, "KEY_REVOKED")
+    assert status_and_code(home.api.get("/v1/scans")) == (401, "KEY_REVOKED")
 
 
-def test_a_key_is_shown_once_and_never_stored(home: Member) -> None:
+def test_plaintext_of_a_key_is_not_stored(home: Member) -> None:
     key, plaintext = create_api_key(organization=home.organization, name="x")
     stored = ApiKey.objects.filter(id=key.id).values().get()
     assert plaintext not in map(str, stored.values())
 
 
-def test_last_used_is_written_once_a_minute(home: Member) -> None:
+def test_last_used_at_is_written_at_most_once_a_minute(home: Member) -> None:
     home.api.get("/v1/scans")
     first = ApiKey.objects.get().last_used_at
     assert first is not None
@@ -68,7 +68,7 @@ def test_last_used_is_written_once_a_minute(home: Member) -> None:
     assert last_used_at >= first
 
 
-def test_wrong_keys_are_limited_per_address_and_right_ones_are_not(home: Member) -> None:
+def test_wrong_keys_are_limited_per_client_address(home: Member) -> None:
     here, elsewhere = Api("wrong", "10.1.1.1"), Api("wrong", "10.1.1.2")
     for _ in range(30):
         assert here.get("/v1/scans").status_code == 401
@@ -80,8 +80,8 @@ def test_wrong_keys_are_limited_per_address_and_right_ones_are_not(home: Member)
     assert Api(home.plaintext, "10.1.1.1").get("/v1/scans").status_code == 200
 
 
-def test_wrong_keys_of_a_network_of_ipv6_are_one_clients(home: Member) -> None:
-    """A customer has a /64 network: if addresses were counted one by one, there would be no limit."""
+def test_wrong_keys_are_limited_per_ipv6_network(home: Member) -> None:
+    """A customer has a /64 network, so a limit per single address would have no effect."""
     for number in range(30):
         assert Api("wrong", f"2001:db8:1:2::{number:x}").get("/v1/scans").status_code == 401
     assert Api("wrong", "2001:db8:1:2:ffff::1").get("/v1/scans").status_code == 429

@@ -1,4 +1,4 @@
-"""Notices that a key ends soon: 14 and 3 days before, once each, to people who may manage keys."""
+"""Notices that a key expires soon: 14 and 3 days before, once each, to people who may manage keys."""
 
 from __future__ import annotations
 
@@ -28,43 +28,43 @@ def others(home: Member, stranger: Member) -> None:
     person_of(stranger, "owner", "owner@stranger.test")
 
 
-def key_ending(home: Member, days: float, created_by: User | None = None, name: str = "Nightly build") -> ApiKey:
-    """Return an old key that ends in so many days."""
+def expiring_key(home: Member, days: float, created_by: User | None = None, name: str = "Nightly build") -> ApiKey:
+    """Return an old key that expires after this number of days."""
     key, _ = create_api_key(organization=home.organization, name=name, created_by=created_by)
     ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now() + timedelta(days=days))
     key.refresh_from_db()
     return key
 
 
-def told() -> list[tuple[str, str]]:
-    """Return the recipient and the subject of each mail, in the order of writing."""
+def post_notices() -> list[tuple[str, str]]:
+    """Run the task; return recipient and subject of all mails, oldest first."""
     tell_of_ending_keys()
     return list(Mail.objects.order_by("created_at", "user__email").values_list("user__email", "subject"))
 
 
 @pytest.mark.parametrize(("days", "mails"), [(15, 0), (13.9, 1), (3.5, 1), (2.9, 1), (0.01, 1), (-1, 0)])
-def test_a_mail_is_due_14_and_3_days_before(home: Member, ada: User, days: float, mails: int) -> None:
-    key_ending(home, days, ada)
-    assert len(told()) == mails
-    assert len(told()) == mails, "once"
+def test_key_expiry_notice_is_due_14_and_3_days_before(home: Member, ada: User, days: float, mails: int) -> None:
+    expiring_key(home, days, ada)
+    assert len(post_notices()) == mails
+    assert len(post_notices()) == mails, "once"
 
 
-def test_both_mails_come_one_after_the_other(home: Member, ada: User, others: None) -> None:
-    key = key_ending(home, 14, ada)
-    told()
+def test_both_key_expiry_notices_are_sent(home: Member, ada: User, others: None) -> None:
+    key = expiring_key(home, 14, ada)
+    post_notices()
     assert key.expires_at is not None
     ApiKey.objects.filter(id=key.id).update(expires_at=key.expires_at - timedelta(days=11))
-    assert told() == [
+    assert post_notices() == [
         ("ada@home.test", "The API key Nightly build of Home expires in 14 days"),
         ("ada@home.test", "The API key Nightly build of Home expires in 3 days"),
     ]
 
 
 @pytest.mark.parametrize("change", ["left", "demoted", "closed", "command line"])
-def test_owners_and_admins_are_told_where_its_maker_can_do_nothing(
+def test_owners_and_admins_get_the_notice_if_the_creator_cannot_manage_keys(
     home: Member, ada: User, others: None, change: str
 ) -> None:
-    key_ending(home, 10, None if change == "command line" else ada)
+    expiring_key(home, 10, None if change == "command line" else ada)
     membership = Membership.objects.filter(user=ada)
     if change in ("left", "command line"):
         membership.delete()
@@ -73,48 +73,48 @@ def test_owners_and_admins_are_told_where_its_maker_can_do_nothing(
     else:
         User.objects.filter(pk=ada.pk).update(is_active=False)
     person_of(home, "admin", "bert@home.test")
-    assert {email for email, _ in told()} == {"owner@home.test", "bert@home.test"}
+    assert {email for email, _ in post_notices()} == {"owner@home.test", "bert@home.test"}
 
 
-def test_keys_that_are_revoked_or_never_end_are_not_told_of(home: Member, ada: User) -> None:
-    revoke_api_key(key_ending(home, 10, ada))
+def test_revoked_and_unlimited_keys_have_no_expiry_notice(home: Member, ada: User) -> None:
+    revoke_api_key(expiring_key(home, 10, ada))
     create_api_key(organization=home.organization, name="For ever", created_by=ada)
-    assert told() == []
+    assert post_notices() == []
 
 
 @pytest.mark.parametrize(("days", "due"), [(30, [14, 3]), (14, [3]), (10, [3]), (3, []), (1, [])])
-def test_who_has_just_chosen_the_end_is_not_told_of_it(home: Member, ada: User, days: int, due: list[int]) -> None:
+def test_near_expiry_chosen_at_creation_causes_no_notice(home: Member, ada: User, days: int, due: list[int]) -> None:
     end = timezone.now() + timedelta(days=days)
     key, _ = create_api_key(organization=home.organization, name="Short", created_by=ada, expires_at=end)
-    assert told() == []
+    assert post_notices() == []
     written = []
-    for left in (14, 3, 0.5):
+    for remaining_days in (14, 3, 0.5):
         before = Mail.objects.count()
-        ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now() + timedelta(days=left))
-        if len(told()) > before:
-            written.append(left)
+        ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now() + timedelta(days=remaining_days))
+        if len(post_notices()) > before:
+            written.append(remaining_days)
     assert written == due
 
 
-def test_a_new_secret_or_another_end_takes_back_what_waits(home: Member, ada: User) -> None:
+def test_regeneration_or_new_expiry_deletes_unsent_notices(home: Member, ada: User) -> None:
     actor = Membership.objects.select_related("organization", "user").get(user=ada)
     later = timezone.now() + timedelta(days=60)
-    renewed, moved, revoked = (key_ending(home, 10, ada, name) for name in ("Renewed", "Moved", "Revoked"))
-    assert len(told()) == 3
+    renewed, moved, revoked = (expiring_key(home, 10, ada, name) for name in ("Renewed", "Moved", "Revoked"))
+    assert len(post_notices()) == 3
     regenerate_api_key(actor=actor, key_id=renewed.id, prefix=renewed.prefix, expires_at=later, at_once=False)
     change_api_key(moved, ada, {"expires_at": later})
     revoke_api_key(revoked)
-    assert told() == []
+    assert post_notices() == []
     ApiKey.objects.filter(id=renewed.id).update(expires_at=timezone.now() + timedelta(days=14))
-    assert len(told()) == 1, "its new end is told of again"
+    assert len(post_notices()) == 1, "the new expiry causes a notice again"
 
 
-def test_the_mail_says_what_uses_the_key_and_what_to_do(home: Member, ada: User) -> None:
-    key = key_ending(home, 13.5, ada, "<b>Deploys</b> http://evil.test")
+def test_expiry_notice_names_last_use_and_links_to_regeneration(home: Member, ada: User) -> None:
+    key = expiring_key(home, 13.5, ada, "<b>Deploys</b> http://evil.test")
     ApiKey.objects.filter(id=key.id).update(
         last_used_at=datetime(2026, 11, 22, 9, 30, tzinfo=timezone.get_default_timezone()), last_used_from="192.0.2.7"
     )
-    told()
+    post_notices()
     mail = Mail.objects.get()
     assert mail.topic == f"keys:{home.organization.pk}"
     assert mail.subject == "The API key <b>Deploys</b> http://evil.test of Home expires in 14 days"
@@ -129,8 +129,8 @@ def test_the_mail_says_what_uses_the_key_and_what_to_do(home: Member, ada: User)
     assert "<b>Deploys" not in mail.html
 
 
-def test_a_writer_that_dies_leaves_nothing_half_done(home: Member, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    key_ending(home, 10, ada)
+def test_crash_while_posting_notices_rolls_back(home: Member, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    expiring_key(home, 10, ada)
 
     def die(**_: object) -> int:
         raise KeyboardInterrupt
@@ -140,13 +140,13 @@ def test_a_writer_that_dies_leaves_nothing_half_done(home: Member, ada: User, mo
         with pytest.raises(KeyboardInterrupt):
             tell_of_ending_keys()
     assert not Mail.objects.exists()
-    assert len(told()) == 1
+    assert len(post_notices()) == 1
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_two_schedulers_write_one_mail(home: Member, ada: User) -> None:
+def test_concurrent_tasks_post_each_notice_once(home: Member, ada: User) -> None:
     for number in range(5):
-        key_ending(home, 10, ada, f"Key {number}")
+        expiring_key(home, 10, ada, f"Key {number}")
     together = threading.Barrier(2)
 
     def run() -> None:
@@ -162,12 +162,12 @@ def test_two_schedulers_write_one_mail(home: Member, ada: User) -> None:
     assert Mail.objects.count() == 5
 
 
-def test_a_mail_of_a_key_in_use_names_its_former_secret(home: Member, ada: User) -> None:
+def test_expiry_notice_lists_former_secrets_in_use(home: Member, ada: User) -> None:
     actor = Membership.objects.select_related("organization", "user").get(user=ada)
     Api(home.plaintext, "192.0.2.9").get("/v1/usage")
     regenerate_api_key(actor=actor, key_id=home.key.id, prefix=home.key.prefix, expires_at=None, at_once=False)
     ApiKey.objects.update(expires_at=timezone.now() + timedelta(days=2))
-    told()
+    post_notices()
     text = Mail.objects.get().text
     assert "Its current secret has never been used." in text
     assert f"{home.plaintext[:12]}…, last used on" in text

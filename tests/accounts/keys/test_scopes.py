@@ -38,12 +38,12 @@ def key_of(member: Member, scope: Scope) -> Api:
     return Api(create_api_key(organization=member.organization, name=scope, scope=scope)[1])
 
 
-def test_keys_hold_what_is_below_them() -> None:
-    held = {scope: [needed for needed in Scope if scope.holds(needed)] for scope in Scope}
-    assert held == {Scope.READ: ["read"], Scope.SCAN: ["read", "scan"], Scope.MANAGE: ["read", "scan", "manage"]}
+def test_scope_includes_lower_scopes() -> None:
+    included = {scope: [other for other in Scope if scope.holds(other)] for scope in Scope}
+    assert included == {Scope.READ: ["read"], Scope.SCAN: ["read", "scan"], Scope.MANAGE: ["read", "scan", "manage"]}
 
 
-def test_every_endpoint_takes_the_least_that_it_needs() -> None:
+def test_each_endpoint_requires_the_lowest_sufficient_scope() -> None:
     assert len(ENDPOINTS) > 20
     for path, view, method in ENDPOINTS:
         expected = "read" if method == "get" else "scan" if (path, method) in SCANNING else "manage"
@@ -52,7 +52,7 @@ def test_every_endpoint_takes_the_least_that_it_needs() -> None:
 
 
 @pytest.mark.parametrize("scope", list(Scope))
-def test_every_endpoint_refuses_less_than_it_needs(home: Member, scope: Scope) -> None:
+def test_each_endpoint_refuses_insufficient_scopes(home: Member, scope: Scope) -> None:
     Tier.objects.update(requests_per_minute=10 * len(ENDPOINTS))
     api = key_of(home, scope)
     for path, view, method in ENDPOINTS:
@@ -68,7 +68,7 @@ def test_every_endpoint_refuses_less_than_it_needs(home: Member, scope: Scope) -
             assert "X-RateLimit-Remaining" in response, "a valid key's refusal is counted like every answer to one"
 
 
-def test_what_nobody_can_use_is_answered_as_to_everybody(home: Member) -> None:
+def test_unknown_path_or_method_is_reported_before_the_scope(home: Member) -> None:
     api = key_of(home, Scope.READ)
     wrong_method = api.call("POST", "/v1/usage")
     assert (wrong_method.status_code, wrong_method.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
@@ -76,7 +76,7 @@ def test_what_nobody_can_use_is_answered_as_to_everybody(home: Member) -> None:
     assert (unknown.status_code, unknown.json()["code"]) == (404, "NOT_FOUND")
 
 
-def test_a_key_that_reads_gets_no_answer_of_a_creation_again(home: Member, target: str) -> None:
+def test_read_key_cannot_replay_an_idempotent_creation(home: Member, target: str) -> None:
     body = {"url": target, "type": "seo"}
     first = key_of(home, Scope.SCAN).post("/v1/scan", body, Idempotency_Key="once")
     assert first.status_code == 201, first.content
@@ -85,5 +85,5 @@ def test_a_key_that_reads_gets_no_answer_of_a_creation_again(home: Member, targe
     assert Scan.objects.count() == 1
 
 
-def test_keys_from_before_may_do_everything(home: Member) -> None:
+def test_key_without_explicit_scope_has_scope_manage(home: Member) -> None:
     assert ApiKey.objects.get().scope == "manage"

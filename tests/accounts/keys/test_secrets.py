@@ -1,4 +1,4 @@
-"""Regeneration of a key's secret: the former secret works for a while, or ends at once."""
+"""Regeneration of a key's secret: the former secret works for another 24 hours, or ends at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from accounts.authentication import LAST_USED_STEP
+from accounts.authentication import LAST_USED_RESOLUTION
 from accounts.keys import services
 from accounts.keys.services import (
     OVERLAP,
@@ -36,16 +36,16 @@ def regenerate(actor: Membership, key: ApiKey, expires_at: datetime | None = Non
     return plaintext
 
 
-def answer(plaintext: str) -> tuple[int, str]:
+def status_and_code(plaintext: str) -> tuple[int, str]:
     response = Api(plaintext).get("/v1/usage")
     return response.status_code, response.json().get("code", "")
 
 
-def test_both_secrets_work_and_are_the_same_key(home: Member, actor: Membership) -> None:
+def test_former_and_new_secret_both_work_after_regeneration(home: Member, actor: Membership) -> None:
     before = home.key.id, home.key.name, home.key.scope
     new = regenerate(actor, home.key)
     assert (home.key.id, home.key.name, home.key.scope) == before
-    assert answer(new) == answer(home.plaintext) == (200, "")
+    assert status_and_code(new) == status_and_code(home.plaintext) == (200, "")
     former = FormerKey.objects.get()
     assert abs(former.expires_at - timezone.now() - OVERLAP) < timedelta(minutes=1)
     assert home.plaintext.startswith(former.prefix)
@@ -55,75 +55,77 @@ def test_both_secrets_work_and_are_the_same_key(home: Member, actor: Membership)
     assert (event.action, event.details) == ("key.regenerated", {"former secret": until, "ends": "never"})
 
 
-def test_a_former_secret_ends_by_itself_and_says_so(home: Member, actor: Membership) -> None:
+def test_expired_former_secret_is_refused_with_KEY_REVOKED(home: Member, actor: Membership) -> None:
     new = regenerate(actor, home.key)
     FormerKey.objects.update(expires_at=timezone.now())
-    assert answer(home.plaintext) == (401, "KEY_REVOKED")
-    assert answer(new) == (200, "")
+    assert status_and_code(home.plaintext) == (401, "KEY_REVOKED")
+    assert status_and_code(new) == (200, "")
 
 
-def test_a_leaked_secret_ends_at_once_with_all_before_it(home: Member, actor: Membership) -> None:
+def test_immediate_regeneration_ends_all_former_secrets(home: Member, actor: Membership) -> None:
     second = regenerate(actor, home.key)
     third = regenerate(actor, home.key, at_once=True)
-    assert [answer(each) for each in (home.plaintext, second, third)] == [
+    assert [status_and_code(secret) for secret in (home.plaintext, second, third)] == [
         (401, "KEY_REVOKED"),
         (401, "KEY_REVOKED"),
         (200, ""),
     ]
 
 
-def test_a_former_secret_can_be_ended_before_its_time(home: Member, actor: Membership) -> None:
+def test_former_secret_can_be_ended_early(home: Member, actor: Membership) -> None:
     new = regenerate(actor, home.key)
     former = FormerKey.objects.get()
     assert end_former_key(actor=actor, key_id=home.key.id, former_id=former.pk)
     assert not end_former_key(actor=actor, key_id=home.key.id, former_id=former.pk), "the second click"
-    assert answer(home.plaintext) == (401, "KEY_REVOKED")
-    assert answer(new) == (200, "")
+    assert status_and_code(home.plaintext) == (401, "KEY_REVOKED")
+    assert status_and_code(new) == (200, "")
     assert ActivityEvent.objects.filter(action="key.former_ended").count() == 1
 
 
-def test_a_revoked_key_has_no_secret_that_works(home: Member, actor: Membership) -> None:
+def test_revoked_key_refuses_all_secrets_and_changes(home: Member, actor: Membership) -> None:
     new = regenerate(actor, home.key)
     revoke_api_key(home.key)
-    assert answer(new) == answer(home.plaintext) == (401, "KEY_REVOKED")
+    assert status_and_code(new) == status_and_code(home.plaintext) == (401, "KEY_REVOKED")
     with pytest.raises(AccountRefused):
         regenerate(actor, home.key)
     with pytest.raises(AccountRefused):
         rename_api_key(actor=actor, key_id=home.key.id, name="Another")
 
 
-def test_a_former_secret_does_not_outlive_its_own_end(home: Member, actor: Membership) -> None:
+def test_former_secret_does_not_outlive_the_key_expiry(home: Member, actor: Membership) -> None:
     soon = timezone.now() + timedelta(hours=1)
     ApiKey.objects.update(expires_at=soon)
     new = regenerate(actor, home.key)
     assert FormerKey.objects.get().expires_at == soon
     assert home.key.expires_at is None
-    assert answer(new) == (200, "")
+    assert status_and_code(new) == (200, "")
 
 
-def test_an_expired_key_works_again_with_a_new_secret_only(home: Member, actor: Membership) -> None:
+def test_regenerating_an_expired_key_revives_only_the_new_secret(home: Member, actor: Membership) -> None:
     ApiKey.objects.update(expires_at=timezone.now() - timedelta(days=1))
-    assert answer(home.plaintext) == (401, "UNAUTHORIZED")
+    assert status_and_code(home.plaintext) == (401, "UNAUTHORIZED")
     new = regenerate(actor, home.key, timezone.now() + timedelta(days=30))
-    assert answer(home.plaintext) == (401, "KEY_REVOKED")
-    assert answer(new) == (200, "")
+    assert status_and_code(home.plaintext) == (401, "KEY_REVOKED")
+    assert status_and_code(new) == (200, "")
 
 
-def test_the_new_end_holds_for_the_former_secret_too(home: Member, actor: Membership) -> None:
+def test_new_key_expiry_also_ends_the_former_secret(home: Member, actor: Membership) -> None:
     regenerate(actor, home.key)
     ApiKey.objects.update(expires_at=timezone.now())
-    assert answer(home.plaintext) == (401, "UNAUTHORIZED")
+    assert status_and_code(home.plaintext) == (401, "UNAUTHORIZED")
 
 
-def test_a_form_that_is_sent_twice_replaces_the_secret_once(home: Member, actor: Membership) -> None:
+def test_regeneration_form_sent_twice_replaces_one_secret(home: Member, actor: Membership) -> None:
     prefix = home.key.prefix
     new = regenerate(actor, home.key)
     with pytest.raises(AccountRefused, match="has just been regenerated"):
         regenerate_api_key(actor=actor, key_id=home.key.id, prefix=prefix, expires_at=None, at_once=True)
-    assert answer(new) == answer(home.plaintext) == (200, "")
+    assert status_and_code(new) == status_and_code(home.plaintext) == (200, "")
 
 
-def test_former_secrets_that_work_are_bounded(home: Member, actor: Membership, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_valid_former_secrets_is_limited(
+    home: Member, actor: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(services, "MAX_FORMER_KEYS", 1)
     regenerate(actor, home.key)
     with pytest.raises(AccountRefused, match="End one of them first"):
@@ -131,13 +133,13 @@ def test_former_secrets_that_work_are_bounded(home: Member, actor: Membership, m
     regenerate(actor, home.key, at_once=True)
 
 
-def test_each_secret_has_its_own_last_use_with_the_address(home: Member, actor: Membership) -> None:
+def test_each_secret_records_its_own_last_use(home: Member, actor: Membership) -> None:
     Api(home.plaintext, "192.0.2.1").get("/v1/usage")
     new = regenerate(actor, home.key)
     assert (home.key.last_used_at, home.key.last_used_from) == (None, ""), "not yet in its place"
     former = FormerKey.objects.get()
     assert former.last_used_from == "192.0.2.1"
-    FormerKey.objects.update(last_used_at=timezone.now() - 2 * LAST_USED_STEP)
+    FormerKey.objects.update(last_used_at=timezone.now() - 2 * LAST_USED_RESOLUTION)
     Api(home.plaintext, "192.0.2.2").get("/v1/usage")
     Api(new, "2001:db8::1").get("/v1/usage")
     home.key.refresh_from_db()
@@ -145,7 +147,7 @@ def test_each_secret_has_its_own_last_use_with_the_address(home: Member, actor: 
     assert (former.last_used_from, home.key.last_used_from) == ("192.0.2.2", "2001:db8::1")
 
 
-def test_any_secret_is_found_by_one_statement(home: Member, actor: Membership) -> None:
+def test_authentication_needs_one_query_for_any_secret(home: Member, actor: Membership) -> None:
     new = regenerate(actor, home.key)
     for plaintext in (new, home.plaintext):
         Api(plaintext).get("/v1/usage")
@@ -155,7 +157,7 @@ def test_any_secret_is_found_by_one_statement(home: Member, actor: Membership) -
         assert not [query for query in queries if query.lstrip().startswith("UPDATE")], "used within this minute"
 
 
-def test_a_name_is_another_keys_only_when_that_is_revoked(home: Member, actor: Membership) -> None:
+def test_name_of_an_active_key_cannot_be_reused(home: Member, actor: Membership) -> None:
     other, _ = services.create_api_key(organization=home.organization, name="Deploys")
     with pytest.raises(AccountRefused, match="active key with this name"):
         rename_api_key(actor=actor, key_id=home.key.id, name="Deploys")
@@ -166,7 +168,7 @@ def test_a_name_is_another_keys_only_when_that_is_revoked(home: Member, actor: M
     assert event.details == {"name": {"from": "tests", "to": "Deploys"}}
 
 
-def test_keys_of_another_organization_are_out_of_reach(stranger: Member, actor: Membership) -> None:
+def test_keys_of_another_organization_cannot_be_changed(stranger: Member, actor: Membership) -> None:
     for change in (
         lambda: regenerate(actor, stranger.key),
         lambda: rename_api_key(actor=actor, key_id=stranger.key.id, name="Mine"),
@@ -174,4 +176,4 @@ def test_keys_of_another_organization_are_out_of_reach(stranger: Member, actor: 
     ):
         with pytest.raises(AccountRefused):
             change()
-    assert answer(stranger.plaintext) == (200, "")
+    assert status_and_code(stranger.plaintext) == (200, "")

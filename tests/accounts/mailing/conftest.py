@@ -16,7 +16,7 @@ from tests.targets.mail_server import MailServer
 
 Post = Callable[..., int]
 NOW = datetime(2026, 11, 21, 7, 15, tzinfo=UTC)
-# Of the template `webhook_disabled`.
+# Context of the template `webhook_disabled`.
 CONTEXT = {
     "webhook": {"id": "wh_1", "url": "https://example.com/hook", "disabled_at": NOW},
     "attempt": {"at": NOW, "error_message": "The server answered 410."},
@@ -33,30 +33,30 @@ def ann(home: Member) -> User:
 
 @pytest.fixture
 def post(home: Member) -> Post:
-    """Function that writes a mail of the organization; arguments that are not given have usual values."""
+    """Function that writes a mail of the organization; missing arguments have default values."""
 
-    def written(to: User | list[User], **given: Any) -> int:
-        usual: dict[str, Any] = {
+    def post_mail(to: User | list[User], **arguments: Any) -> int:
+        defaults: dict[str, Any] = {
             "template": "webhook_disabled",
             "subject": "News",
             "topic": f"webhooks:{home.organization.pk}",
             "organization": home.organization,
             "context": CONTEXT,
         }
-        return outbox.post(to=to, **(usual | given))
+        return outbox.post(to=to, **(defaults | arguments))
 
-    return written
+    return post_mail
 
 
 @pytest.fixture
 def smtp(settings: Settings) -> Callable[[MailServer], MailServer]:
-    """Function that makes Django send mails to the given server."""
+    """Function that makes Django send mails to a server."""
 
-    def used(server: MailServer) -> MailServer:
+    def use(server: MailServer) -> MailServer:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
         settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
         settings.EMAIL_HOST_USER = settings.EMAIL_HOST_PASSWORD = ""
         return server
 
-    return used
+    return use

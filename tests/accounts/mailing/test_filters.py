@@ -1,4 +1,4 @@
-"""Filters of mails: strangers' addresses become no links, and everything else can be copied."""
+"""Filter `unlinked` of e-mails: strangers' addresses do not become links; other text is unchanged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OWN = "https://shop.example.com/basket"
         "evil.рф",
     ],
 )
-def test_a_strangers_address_is_no_link(text: str) -> None:
+def test_unlinked_breaks_strangers_addresses(text: str) -> None:
     broken = unlinked(text, OWN)
     assert broken.replace("\u2060", "") == text
     assert broken != text
@@ -56,11 +56,11 @@ def test_a_strangers_address_is_no_link(text: str) -> None:
         "(SHOP.example.com/a)",
     ],
 )
-def test_everything_else_stays_as_it_is(text: str) -> None:
+def test_unlinked_leaves_other_text_unchanged(text: str) -> None:
     assert unlinked(text, OWN) == text
 
 
-def test_nothing_is_our_own_unless_it_is_said() -> None:
+def test_unlinked_breaks_own_host_unless_passed() -> None:
     assert "\u2060" in unlinked("shop.example.com")
     assert "\u2060" not in unlinked("shop.example.com:8080/a", "shop.example.com:8080")
     assert "\u2060" in unlinked("shop.example.com:8080/a", "shop.example.com")

@@ -25,14 +25,14 @@ def recipients() -> list[str]:
     return list(Mail.objects.order_by("user__email").values_list("user__email", flat=True))
 
 
-def test_it_is_gone_with_the_transaction_that_it_tells_of(ann: User, post: Post) -> None:
+def test_mail_is_rolled_back_with_its_transaction(ann: User, post: Post) -> None:
     with transaction.atomic():
         assert post(ann) == 1
         transaction.set_rollback(True)
     assert not Mail.objects.exists()
 
 
-def test_the_sender_is_woken_on_commit(
+def test_sender_task_is_enqueued_on_commit(
     ann: User,
     post: Post,
     monkeypatch: pytest.MonkeyPatch,
@@ -46,7 +46,7 @@ def test_the_sender_is_woken_on_commit(
     assert sent == ["accounts.tasks.send_mails"]
 
 
-def test_the_same_news_is_told_once_to_each(home: Member, ann: User, post: Post) -> None:
+def test_mail_with_the_same_key_is_written_once_per_person(home: Member, ann: User, post: Post) -> None:
     ben = person_of(home, "admin", "ben@home.test")
     assert post(ann, key="run:1") == 1
     assert post([ann, ben], key="run:1") == 1
@@ -56,22 +56,22 @@ def test_the_same_news_is_told_once_to_each(home: Member, ann: User, post: Post)
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_two_who_tell_the_same_at_once_tell_it_once(home: Member, ann: User, post: Post) -> None:
+def test_concurrent_posts_with_the_same_key_write_one_mail(home: Member, ann: User, post: Post) -> None:
     written: list[int] = []
 
-    def tell() -> None:
+    def post_concurrently() -> None:
         written.append(post(ann, key="run:1"))
         connection.close()
 
-    others = [threading.Thread(target=tell) for _ in range(4)]
-    for each in others:
-        each.start()
-    for each in others:
-        each.join()
+    threads = [threading.Thread(target=post_concurrently) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert sorted(written) == [0, 0, 0, 1]
 
 
-def test_only_members_who_can_log_in_and_want_it_are_written_to(home: Member, stranger: Member, post: Post) -> None:
+def test_only_active_subscribed_members_get_a_mail(home: Member, stranger: Member, post: Post) -> None:
     people = [person_of(home, "member", f"{name}@home.test") for name in ("active", "blocked", "closed", "stopped")]
     _, blocked, closed, stopped = people
     outsider = person_of(stranger, "owner", "outsider@stranger.test")
@@ -84,7 +84,7 @@ def test_only_members_who_can_log_in_and_want_it_are_written_to(home: Member, st
 
 
 @pytest.mark.parametrize(
-    ("subject", "kept"),
+    ("subject", "expected"),
     [
         ("Shop\r\nBcc: all@example.com", "Shop Bcc: all@example.com"),
         ("a\x00b\x1b[31mc\u2028d", "a\ufffdb [31mc d"),
@@ -94,12 +94,12 @@ def test_only_members_who_can_log_in_and_want_it_are_written_to(home: Member, st
         ("Büro 中文 👩‍👩‍👧", "Büro 中文 👩‍👩‍👧"),
     ],
 )
-def test_a_subject_is_one_line_whatever_names_hold(ann: User, post: Post, subject: str, kept: str) -> None:
+def test_subject_is_one_line_without_control_characters(ann: User, post: Post, subject: str, expected: str) -> None:
     post(ann, subject=subject)
-    assert Mail.objects.get().subject == kept
+    assert Mail.objects.get().subject == expected
 
 
-def test_what_strangers_wrote_is_text_and_no_link(home: Member, ann: User, post: Post) -> None:
+def test_text_of_strangers_is_escaped_and_unlinked(home: Member, ann: User, post: Post) -> None:
     home.organization.name = '<a href="http://evil.example/">x</a> www.evil.example'
     home.organization.save()
     url = "https://example.com/<script>alert(1)</script>\x00\ud800\u202e"
@@ -114,7 +114,7 @@ def test_what_strangers_wrote_is_text_and_no_link(home: Member, ann: User, post:
         assert "\u202e" not in text
 
 
-def test_what_has_not_been_sent_can_be_withdrawn(home: Member, ann: User, post: Post) -> None:
+def test_unsent_mails_can_be_withdrawn(home: Member, ann: User, post: Post) -> None:
     post(ann, key="down:1")
     post(ann, key="down:12")
     post(ann, key="down:2")
@@ -124,7 +124,7 @@ def test_what_has_not_been_sent_can_be_withdrawn(home: Member, ann: User, post: 
     assert Mail.objects.count() == 2
 
 
-def test_who_is_deleted_takes_their_mails_along(home: Member, ann: User, post: Post) -> None:
+def test_deleting_a_person_deletes_their_mails(home: Member, ann: User, post: Post) -> None:
     post(ann)
     Subscription(ann, "monitor:mon_1").stop()
     Membership.objects.filter(user=ann).delete()
@@ -132,7 +132,7 @@ def test_who_is_deleted_takes_their_mails_along(home: Member, ann: User, post: P
     assert not Mail.objects.exists()
 
 
-def test_mails_are_kept_for_30_days_after_their_end(ann: User, post: Post) -> None:
+def test_mails_are_deleted_30_days_after_sending(ann: User, post: Post) -> None:
     now = timezone.now()
     ages = {"sent": (31, 31), "resent": (40, 29), "waiting": (50, None)}
     for key, (created, sent) in ages.items():

@@ -1,4 +1,4 @@
-"""Sending mails to a real SMTP server: once, with retries, given up in the end, and without blocking a worker."""
+"""Sending mails to a real SMTP server: headers, retries, giving up, and slow or killed processes."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ DEADLINE_S = 60
 def make_due() -> None:
     """Make all unsent mails due, and end the pause after a failure of the mail server."""
     Mail.objects.filter(sent_at=None).update(next_attempt_at=timezone.now(), lease_expires_at=None)
-    cache.delete(sending.SILENT)
+    cache.delete(sending.OUTAGE)
 
 
 def wait_for(condition: Callable[[], object]) -> None:
-    ends_at = time.monotonic() + DEADLINE_S
+    deadline = time.monotonic() + DEADLINE_S
     while not condition():
-        assert time.monotonic() < ends_at
+        assert time.monotonic() < deadline
         threading.Event().wait(0.02)
 
 
-def test_a_mail_is_sent_once_with_what_programs_need(ann: User, post: Post, smtp: Smtp) -> None:
+def test_mail_is_sent_once_with_standard_headers(ann: User, post: Post, smtp: Smtp) -> None:
     post(ann, subject="Grüße! A long subject that has to be folded, as it is longer than what fits into one line")
     with smtp(MailServer()) as server:
         assert not send_due()
@@ -60,7 +60,7 @@ def test_a_mail_is_sent_once_with_what_programs_need(ann: User, post: Post, smtp
     assert message["Auto-Submitted"] == "auto-generated"
     assert message["Message-ID"] == f"<{mail.id}@localhost>"
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    # The raw header has the link in one piece, as mail services need it.
+    # Mail services need the link of the raw header in one piece.
     (link,) = re.findall(rb"^List-Unsubscribe:\s+<([^>\s]+)>\r\n", server.raw[0], re.MULTILINE)
     assert max(map(len, server.raw[0].split(b"\r\n"))) < 998
     subscription = subscription_of(link.decode().rpartition("/")[2])
@@ -72,14 +72,14 @@ def test_a_mail_is_sent_once_with_what_programs_need(ann: User, post: Post, smtp
     assert not re.search(r"<img|<link|src=|url\(|@import|@font-face", mail.html), "nothing to load, nothing to track"
 
 
-def test_a_batch_takes_one_connection(home: Member, post: Post, smtp: Smtp) -> None:
+def test_batch_of_mails_uses_one_connection(home: Member, post: Post, smtp: Smtp) -> None:
     post([person_of(home, "member", f"m{n}@home.test") for n in range(5)])
     with smtp(MailServer()) as server:
         send_due()
     assert (len(server.mails), server.connections) == (5, 1)
 
 
-def test_a_task_sends_a_bounded_number(home: Member, post: Post, smtp: Smtp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_task_sends_one_batch_of_mails(home: Member, post: Post, smtp: Smtp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "BATCH", 2)
     post([person_of(home, "member", f"m{n}@home.test") for n in range(3)])
     with smtp(MailServer()) as server:
@@ -89,41 +89,41 @@ def test_a_task_sends_a_bounded_number(home: Member, post: Post, smtp: Smtp, mon
     assert len(server.mails) == 3
 
 
-def test_organizations_take_turns(home: Member, stranger: Member, post: Post) -> None:
+def test_due_mails_of_organizations_take_turns(home: Member, stranger: Member, post: Post) -> None:
     post([person_of(home, "member", f"m{n}@home.test") for n in range(5)])
     other = person_of(stranger, "owner", "other@stranger.test")
     post(other, organization=stranger.organization, topic=f"webhooks:{stranger.organization.pk}")
-    taken = claims.claim(limit=2, now=timezone.now())
-    assert {each.mail.organization_id for each in taken} == {home.organization.pk, stranger.organization.pk}
+    claimed = claims.claim(limit=2, now=timezone.now())
+    assert {claim.mail.organization_id for claim in claimed} == {home.organization.pk, stranger.organization.pk}
 
 
-def test_a_person_gets_a_bounded_number_of_mails_an_hour_from_all_organizations_and_the_rest_later(
+def test_mails_per_person_and_hour_are_limited(
     home: Member, stranger: Member, ann: User, post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "PER_PERSON", 3)
+    monkeypatch.setattr(claims, "MAX_PER_PERSON_AND_HOUR", 3)
     Membership.objects.create(organization=stranger.organization, user=ann, role="owner")
-    theirs = {"organization": stranger.organization, "topic": f"webhooks:{stranger.organization.pk}"}
+    for_stranger = {"organization": stranger.organization, "topic": f"webhooks:{stranger.organization.pk}"}
     for _ in range(3):
         post(ann)
-        post(ann, **theirs)
+        post(ann, **for_stranger)
     ben = person_of(home, "admin", "ben@home.test")
     post(ben)
     post(ann, template="security", topic="security", organization=None, context=SECURITY)
     now = timezone.now()
     first = claims.claim(limit=50, now=now)
-    assert sorted((each.mail.user_id, each.mail.topic == "security") for each in first) == [
+    assert sorted((claim.mail.user_id, claim.mail.topic == "security") for claim in first) == [
         *[(ann.pk, False)] * 3,
         (ann.pk, True),
         (ben.pk, False),
     ]
-    for each in first:
-        claims.note_sent(each, now)
+    for claim in first:
+        claims.record_sent(claim, now)
     assert claims.claim(limit=50, now=now) == []
     later = claims.claim(limit=50, now=now + timedelta(hours=1, seconds=1))
-    assert [each.mail.user_id for each in later] == [ann.pk] * 3
+    assert [claim.mail.user_id for claim in later] == [ann.pk] * 3
 
 
-def test_it_goes_to_the_address_of_the_moment(ann: User, post: Post, smtp: Smtp) -> None:
+def test_mail_goes_to_the_present_address(ann: User, post: Post, smtp: Smtp) -> None:
     post(ann)
     User.objects.filter(pk=ann.pk).update(email="new@home.test")
     with smtp(MailServer()) as server:
@@ -132,7 +132,7 @@ def test_it_goes_to_the_address_of_the_moment(ann: User, post: Post, smtp: Smtp)
 
 
 @pytest.mark.parametrize("change", ["left", "blocked", "stopped", "closed organization"])
-def test_who_has_left_or_unsubscribed_meanwhile_gets_nothing(
+def test_mail_to_former_or_unsubscribed_recipient_is_given_up(
     home: Member, ann: User, post: Post, smtp: Smtp, change: str
 ) -> None:
     post(ann)
@@ -154,7 +154,7 @@ def test_who_has_left_or_unsubscribed_meanwhile_gets_nothing(
 
 
 @pytest.mark.parametrize("reply", [{"RCPT": "550 no such person"}, {"TEXT": "554 looks like spam"}])
-def test_a_recipient_who_is_refused_for_good_is_given_up_at_once(
+def test_permanently_refused_mail_is_given_up_at_once(
     home: Member, ann: User, post: Post, smtp: Smtp, reply: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     ((verb, text),) = reply.items()
@@ -173,7 +173,7 @@ def test_a_recipient_who_is_refused_for_good_is_given_up_at_once(
     "reply",
     [{"RCPT": "451 come again"}, {"TEXT": "452 full"}, {"MAIL": "550 not from you"}, {"MAIL": "421 closing"}],
 )
-def test_what_may_get_better_is_tried_again_with_pauses(
+def test_temporarily_refused_mail_is_retried_after_a_pause(
     ann: User, post: Post, smtp: Smtp, reply: dict[str, str]
 ) -> None:
     post(ann)
@@ -192,7 +192,7 @@ def test_what_may_get_better_is_tried_again_with_pauses(
     assert Mail.objects.get().sent_at is not None
 
 
-def test_it_is_given_up_after_two_days(ann: User, post: Post, smtp: Smtp, caplog: pytest.LogCaptureFixture) -> None:
+def test_mail_is_given_up_after_two_days(ann: User, post: Post, smtp: Smtp, caplog: pytest.LogCaptureFixture) -> None:
     post(ann)
     with smtp(MailServer({"RCPT": "451 come again"})):
         for _ in range(8):
@@ -207,7 +207,7 @@ def test_it_is_given_up_after_two_days(ann: User, post: Post, smtp: Smtp, caplog
     assert "was given up" in caplog.text
 
 
-def test_a_server_that_is_not_there_is_asked_once_a_minute_and_costs_no_mail_an_attempt(
+def test_unreachable_mail_server_costs_no_attempts(
     ann: User, post: Post, smtp: Smtp, caplog: pytest.LogCaptureFixture
 ) -> None:
     with smtp(MailServer({"HELLO": lambda _: None})) as server:
@@ -219,7 +219,7 @@ def test_a_server_that_is_not_there_is_asked_once_a_minute_and_costs_no_mail_an_
     assert not Mail.objects.exclude(attempts=0).exists()
 
 
-def test_a_connection_that_breaks_leaves_the_others_waiting(home: Member, post: Post, smtp: Smtp) -> None:
+def test_broken_connection_leaves_other_mails_untried(home: Member, post: Post, smtp: Smtp) -> None:
     post([person_of(home, "member", f"m{n}@home.test") for n in range(3)])
     with smtp(MailServer({"TEXT": lambda _: None})) as server:
         send_due()
@@ -242,7 +242,7 @@ def soft_limit() -> Iterator[None]:
 # smtplib does not close a connection that is interrupted before the server's greeting; the garbage collector does.
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.parametrize("verb", ["HELLO", "EHLO", "TEXT"])
-def test_a_server_that_answers_a_byte_at_a_time_holds_nobody(
+def test_slow_mail_server_is_interrupted_by_the_soft_time_limit(
     home: Member, post: Post, smtp: Smtp, verb: str, soft_limit: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     post([person_of(home, "member", f"m{n}@home.test") for n in range(3)])
@@ -265,7 +265,7 @@ def test_a_server_that_answers_a_byte_at_a_time_holds_nobody(
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_one_sends_at_a_time_and_holds_no_lock_of_a_row_meanwhile(ann: User, post: Post, smtp: Smtp) -> None:
+def test_one_sender_is_active_and_locks_no_rows_while_sending(ann: User, post: Post, smtp: Smtp) -> None:
     post(ann)
     go_on = threading.Event()
 
@@ -293,18 +293,18 @@ def test_one_sends_at_a_time_and_holds_no_lock_of_a_row_meanwhile(ann: User, pos
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_what_a_killed_sender_had_in_hand_goes_again_under_the_same_id(ann: User, post: Post, smtp: Smtp) -> None:
+def test_mail_of_a_killed_sender_is_resent_with_the_same_message_id(ann: User, post: Post, smtp: Smtp) -> None:
     post(ann)
     url = urlsplit(os.environ["DATABASE_URL"])
     folder = url.path.rpartition("/")[0]
     code = "from accounts.mailing.sending import send_due; send_due()"
 
-    def taken_but_silent(raw: str) -> str:
+    def accept_without_response(raw: str) -> str:
         server.take(raw.encode())
         server.closing.wait(DEADLINE_S)
         return "250 taken"
 
-    with smtp(MailServer({"TEXT": taken_but_silent})) as server:
+    with smtp(MailServer({"TEXT": accept_without_response})) as server:
         variables: dict[str, str] = {
             "DATABASE_URL": urlunsplit(url._replace(path=f"{folder}/{connection.settings_dict['NAME']}")),
             "REDIS_URL": settings.REDIS_URL,
@@ -328,12 +328,12 @@ def test_what_a_killed_sender_had_in_hand_goes_again_under_the_same_id(ann: User
     assert first["Date"] == second["Date"]
 
 
-def test_who_was_given_up_for_dead_writes_nothing_over_the_other(ann: User, post: Post) -> None:
+def test_sender_with_expired_lease_cannot_record_a_result(ann: User, post: Post) -> None:
     post(ann)
     (dead,) = claims.claim(limit=1, now=timezone.now())
     make_due()
     (other,) = claims.claim(limit=1, now=timezone.now())
-    assert not claims.note_failure(dead, timezone.now(), "late", for_good=True)
+    assert not claims.record_failure(dead, timezone.now(), "late", for_good=True)
     assert Mail.objects.get().given_up_at is None
-    claims.note_sent(other, timezone.now())
+    claims.record_sent(other, timezone.now())
     assert Mail.objects.get().sent_at is not None

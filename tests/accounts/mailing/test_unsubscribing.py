@@ -1,4 +1,4 @@
-"""Unsubscribing from a topic: one click without log-in, cookie or form token; GET requests change nothing."""
+"""Unsubscribing from a topic: one click without log-in, cookie or CSRF token; GET requests change nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def path_of(home: Member, user: User) -> str:
     return f"/unsubscribe/{topics.token(user, f'webhooks:{home.organization.pk}')}"
 
 
-def test_one_click_stops_the_topic_and_says_so(home: Member, ann: User, post: Post, stranger_browser: Client) -> None:
+def test_one_click_post_unsubscribes_from_the_topic(
+    home: Member, ann: User, post: Post, stranger_browser: Client
+) -> None:
     post(ann)
     send_due()
     header = mail.outbox[0].extra_headers["List-Unsubscribe"]
@@ -38,7 +40,9 @@ def test_one_click_stops_the_topic_and_says_so(home: Member, ann: User, post: Po
         assert answer.status_code == 200, "no redirect: RFC 8058, 3.1"
         assert b"You are unsubscribed" in answer.content
         assert "Set-Cookie" not in answer.headers
-    assert [(each.user, each.topic) for each in Unsubscription.objects.all()] == [(ann, mail_topic(home))]
+    assert [(unsubscription.user, unsubscription.topic) for unsubscription in Unsubscription.objects.all()] == [
+        (ann, mail_topic(home))
+    ]
     assert post(ann) == 0
 
 
@@ -46,7 +50,7 @@ def mail_topic(home: Member) -> str:
     return f"webhooks:{home.organization.pk}"
 
 
-def test_scanners_that_follow_links_change_nothing(home: Member, ann: User, stranger_browser: Client) -> None:
+def test_get_request_does_not_unsubscribe(home: Member, ann: User, stranger_browser: Client) -> None:
     path = path_of(home, ann)
     for method in ("get", "head", "options"):
         getattr(stranger_browser, method)(path)
@@ -58,23 +62,23 @@ def test_scanners_that_follow_links_change_nothing(home: Member, ann: User, stra
     assert Unsubscription.objects.exists()
 
 
-def test_the_page_has_one_button_and_a_way_back(home: Member, ann: User, post: Post, stranger_browser: Client) -> None:
+def test_unsubscribe_page_offers_resubscription(home: Member, ann: User, post: Post, stranger_browser: Client) -> None:
     post(ann, subject="The last news")
     page = stranger_browser.get(path_of(home, ann)).content.decode()
     assert page.count("<button") == 1
     assert "E-mails about webhooks of Home go to" in page
     assert "The last news" in page
-    for button, shown in (("Unsubscribe", "You are unsubscribed"), ("Subscribe again", "You are subscribed again")):
+    for button, message in (("Unsubscribe", "You are unsubscribed"), ("Subscribe again", "You are subscribed again")):
         assert button in page
         (action,) = re.findall(r'<form method="post" action="([^"]+)"', page)
         page = stranger_browser.post(action).content.decode()
-        assert shown in page
+        assert message in page
         assert "The last news" in page
     assert not Unsubscription.objects.exists()
     assert post(ann) == 1
 
 
-def test_a_forged_link_stops_nothing(home: Member, ann: User, stranger_browser: Client) -> None:
+def test_forged_unsubscribe_link_is_refused(home: Member, ann: User, stranger_browser: Client) -> None:
     ben = person_of(home, "owner", "ben@home.test")
     _, rest = topics.token(ann, mail_topic(home)).split(":", 1)
     mixed = f"{topics.token(ben, mail_topic(home)).split(':')[0]}:{rest}"
@@ -85,18 +89,20 @@ def test_a_forged_link_stops_nothing(home: Member, ann: User, stranger_browser: 
     assert not Unsubscription.objects.exists()
 
 
-def test_the_link_of_somebody_who_is_gone_is_dead(home: Member, ann: User, stranger_browser: Client) -> None:
+def test_unsubscribe_link_of_a_deleted_person_returns_410(home: Member, ann: User, stranger_browser: Client) -> None:
     path = path_of(home, ann)
     ann.delete()
     assert stranger_browser.post(path, ONE_CLICK).status_code == 410
 
 
-def test_a_link_says_nothing_but_ids(home: Member, ann: User) -> None:
+def test_unsubscribe_token_contains_only_ids(home: Member, ann: User) -> None:
     token = topics.token(ann, mail_topic(home))
     assert signing.Signer(salt=topics.SALT).unsign_object(token) == [ann.pk, mail_topic(home)]
 
 
-def test_clicks_are_bounded(home: Member, ann: User, stranger_browser: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsubscribe_requests_have_a_rate_limit(
+    home: Member, ann: User, stranger_browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(unsubscribing, "CLICKS_PER_TOKEN", 2)
     answers = [stranger_browser.post(path_of(home, ann), ONE_CLICK).status_code for _ in range(3)]
     assert answers == [200, 200, 429]

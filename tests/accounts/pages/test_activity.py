@@ -1,4 +1,4 @@
-"""Activity log: every kind of event has a sentence, and hostile names are escaped."""
+"""Activity log: each action has a sentence, and hostile names are escaped."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from django.conf import settings
 from accounts import activity
 from accounts.activity import ACTIONS
 from accounts.models import User
-from accounts.pages.activity_sentences import label, line
+from accounts.pages.activity_sentences import label_of, line_of
 from tests.factories import Member, browser_of, person_of
 from tests.page_reading import page_of
 
-ROOMS = ("accounts", "scans", "reports", "webhooks")
+APPS = ("accounts", "scans", "reports", "webhooks")
 
 
-def said(home: Member, action: str, target: str = "", actor: User | None = None, **details: object) -> str:
+def render_event(home: Member, action: str, target: str = "", actor: User | None = None, **details: object) -> str:
     """Return the event's actor and sentence, and the remaining details after bars."""
-    found = line(activity.record(home.organization, actor, action, target, **details))
-    words = f"{found.actor} {''.join(part.text for part in found.parts)}"
-    return " | ".join((words, *found.rest))
+    line = line_of(activity.record(home.organization, actor, action, target, **details))
+    sentence = f"{line.actor} {''.join(part.text for part in line.parts)}"
+    return " | ".join((sentence, *line.rest))
 
 
 @pytest.fixture
@@ -29,58 +29,65 @@ def ann(home: Member) -> User:
     return person_of(home, "admin", "ann@people.test")
 
 
-def test_events_are_sentences(home: Member, ann: User) -> None:
-    assert said(home, "key.created", "CI (wss_abc…)", ann, scope="read", ends="never") == (
+def test_activity_events_are_rendered_as_sentences(home: Member, ann: User) -> None:
+    assert render_event(home, "key.created", "CI (wss_abc…)", ann, scope="read", ends="never") == (
         "ann@people.test created the API key CI (wss_abc…) (read), which ends: never"
     )
-    assert said(home, "member.role_changed", "bob@people.test", ann, role={"from": "viewer", "to": "admin"}) == (
-        "ann@people.test changed the role of bob@people.test from viewer to admin"
+    assert render_event(
+        home, "member.role_changed", "bob@people.test", ann, role={"from": "viewer", "to": "admin"}
+    ) == ("ann@people.test changed the role of bob@people.test from viewer to admin")
+    assert (
+        render_event(home, "member.role_changed", "bob@people.test")
+        == "The service changed the role of bob@people.test"
     )
-    assert said(home, "member.role_changed", "bob@people.test") == "The service changed the role of bob@people.test"
-    assert said(home, "organization.changed", "Bakery", ann, shares_reports={"from": True, "to": False}) == (
+    assert render_event(home, "organization.changed", "Bakery", ann, shares_reports={"from": True, "to": False}) == (
         "ann@people.test changed the settings of Bakery | shares reports: off, before: on"
     )
-    assert said(home, "mute.created", "hsts on example.com", api_key="CI", path="/shop", reason="Known") == (
+    assert render_event(home, "mute.created", "hsts on example.com", api_key="CI", path="/shop", reason="Known") == (
         "The API key CI muted hsts on example.com below /shop: Known"
     )
-    assert said(home, "scan.created", "https://example.com/", ann, scan="scan_x", type="seo") == (
+    assert render_event(home, "scan.created", "https://example.com/", ann, scan="scan_x", type="seo") == (
         "ann@people.test started a scan of https://example.com/ (seo)"
     )
-    assert said(home, "no.longer.known", "x", ann, more=[1, 2]) == "ann@people.test no.longer.known x | more: 1, 2"
+    assert (
+        render_event(home, "no.longer.known", "x", ann, more=[1, 2]) == "ann@people.test no.longer.known x | more: 1, 2"
+    )
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_every_kind_of_event_has_a_sentence_and_a_name(home: Member, action: str) -> None:
-    words = said(home, action, "TARGET")
-    assert words.startswith("The service ")
-    assert "{" not in words
-    assert not words.endswith((" ", ":", ","))
-    assert label(action)[0].isupper()
-    assert "{" not in label(action)
+def test_each_action_has_a_sentence_and_a_label(home: Member, action: str) -> None:
+    sentence = render_event(home, action, "TARGET")
+    assert sentence.startswith("The service ")
+    assert "{" not in sentence
+    assert not sentence.endswith((" ", ":", ","))
+    assert label_of(action)[0].isupper()
+    assert "{" not in label_of(action)
     # Labels are unique in the filter's list, except that an audit and its scan share theirs.
-    alike = [each for each in ACTIONS if label(each) == label(action)]
-    assert len(alike) == 1 or {each.partition(".")[0] for each in alike} == {"scan", "audit"}
+    same_label = [other for other in ACTIONS if label_of(other) == label_of(action)]
+    assert len(same_label) == 1 or {other.partition(".")[0] for other in same_label} == {"scan", "audit"}
 
 
-def test_whatever_is_recorded_is_a_known_kind() -> None:
-    """Finds the names of actions in the code by their prefix, such as "scan."; each one must have a sentence."""
-    beginnings = {each.partition(".")[0] for each in ACTIONS}
+def test_each_recorded_action_is_in_ACTIONS() -> None:
+    """Names of actions in the source code, found by their prefix such as "scan.", must be keys of ACTIONS."""
+    prefixes = {action.partition(".")[0] for action in ACTIONS}
     events = {"scan.completed", "scan.failed", "scan.partial", "audit.completed", "audit.failed"}
     events |= {"monitor.changed", "monitor.failed", "monitor.recovered"}
-    found = set()
-    for path in (path for room in ROOMS for path in (settings.BASE_DIR / room).rglob("*.py")):
+    strings = set()
+    for path in (path for app in APPS for path in (settings.BASE_DIR / app).rglob("*.py")):
         for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
             name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-            if name in ("record", "record_by", "record_call", "_record", "_note", "note_membership"):
-                found |= {
-                    each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            if name in ("record", "record_by", "record_call", "_record", "_note", "record_membership_change"):
+                strings |= {
+                    argument.value
+                    for argument in call.args
+                    if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
                 }
-    recorded = {each for each in found if each.partition(".")[0] in beginnings and "." in each} - events
+    recorded = {name for name in strings if name.partition(".")[0] in prefixes and "." in name} - events
     assert len(recorded) > 25
     assert recorded <= set(ACTIONS)
 
 
-def test_a_hostile_name_is_text(home: Member, ann: User) -> None:
+def test_hostile_name_is_escaped_in_the_activity_log(home: Member, ann: User) -> None:
     activity.record(home.organization, ann, "key.created", "<script>alert(1)</script>", scope="<b>x</b>", ends="never")
     activity.record(home.organization, ann, "scan.created", "https://example.com/", scan="scan_abc")
     page = page_of(browser_of(ann).get(f"/o/{home.organization.slug}/activity/"))

@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import activity
-from accounts.activity import Wanted, first_since
+from accounts.activity import EventFilter, first_since
 from accounts.models import ActivityEvent, Tier, User
 from accounts.pages import activity_exports
 from infrastructure.web import downloads
@@ -36,7 +36,7 @@ def admin(ann: User) -> Client:
     return browser_of(ann)
 
 
-def read(client: Client, path: str) -> bytes:
+def download(client: Client, path: str) -> bytes:
     answer = client.get(path)
     assert answer.status_code == 200
     streamed: Any = answer
@@ -44,15 +44,15 @@ def read(client: Client, path: str) -> bytes:
 
 
 def rows(client: Client, query: str = "") -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(read(client, f"{LOG}export/csv{query}").decode())))
+    return list(csv.DictReader(io.StringIO(download(client, f"{LOG}export/csv{query}").decode())))
 
 
 def events(client: Client, query: str = "") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(read(client, f"{LOG}export/json{query}"))["events"]
-    return found
+    exported: list[dict[str, Any]] = json.loads(download(client, f"{LOG}export/json{query}"))["events"]
+    return exported
 
 
-def test_both_files_hold_all_events(
+def test_csv_and_json_exports_contain_all_events(
     home: Member, stranger: Member, ann: User, admin: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(activity_exports, "BATCH", 2)
@@ -60,9 +60,9 @@ def test_both_files_hold_all_events(
         activity.record(home.organization, ann, "key.created", f"key {number}", scope="read")
     activity.record_call(key_caller(home.organization.id), "scan.created", "https://example.com/", type="seo")
     activity.record(stranger.organization, None, "key.created", "not for home")
-    found = events(admin)
-    assert [each["target"] for each in found] == ["https://example.com/", *(f"key {n}" for n in range(4, -1, -1))]
-    assert found[0] | {"id": 0, "at": ""} == {
+    exported = events(admin)
+    assert [event["target"] for event in exported] == ["https://example.com/", *(f"key {n}" for n in range(4, -1, -1))]
+    assert exported[0] | {"id": 0, "at": ""} == {
         "id": 0,
         "at": "",
         "actor": None,
@@ -72,19 +72,19 @@ def test_both_files_hold_all_events(
         "details": {"type": "seo", "api_key": "tests"},
     }
     table = rows(admin)
-    assert [each["target"] for each in table] == [each["target"] for each in found]
+    assert [row["target"] for row in table] == [event["target"] for event in exported]
     assert table[0]["event"] == "started a scan of https://example.com/ (seo)"
     assert (table[1]["actor"], table[1]["api_key"]) == ("ann@people.test", "")
     assert json.loads(table[1]["details"]) == {"scope": "read"}
 
 
-def test_an_empty_log_is_a_file_too(admin: Client) -> None:
+def test_empty_activity_log_can_be_exported(admin: Client) -> None:
     assert events(admin) == []
     assert rows(admin) == []
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
-def test_no_cell_is_a_formula(home: Member, ann: User, admin: Client, start: str) -> None:
+def test_csv_cells_are_not_formulas(home: Member, ann: User, admin: Client, start: str) -> None:
     name = f"{start}HYPERLINK(1)"
     activity.record(home.organization, ann, name, name, a=name)
     User.objects.filter(id=ann.pk).update(email=f"{start}x@people.test")
@@ -96,60 +96,60 @@ def test_no_cell_is_a_formula(home: Member, ann: User, admin: Client, start: str
     assert event["target"] == name
 
 
-def test_one_person_and_one_key_can_be_followed(home: Member, ann: User, admin: Client) -> None:
+def test_activity_log_is_filtered_by_person_or_key(home: Member, ann: User, admin: Client) -> None:
     bob = person_of(home, "owner", "bob+x@people.test")
     for actor in (ann, bob, None):
         activity.record(home.organization, actor, "key.created", f"by {actor}")
     activity.record_call(key_caller(home.organization.id), "scan.created", "by the key")
     activity.record(home.organization, bob, "key.revoked", "by bob again")
     page = page_of(admin.get(LOG))
-    links = {each.get("aria-label"): each.get("href") for each in page.xpath("//ol//a[@aria-label]")}
-    theirs = links["Only what bob+x@people.test did"]
-    assert [each["target"] for each in events(admin, theirs)] == ["by bob again", "by bob+x@people.test"]
-    assert [each["target"] for each in events(admin, f"{theirs}&action=key.revoked")] == ["by bob again"]
-    assert [each["target"] for each in events(admin, links["Only what The API key tests did"])] == ["by the key"]
-    shown = admin.get(f"{LOG}{theirs}").content.decode()
-    assert "by the key" not in shown
-    assert "/o/home/activity/export/csv?person=bob%2Bx%40people.test" in shown
-    assert "Show everybody" in shown
+    links = {element.get("aria-label"): element.get("href") for element in page.xpath("//ol//a[@aria-label]")}
+    query_of_bob = links["Only what bob+x@people.test did"]
+    assert [event["target"] for event in events(admin, query_of_bob)] == ["by bob again", "by bob+x@people.test"]
+    assert [event["target"] for event in events(admin, f"{query_of_bob}&action=key.revoked")] == ["by bob again"]
+    assert [event["target"] for event in events(admin, links["Only what The API key tests did"])] == ["by the key"]
+    page_text = admin.get(f"{LOG}{query_of_bob}").content.decode()
+    assert "by the key" not in page_text
+    assert "/o/home/activity/export/csv?person=bob%2Bx%40people.test" in page_text
+    assert "Show everybody" in page_text
 
 
-def test_what_has_expired_is_gone_at_once(home: Member, ann: User, admin: Client) -> None:
+def test_expired_events_are_hidden_before_deletion(home: Member, ann: User, admin: Client) -> None:
     Tier.objects.filter(name="free").update(activity_kept_days=30)
     old = activity.record(home.organization, ann, "key.created", "old")
     activity.record(home.organization, ann, "key.created", "young")
     ActivityEvent.objects.filter(id=old.pk).update(created_at=timezone.now() - timedelta(days=30, seconds=5))
-    assert [each["target"] for each in events(admin)] == ["young"]
+    assert [event["target"] for event in events(admin)] == ["young"]
     assert ">old<" not in admin.get(LOG).content.decode()
 
 
-def test_there_are_no_other_formats(admin: Client) -> None:
+def test_unknown_export_format_returns_404(admin: Client) -> None:
     assert admin.get(f"{LOG}export/xml").status_code == 404
 
 
-def test_who_reads_slowly_is_cut_off() -> None:
+def test_slow_download_is_ended_after_the_time_limit() -> None:
     now = 0.0
 
     def pieces() -> Iterator[bytes]:
         while True:
             yield b"x"
 
-    taken = downloads.in_time(pieces(), lambda: now, limit_s=10)
-    assert next(taken) == b"x"
+    chunks = downloads.in_time(pieces(), lambda: now, limit_s=10)
+    assert next(chunks) == b"x"
     now = 11
     with pytest.raises(ConnectionResetError):
-        next(taken)
+        next(chunks)
 
 
-def test_a_page_of_a_person_is_read_from_an_index(home: Member, ann: User) -> None:
-    with counted() as asked:
-        activity.events_page(home.organization, Wanted(email=ann.email))
-    assert len([each for each in asked if "accounts_activityevent" in each]) == 1
+def test_events_of_a_person_need_one_query(home: Member, ann: User) -> None:
+    with counted() as queries:
+        activity.events_page(home.organization, EventFilter(email=ann.email))
+    assert len([query for query in queries if "accounts_activityevent" in query]) == 1
 
 
 @pytest.fixture
 def november(home: Member, ann: User, admin: Client) -> datetime:
-    """Create an event every six hours, whose target is the number of hours; return midnight UTC of the first day."""
+    """Create an event every six hours, with the hours as object name; return midnight UTC of the first day."""
     start = datetime(2026, 11, 1, tzinfo=UTC)
     for hours in range(0, 120, 6):
         event = activity.record(home.organization, ann, "key.created", str(hours))
@@ -170,70 +170,70 @@ def november(home: Member, ann: User, admin: Client) -> datetime:
         ("from=2026-11-03&to=2026-11-03&person=ann@people.test", range(48, 72, 6)),
     ],
 )
-def test_days_in_utc_are_asked_for(admin: Client, query: str, hours: Sequence[int]) -> None:
-    expected = [str(each) for each in reversed(hours)]
-    assert [each["target"] for each in events(admin, f"?{query}")] == expected
-    assert [each["target"] for each in rows(admin, f"?{query}")] == expected
+def test_activity_log_is_filtered_by_days_in_utc(admin: Client, query: str, hours: Sequence[int]) -> None:
+    expected = [str(hour) for hour in reversed(hours)]
+    assert [event["target"] for event in events(admin, f"?{query}")] == expected
+    assert [row["target"] for row in rows(admin, f"?{query}")] == expected
     page = page_of(admin.get(f"{LOG}?{query}"))
     assert page.xpath("//ol[contains(@class, 'activity-log')]//p/strong/text()") == expected
 
 
 @pytest.mark.usefixtures("november")
-def test_other_pages_and_files_are_of_the_same_days(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_to_pages_and_files_keep_the_day_filter(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(activity, "PAGE_SIZE", 2)
     page = admin.get(f"{LOG}?from=2026-11-02&to=2026-11-03").content.decode()
     links = parsed(page).xpath("//main//@href")
-    assert sum("from=2026-11-02&to=2026-11-03" in each for each in links) == 5, "two events', older ones', two files'"
-    (older,) = (each for each in links if "before=" in each)
-    shown = page_of(admin.get(f"{LOG}{older}"))
-    assert shown.xpath("//ol//p/strong/text()") == ["54", "48"]
+    assert sum("from=2026-11-02&to=2026-11-03" in link for link in links) == 5, "two events', older ones', two files'"
+    (older,) = (link for link in links if "before=" in link)
+    older_page = page_of(admin.get(f"{LOG}{older}"))
+    assert older_page.xpath("//ol//p/strong/text()") == ["54", "48"]
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("from=yesterday", "Enter a day such as"),
         ("to=2026-02-30", "Enter a day such as"),
         ("from=2026-11-02&to=2026-11-01", "This day is before the first one."),
     ],
 )
-def test_days_that_cannot_be_read_show_nothing_instead_of_everything(
-    home: Member, ann: User, admin: Client, query: str, said: str
+def test_invalid_days_show_no_events_and_an_error(
+    home: Member, ann: User, admin: Client, query: str, message: str
 ) -> None:
     activity.record(home.organization, ann, "key.created", "made on some day")
     answer = admin.get(f"{LOG}?{query}&action=key.created")
     page = answer.content.decode()
     assert answer.status_code == 400
-    assert said in page
+    assert message in page
     assert "made on some day" not in page
-    assert 'value="key.created" selected' in page, "what could be read stays"
+    assert 'value="key.created" selected' in page, "valid fields keep their value"
     for kind in ("csv", "json"):
         refused = admin.get(f"{LOG}export/{kind}?{query}&action=key.created")
         assert refused["Location"] == f"{LOG}?{query}&action=key.created"
 
 
-def test_the_first_event_of_a_moment_is_found_among_other_organizations(
+def test_first_since_returns_the_exact_event_of_the_organization(
     home: Member, stranger: Member, november: datetime
 ) -> None:
     """The binary search finds each event exactly, so newer events than the requested days are not read."""
     activity.record(stranger.organization, None, "key.created")
-    ids = {int(event.target): event.pk for event in ActivityEvent.objects.filter(organization=home.organization)}
-    for hours, found in ids.items():
-        assert first_since(home.organization, november + timedelta(hours=hours)) == found
-        assert first_since(home.organization, november + timedelta(hours=hours), timedelta(hours=-1)) == found
-        assert first_since(home.organization, november + timedelta(hours=hours), timedelta(hours=1)) == found + 1
+    ids = {int(event.object_name): event.pk for event in ActivityEvent.objects.filter(organization=home.organization)}
+    for hours, event_id in ids.items():
+        assert first_since(home.organization, november + timedelta(hours=hours)) == event_id
+        assert first_since(home.organization, november + timedelta(hours=hours), timedelta(hours=-1)) == event_id
+        assert first_since(home.organization, november + timedelta(hours=hours), timedelta(hours=1)) == event_id + 1
     assert first_since(home.organization, november - timedelta(days=400)) == min(ids.values())
     ActivityEvent.objects.filter(organization=stranger.organization).delete()
     assert first_since(stranger.organization, november) == 0
 
 
-def test_events_of_hosts_whose_clocks_differ_are_found_on_their_day(
+def test_events_with_clock_differences_are_found_on_their_day(
     home: Member, ann: User, admin: Client, november: datetime
 ) -> None:
     midnight = november + timedelta(days=2)
     for seconds in (-20, 20, -10, 10):
         event = activity.record(home.organization, ann, "key.created", f"{seconds} s")
         ActivityEvent.objects.filter(id=event.pk).update(created_at=midnight + timedelta(seconds=seconds))
-    ActivityEvent.objects.exclude(target__endswith="s").delete()
-    assert [each["target"] for each in events(admin, "?to=2026-11-02")] == ["-10 s", "-20 s"]
-    assert [each["target"] for each in events(admin, "?from=2026-11-03")] == ["10 s", "20 s"]
+    ActivityEvent.objects.exclude(object_name__endswith="s").delete()
+    assert [row["target"] for row in events(admin, "?to=2026-11-02")] == ["-10 s", "-20 s"]
+    assert [row["target"] for row in events(admin, "?from=2026-11-03")] == ["10 s", "20 s"]

@@ -35,7 +35,7 @@ def is_logged_in(client: Client) -> bool:
 
 
 @pytest.mark.parametrize("email", ["ada@people.test", "Ada@People.TEST", " ada@people.test "])
-def test_the_address_and_the_password_log_in(ada: User, email: str) -> None:
+def test_correct_address_and_password_log_in(ada: User, email: str) -> None:
     client = Client()
     response = log_in(client, email)
     assert (response.status_code, response["Location"]) == (302, "/dashboard/")
@@ -46,7 +46,7 @@ def test_the_address_and_the_password_log_in(ada: User, email: str) -> None:
     ("email", "password"),
     [("ada@people.test", "wrong"), ("nobody@people.test", PASSWORD), ("ada", PASSWORD), ("", ""), ("\x00", "\x00")],
 )
-def test_anything_else_does_not(ada: User, email: str, password: str) -> None:
+def test_wrong_credentials_do_not_log_in(ada: User, email: str, password: str) -> None:
     client = Client()
     response = log_in(client, email, password)
     assert response.status_code == 200
@@ -54,14 +54,14 @@ def test_anything_else_does_not(ada: User, email: str, password: str) -> None:
     assert PASSWORD not in response.content.decode()
 
 
-def test_an_unknown_address_and_a_wrong_password_get_the_same_answer(ada: User) -> None:
+def test_unknown_address_and_wrong_password_get_the_same_message(ada: User) -> None:
     wrong = log_in(Client(), password="wrong").content.decode()
     unknown = log_in(Client(), "nobody@people.test").content.decode()
     assert "The e-mail address or the password is wrong." in wrong
     assert "The e-mail address or the password is wrong." in unknown
 
 
-def test_who_was_closed_out_stays_out(ada: User) -> None:
+def test_deactivated_account_cannot_log_in(ada: User) -> None:
     User.objects.update(is_active=False)
     client = Client()
     log_in(client)
@@ -69,11 +69,11 @@ def test_who_was_closed_out_stays_out(ada: User) -> None:
 
 
 @pytest.mark.parametrize("target", ["/report/scan_x?a=b", "http://testserver/docs/"])
-def test_next_leads_on_after_the_log_in(ada: User, target: str) -> None:
+def test_login_redirects_to_next(ada: User, target: str) -> None:
     assert log_in(Client(), next=target)["Location"] == target
 
 
-def test_attempts_are_limited_per_account_and_client(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logins_are_limited_per_account_and_client(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT", 2)
     for _ in range(2):
         assert log_in(Client(), password="wrong").status_code == 200
@@ -82,72 +82,70 @@ def test_attempts_are_limited_per_account_and_client(ada: User, monkeypatch: pyt
     assert response.status_code == 429
     assert response["Retry-After"] == "60"
     assert not is_logged_in(client)
-    # Attempts from one client do not lock the person out elsewhere.
+    # Attempts from one client do not lock the person out of other clients.
     assert log_in(Client(REMOTE_ADDR="192.0.2.1")).status_code == 302
 
 
-def guess_from_many_places(attempts: int) -> None:
+def guess_from_many_addresses(attempts: int) -> None:
     for number in range(attempts):
         log_in(Client(REMOTE_ADDR=f"192.0.2.{number}"), password="wrong")
 
 
-def test_guesses_from_many_places_are_bounded_and_keep_out_no_known_browser(
+def test_guesses_from_many_addresses_do_not_lock_out_a_known_browser(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_ANYWHERE", 3)
-    known = Client()
-    assert log_in(known).status_code == 302
-    known.post("/logout/")
-    guess_from_many_places(3)
+    known_browser = Client()
+    assert log_in(known_browser).status_code == 302
+    known_browser.post("/logout/")
+    guess_from_many_addresses(3)
     assert log_in(Client()).status_code == 429
-    assert log_in(known, "ADA@people.test").status_code == 302
-    assert is_logged_in(known)
+    assert log_in(known_browser, "ADA@people.test").status_code == 302
+    assert is_logged_in(known_browser)
 
 
-def test_guesses_within_an_hour_are_bounded_and_one_network_does_not_use_them_up(
-    ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hourly_login_limit_cannot_be_exhausted_from_one_network(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR", 2)
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_AND_HOUR", 4)
-    known = Client()
-    assert log_in(known).status_code == 302
-    known.post("/logout/")
-    guess_from_many_places(9)  # of one network
+    known_browser = Client()
+    assert log_in(known_browser).status_code == 302
+    known_browser.post("/logout/")
+    guess_from_many_addresses(9)  # all in one network
     assert log_in(Client(REMOTE_ADDR="192.0.2.99"))["Retry-After"] == "3600"
     assert log_in(Client(REMOTE_ADDR="198.51.100.1")).status_code == 302
     assert log_in(Client(REMOTE_ADDR="203.0.113.1")).status_code == 429, "the fifth of the hour"
     assert log_in(Client(REMOTE_ADDR="203.0.113.1"), "eve@people.test").status_code == 200
-    assert log_in(known).status_code == 302
+    assert log_in(known_browser).status_code == 302
 
 
-def test_a_known_browser_has_a_limit_too(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_browser_has_its_own_login_limit(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT", 2)
-    known = Client()
-    assert log_in(known).status_code == 302
-    known.post("/logout/")
-    answers = [log_in(known, password="wrong").status_code for _ in range(3)]
+    known_browser = Client()
+    assert log_in(known_browser).status_code == 302
+    known_browser.post("/logout/")
+    answers = [log_in(known_browser, password="wrong").status_code for _ in range(3)]
     assert answers == [200, 200, 429]
 
 
-def test_a_browser_is_known_for_its_own_account_alone(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_device_cookie_is_valid_for_one_account(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     User.objects.create_user("eve@people.test", PASSWORD)
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_ANYWHERE", 3)
     eve = Client()
     log_in(eve, "eve@people.test")
     eve.post("/logout/")
-    guess_from_many_places(3)
+    guess_from_many_addresses(3)
     assert log_in(eve).status_code == 429
     eve.cookies["device"] = "forged:1:signature"
     assert log_in(eve).status_code == 429
 
 
-def test_the_cookie_of_a_known_browser_names_nobody(ada: User) -> None:
+def test_device_cookie_contains_no_address(ada: User) -> None:
     cookie = log_in(Client()).cookies["device"]
     assert "ada" not in cookie.value
     assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == ("/login/", True, "Lax")
 
 
-def test_attempts_are_limited_per_client_address(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_logins_are_limited_per_client_address(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "ATTEMPTS_PER_ADDRESS", 2)
     for number in range(2):
         assert log_in(Client(), f"nobody-{number}@people.test").status_code == 200
@@ -156,10 +154,8 @@ def test_attempts_are_limited_per_client_address(ada: User, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(("inside", "outside"), [("192.0.2.{}", "198.51.100.1"), ("2001:db8:5:{}::1", "2001:db8:6::1")])
-def test_attempts_are_limited_per_network(
-    ada: User, monkeypatch: pytest.MonkeyPatch, inside: str, outside: str
-) -> None:
-    """Rented addresses are in one network, and each wrong password takes CPU time."""
+def test_logins_are_limited_per_network(ada: User, monkeypatch: pytest.MonkeyPatch, inside: str, outside: str) -> None:
+    """A tenant of many addresses has them in one network, and each wrong password takes CPU time."""
     monkeypatch.setattr(login, "ATTEMPTS_PER_NETWORK", 2)
     for number in range(2):
         wrong = log_in(Client(REMOTE_ADDR=inside.format(number)), f"nobody-{number}@people.test")
@@ -168,7 +164,7 @@ def test_attempts_are_limited_per_network(
     assert log_in(Client(REMOTE_ADDR=outside)).status_code == 302
 
 
-def test_an_older_hash_is_made_anew_with_the_next_log_in(db: None, settings: pytest_django.Settings) -> None:
+def test_pbkdf2_hash_is_replaced_by_scrypt_at_login(db: None, settings: pytest_django.Settings) -> None:
     settings.PASSWORD_HASHERS = configured.PASSWORD_HASHERS
     old = make_password(PASSWORD, hasher="pbkdf2_sha256")
     User.objects.create(email="ada@people.test", password=old)
@@ -177,7 +173,7 @@ def test_an_older_hash_is_made_anew_with_the_next_log_in(db: None, settings: pyt
     assert log_in(Client()).status_code == 302
 
 
-def test_without_redis_nobody_logs_in(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redis_outage_refuses_logins_with_503(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: object, **kwargs: object) -> None:
         raise RedisConnectionError("gone")
 
@@ -188,7 +184,7 @@ def test_without_redis_nobody_logs_in(ada: User, monkeypatch: pytest.MonkeyPatch
     assert not is_logged_in(client)
 
 
-def test_logging_out_takes_a_post(ada: User) -> None:
+def test_logout_requires_post(ada: User) -> None:
     client = Client()
     client.force_login(ada)
     assert client.get("/logout/").status_code == 405
@@ -198,7 +194,7 @@ def test_logging_out_takes_a_post(ada: User) -> None:
     assert not is_logged_in(client)
 
 
-def test_the_admin_has_no_form_of_its_own(ada: User) -> None:
+def test_admin_login_redirects_to_the_login_page(ada: User) -> None:
     client = Client()
     for response in (client.get("/admin/login/?next=/admin/scans/"), client.post("/admin/login/?next=/admin/scans/")):
         assert (response.status_code, response["Location"]) == (302, "/login/?next=/admin/scans/")
@@ -208,21 +204,21 @@ def test_the_admin_has_no_form_of_its_own(ada: User) -> None:
     assert client.get("/admin/login/")["Location"] == "/admin/"
 
 
-def test_a_persons_rows_are_those_of_their_organizations(ada: User, home: Member, stranger: Member) -> None:
-    mine, other = make_scan(home), make_scan(stranger)
+def test_rows_of_member_include_only_own_organizations(ada: User, home: Member, stranger: Member) -> None:
+    scan_of_home, scan_of_stranger = make_scan(home), make_scan(stranger)
     assert list(organizations_of(ada)) == []
     Membership.objects.create(organization=home.organization, user=ada, role="viewer")
     assert list(organizations_of(ada)) == [home.organization]
-    assert list(rows_of_member(Scan, ada)) == [mine]
+    assert list(rows_of_member(Scan, ada)) == [scan_of_home]
     Membership.objects.create(organization=stranger.organization, user=ada)
-    assert set(rows_of_member(Scan, ada)) == {mine, other}
+    assert set(rows_of_member(Scan, ada)) == {scan_of_home, scan_of_stranger}
 
 
 @pytest.mark.parametrize("most", [2, 100])
-def test_a_page_is_of_its_organization_however_many_a_person_has(
+def test_page_shows_its_organization_with_many_memberships(
     ada: User, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(roles, "MAX_SHOWN", most)
+    monkeypatch.setattr(roles, "MAX_LOADED", most)
     client = Client()
     client.force_login(ada)
     for number in range(4):

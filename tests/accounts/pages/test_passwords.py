@@ -23,7 +23,7 @@ def ada(db: None) -> User:
 
 
 def choose(client: Client, link: str, password: str = NEW) -> ClientResponse:
-    """Follow the link as a browser does, which is redirected to a form whose URL has no token."""
+    """Follow the reset link, which redirects to a form without a token in its URL, and send the form."""
     form = client.get(link)
     if form.status_code != 302:
         return form
@@ -31,7 +31,7 @@ def choose(client: Client, link: str, password: str = NEW) -> ClientResponse:
     return client.post(form["Location"], {"new_password1": password, "new_password2": password})
 
 
-def test_who_forgot_the_password_chooses_another(client: Client, ada: User) -> None:
+def test_password_reset_ends_all_sessions(client: Client, ada: User) -> None:
     elsewhere = browser_of(ada)
     assert elsewhere.get("/account/").status_code == 200
     assert client.post("/password/", {"email": "Ada@People.test"})["Location"] == "/password/sent/"
@@ -44,7 +44,7 @@ def test_who_forgot_the_password_chooses_another(client: Client, ada: User) -> N
     assert "was just changed" in mail.outbox[-1].body
 
 
-def test_somebody_without_a_password_gets_one(client: Client, db: None) -> None:
+def test_password_reset_sets_a_first_password(client: Client, db: None) -> None:
     person = User.objects.create_user(EMAIL)
     client.post("/password/", {"email": EMAIL})
     choose(client, link_in_mail(EMAIL))
@@ -52,7 +52,7 @@ def test_somebody_without_a_password_gets_one(client: Client, db: None) -> None:
     assert person.check_password(NEW)
 
 
-def test_the_link_is_good_for_one_use(client: Client, ada: User) -> None:
+def test_reset_link_works_once(client: Client, ada: User) -> None:
     client.post("/password/", {"email": EMAIL})
     link = link_in_mail(EMAIL)
     choose(client, link)
@@ -62,50 +62,48 @@ def test_the_link_is_good_for_one_use(client: Client, ada: User) -> None:
     assert ada.check_password(NEW)
 
 
-def test_the_link_ends(client: Client, ada: User, settings: pytest_django.Settings) -> None:
+def test_expired_reset_link_returns_410(client: Client, ada: User, settings: pytest_django.Settings) -> None:
     client.post("/password/", {"email": EMAIL})
     settings.PASSWORD_RESET_TIMEOUT = -1
     assert choose(client, link_in_mail(EMAIL)).status_code == 410
 
 
 @pytest.mark.parametrize("path", ["/password/x/y/", "/password/MQ/new/", "/password/MQ/a-b/", "/password/%00/x/"])
-def test_a_forged_link_changes_nothing(client: Client, ada: User, path: str) -> None:
+def test_forged_reset_link_is_refused_with_410(client: Client, ada: User, path: str) -> None:
     for response in (client.get(path), client.post(path, {"new_password1": NEW, "new_password2": NEW})):
         assert response.status_code == 410
     ada.refresh_from_db()
     assert ada.check_password(OLD)
 
 
-def test_the_mail_has_our_address_whatever_the_request_says(client: Client, ada: User) -> None:
+def test_reset_link_ignores_the_host_header(client: Client, ada: User) -> None:
     client.post("/password/", {"email": EMAIL}, HTTP_HOST="127.0.0.1", HTTP_X_FORWARDED_HOST="evil.test")
     assert "evil" not in mail.outbox[-1].body
     assert link_in_mail(EMAIL).startswith("/password/")
 
 
-def test_an_unknown_address_gets_the_same_answer_and_another_mail(client: Client, ada: User) -> None:
+def test_unknown_address_gets_the_same_response_but_another_mail(client: Client, ada: User) -> None:
     User.objects.create_user("closed@people.test", OLD, is_active=False)
-    known = client.post("/password/", {"email": EMAIL})
+    response = client.post("/password/", {"email": EMAIL})
     for email in ("nobody@people.test", "closed@people.test"):
-        unknown = client.post("/password/", {"email": email})
-        assert (known.status_code, known["Location"], known.content) == (
-            unknown.status_code,
-            unknown["Location"],
-            unknown.content,
+        response_for_unknown = client.post("/password/", {"email": email})
+        assert (response.status_code, response["Location"], response.content) == (
+            response_for_unknown.status_code,
+            response_for_unknown["Location"],
+            response_for_unknown.content,
         )
         assert mail.outbox[-1].to == [email]
         assert "No active account" in mail.outbox[-1].body
 
 
-def test_mails_are_limited_whether_there_is_an_account_or_not(
-    client: Client, ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reset_mails_are_limited_per_recipient(client: Client, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "MAILS_PER_RECIPIENT", 1)
     for email in (EMAIL, "nobody@people.test"):
         assert client.post("/password/", {"email": email}).status_code == 302
         assert client.post("/password/", {"email": email}).status_code == 429
 
 
-def test_who_knows_the_old_password_changes_it_and_stays(ada: User) -> None:
+def test_password_change_ends_other_sessions(ada: User) -> None:
     here, elsewhere = browser_of(ada), browser_of(ada)
     form = {"old_password": OLD, "new_password1": NEW, "new_password2": NEW}
     assert here.post("/account/", form)["Location"] == "/account/"
@@ -125,7 +123,7 @@ def test_who_knows_the_old_password_changes_it_and_stays(ada: User) -> None:
         ({"new_password1": "short", "new_password2": "short"}, "too short"),
     ],
 )
-def test_a_wrong_form_changes_no_password(ada: User, change: dict[str, str], message: str) -> None:
+def test_invalid_password_form_changes_nothing(ada: User, change: dict[str, str], message: str) -> None:
     form = {"old_password": OLD, "new_password1": NEW, "new_password2": NEW}
     response = browser_of(ada).post("/account/", form | change)
     assert response.status_code == 200
@@ -135,11 +133,11 @@ def test_a_wrong_form_changes_no_password(ada: User, change: dict[str, str], mes
     assert mail.outbox == []
 
 
-def test_guessing_the_old_password_is_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security, "PROOFS_PER_HOUR", 1)
+def test_guesses_of_the_old_password_are_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "AUTHENTICATIONS_PER_HOUR", 1)
     here = browser_of(ada)
     form = {"old_password": "wrong", "new_password1": NEW, "new_password2": NEW}
     assert here.post("/account/", form).status_code == 200
     assert here.post("/account/", form | {"old_password": OLD}).status_code == 429
-    # The page that asks for the password again shares the limit.
+    # The reauthentication page shares the limit.
     assert here.post("/account/again/", {"password": OLD}).status_code == 429

@@ -1,4 +1,4 @@
-"""Sign-up: only somebody who reads the address's mail gets an account, and nobody learns who has one."""
+"""Sign-up: an account requires access to the address's mail, and pages do not reveal existing accounts."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ FORM = {"organization": "Analytical Engines", "password": PASSWORD}
 pytestmark = pytest.mark.django_db
 
 
-def ask(client: Client, email: str = EMAIL) -> ClientResponse:
+def request_sign_up(client: Client, email: str = EMAIL) -> ClientResponse:
     return client.post("/signup/", {"email": email})
 
 
-def test_a_person_signs_up_and_owns_an_organization(client: Client) -> None:
+def test_sign_up_creates_a_person_who_owns_an_organization(client: Client) -> None:
     assert client.get("/signup/").status_code == 200
     assert client.post("/signup/", {"email": EMAIL})["Location"] == "/signup/sent/"
     assert not User.objects.exists()
@@ -52,8 +52,8 @@ def test_a_person_signs_up_and_owns_an_organization(client: Client) -> None:
     assert "/keys/?shown=key_" in made["Location"], "who has just chosen a password is not asked for it"
 
 
-def test_a_person_gets_to_the_scan_that_they_came_for() -> None:
-    """Also works in another browser, because mail is often read on a phone."""
+def test_sign_up_continues_with_the_requested_scan() -> None:
+    """The link also works in another browser, because people often read mail on a phone."""
     client = Client(REMOTE_ADDR="198.51.100.9")
     page = client.get("/scan?url=shop.example.com/teas", follow=True)
     assert "shop.example.com/teas" in page.content.decode()
@@ -63,12 +63,12 @@ def test_a_person_gets_to_the_scan_that_they_came_for() -> None:
     assert "shop" not in mail.outbox[-1].body  # the requester of the mail, who may be a stranger, has chosen this text
     elsewhere = Client()
     assert "shop.example.com/teas" in elsewhere.get(link).content.decode()
-    done = elsewhere.post(link, FORM, follow=True)
-    (address,) = page_of(done).xpath("//main//input[@name='url']/@value")
+    scan_form = elsewhere.post(link, FORM, follow=True)
+    (address,) = page_of(scan_form).xpath("//main//input[@name='url']/@value")
     assert address == "shop.example.com/teas"
 
 
-def test_who_has_an_account_gets_there_as_well(client: Client) -> None:
+def test_login_continues_with_the_requested_scan(client: Client) -> None:
     User.objects.create_user(EMAIL, PASSWORD)
     page = client.get("/scan?url=shop.example.com", follow=True)
     (to_login,) = page_of(page).xpath("//main//a[starts-with(@href, '/login/')]/@href")
@@ -80,7 +80,7 @@ def test_who_has_an_account_gets_there_as_well(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("email", "asked"),
+    ("email", "next_page"),
     [
         ("a@people.test", "https://evil.test/"),
         ("b@people.test", "//evil.test"),
@@ -88,19 +88,22 @@ def test_who_has_an_account_gets_there_as_well(client: Client) -> None:
         ("d@people.test", f"/scan?url={'a' * 1000}"),
     ],
 )
-def test_the_way_on_after_signing_up_is_short_and_ours(email: str, asked: str) -> None:
-    client = Client(REMOTE_ADDR="198.51.100.9")  # which has a limit of its own
-    client.post("/signup/", {"email": email, "next": asked})
+def test_sign_up_ignores_foreign_or_long_next_page(email: str, next_page: str) -> None:
+    client = Client(REMOTE_ADDR="198.51.100.9")  # This address has its own rate limit.
+    client.post("/signup/", {"email": email, "next": next_page})
     response = client.post(link_in_mail(email), FORM)
     assert response["Location"] == "/dashboard/"
 
 
-def test_a_taken_address_gets_the_same_answer_and_another_mail(client: Client) -> None:
-    fresh = client.post("/signup/", {"email": "new@people.test"})
+def test_taken_address_gets_the_same_response_but_another_mail(client: Client) -> None:
+    response_for_new = client.post("/signup/", {"email": "new@people.test"})
     User.objects.create_user(EMAIL, PASSWORD)
-    taken = client.post("/signup/", {"email": "ADA@people.test"})
-    assert (fresh.status_code, fresh["Location"]) == (taken.status_code, taken["Location"])
-    assert fresh.content == taken.content
+    response_for_taken = client.post("/signup/", {"email": "ADA@people.test"})
+    assert (response_for_new.status_code, response_for_new["Location"]) == (
+        response_for_taken.status_code,
+        response_for_taken["Location"],
+    )
+    assert response_for_new.content == response_for_taken.content
     assert "You already have an account" in mail.outbox[-1].body
     assert "/signup/" not in mail.outbox[-1].body
 
@@ -108,27 +111,27 @@ def test_a_taken_address_gets_the_same_answer_and_another_mail(client: Client) -
 @pytest.mark.parametrize(
     "token", ["x", "a:b:c", ":", "%00", "é", pytest.param(sign_up_token(EMAIL)[:-1] + "_", id="changed")]
 )
-def test_a_forged_link_makes_no_account(client: Client, token: str) -> None:
+def test_forged_sign_up_link_is_refused_with_410(client: Client, token: str) -> None:
     for response in (client.get(f"/signup/{token}/"), client.post(f"/signup/{token}/", FORM)):
         assert response.status_code == 410
         assert "no longer valid" in response.content.decode()
     assert not User.objects.exists()
 
 
-def test_a_link_is_good_for_a_day(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sign_up_link_expires_after_a_day(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     token = sign_up_token(EMAIL)
     assert client.get(f"/signup/{token}/").status_code == 200
     monkeypatch.setattr(services, "SIGN_UP_LIFETIME_S", -1)
     assert client.get(f"/signup/{token}/").status_code == 410
 
 
-def test_a_token_of_another_kind_is_none(client: Client) -> None:
+def test_invitation_token_is_no_sign_up_token(client: Client) -> None:
     from django.core import signing
 
     assert client.get(f"/signup/{signing.dumps(EMAIL, salt='accounts.invitation')}/").status_code == 410
 
 
-def test_a_link_is_good_for_one_account(client: Client) -> None:
+def test_sign_up_link_creates_one_account(client: Client) -> None:
     link = f"/signup/{sign_up_token(EMAIL)}/"
     client.post(link, FORM)
     again = Client().post(link, {"organization": "Other", "password": "another horse 9"})
@@ -151,7 +154,7 @@ def test_a_link_is_good_for_one_account(client: Client) -> None:
         ({"organization": "right\u202eleft"}, "on one line"),
     ],
 )
-def test_what_is_wrong_is_said_beside_the_field(client: Client, change: dict[str, str], message: str) -> None:
+def test_invalid_sign_up_field_displays_an_error(client: Client, change: dict[str, str], message: str) -> None:
     response = client.post(f"/signup/{sign_up_token(EMAIL)}/", FORM | change)
     assert response.status_code == 200
     page = response.content.decode()
@@ -164,19 +167,19 @@ def test_what_is_wrong_is_said_beside_the_field(client: Client, change: dict[str
 @pytest.mark.parametrize(
     "email", ["", "ada", "ada@", "a@b.test\nBcc: c@d.test", "x" * 250 + "@people.test", "a\x00@b.test"]
 )
-def test_what_is_no_address_gets_no_mail(client: Client, email: str) -> None:
+def test_invalid_address_gets_no_mail(client: Client, email: str) -> None:
     assert client.post("/signup/", {"email": email}).status_code == 200
     assert mail.outbox == []
 
 
-def test_nobody_sets_more_than_the_form_has(client: Client) -> None:
+def test_sign_up_ignores_unknown_fields(client: Client) -> None:
     client.post(f"/signup/{sign_up_token(EMAIL)}/", FORM | {"is_staff": "1", "tier": "enterprise", "email": "x@y.test"})
     person = User.objects.get()
     assert (person.email, person.is_staff, person.is_superuser) == (EMAIL, False, False)
     assert Organization.objects.get().tier_id == "free"
 
 
-def test_organizations_may_have_the_same_name_and_stay_apart(client: Client) -> None:
+def test_organizations_with_the_same_name_have_different_slugs(client: Client) -> None:
     for email in (EMAIL, "bob@people.test"):
         Client().post(
             f"/signup/{sign_up_token(email)}/", FORM | {"organization": "日本 🚀" if email == EMAIL else "Demo"}
@@ -187,7 +190,7 @@ def test_organizations_may_have_the_same_name_and_stay_apart(client: Client) -> 
     assert not demo.members.exists(), "what an operator names at the command line is no stranger's"
 
 
-def test_sign_up_can_be_closed(client: Client, settings: pytest_django.Settings) -> None:
+def test_closed_sign_up_is_refused_with_403(client: Client, settings: pytest_django.Settings) -> None:
     settings.SIGN_UP_OPEN = False
     for path in ("/signup/", f"/signup/{sign_up_token(EMAIL)}/"):
         for response in (client.get(path), client.post(path, FORM | {"email": EMAIL})):
@@ -198,21 +201,21 @@ def test_sign_up_can_be_closed(client: Client, settings: pytest_django.Settings)
     assert "/signup/" not in client.get("/login/").content.decode()
 
 
-def test_mails_are_limited_per_recipient(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sign_up_mails_are_limited_per_recipient(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "MAILS_PER_RECIPIENT", 2)
     for _ in range(2):
-        assert ask(Client()).status_code == 302
+        assert request_sign_up(Client()).status_code == 302
     for address in ("192.0.2.1", "192.0.2.2"):
         response = Client(REMOTE_ADDR=address).post("/signup/", {"email": "ADA@people.test"})
         assert (response.status_code, response["Retry-After"]) == (429, "3600")
-    assert ask(Client(), "ada+1@people.test").status_code == 429, "the same mailbox"
+    assert request_sign_up(Client(), "ada+1@people.test").status_code == 429, "the same mailbox"
     assert len(mail.outbox) == 2
-    assert ask(Client(), "bob@people.test").status_code == 302
+    assert request_sign_up(Client(), "bob@people.test").status_code == 302
 
 
-def test_mails_are_limited_per_client(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sign_up_mails_are_limited_per_client(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "MAILS_PER_CLIENT", 2)
-    addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3"]  # one customer's
+    addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3"]  # addresses of one customer
     statuses = [
         Client(REMOTE_ADDR=address).post("/signup/", {"email": f"nobody-{number}@people.test"}).status_code
         for number, address in enumerate(addresses)
@@ -221,7 +224,7 @@ def test_mails_are_limited_per_client(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Client(REMOTE_ADDR="2001:db8:0:1::1").post("/signup/", {"email": EMAIL}).status_code == 302
 
 
-def test_a_mail_server_that_is_down_is_told(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mail_server_outage_at_sign_up_returns_503(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise smtplib.SMTPServerDisconnected("gone")
 
@@ -231,13 +234,15 @@ def test_a_mail_server_that_is_down_is_told(client: Client, monkeypatch: pytest.
     assert "could not be sent" in response.content.decode()
 
 
-def test_who_is_logged_in_needs_no_account(client: Client) -> None:
+def test_sign_up_redirects_people_who_are_logged_in(client: Client) -> None:
     client.force_login(User.objects.create_user(EMAIL))
     assert client.get("/signup/")["Location"] == "/dashboard/"
 
 
-def test_a_long_name_does_not_become_another_organization() -> None:
-    first, second = ("A very long name of a company that goes on and on and on and on " + each for each in ("1", "2"))
+def test_long_names_get_different_slugs() -> None:
+    first, second = (
+        "A very long name of a company that goes on and on and on and on " + suffix for suffix in ("1", "2")
+    )
     one, two = services.ensure_organization(name=first), services.ensure_organization(name=second)
     assert one.pk != two.pk
     assert services.ensure_organization(name=first).pk == one.pk
@@ -247,7 +252,7 @@ def test_a_long_name_does_not_become_another_organization() -> None:
     assert exact.created_at <= timezone.now()
 
 
-def test_an_address_that_is_taken_makes_no_statement_fail(db: None) -> None:
+def test_taken_address_causes_no_failing_statement(db: None) -> None:
     """A failing statement would appear in the database's log with its values, among them the password's hash."""
     failed = []
 
@@ -272,11 +277,9 @@ PAGES = ("/signup/", "/signup/sent/", "/password/", "/password/sent/")
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_who_waits_for_mail_that_goes_to_the_log_is_told(
-    client: Client, path: str, settings: pytest_django.Settings
-) -> None:
-    for backend, told in ((CONSOLE, True), ("django.core.mail.backends.smtp.EmailBackend", False)):
+def test_mail_pages_say_if_mails_go_to_the_log(client: Client, path: str, settings: pytest_django.Settings) -> None:
+    for backend, goes_to_log in ((CONSOLE, True), ("django.core.mail.backends.smtp.EmailBackend", False)):
         settings.EMAIL_BACKEND = backend
         page = client.get(path).content.decode()
-        assert ("E-mails are written to its log" in page) == told
-        assert ("Check your e-mail" in page) == (path.endswith("/sent/") and not told)
+        assert ("E-mails are written to its log" in page) == goes_to_log
+        assert ("Check your e-mail" in page) == (path.endswith("/sent/") and not goes_to_log)

@@ -255,5 +255,5 @@ def test_the_activity_log_and_the_export_of_the_organization_name_the_outcome(ho
     mute(home, check="hsts", outcome="short")
     assert ActivityEvent.objects.get(action="mute.created").details["outcome"] == "short"
     (kind,) = (each for each in KINDS if each.name == "mutes")
-    rows: Any = map(kind.shown, kind.rows(home.organization.id))
+    rows: Any = map(kind.serialize, kind.rows(home.organization.id))
     assert [row["outcome"] for row in rows] == ["short"]

@@ -73,7 +73,7 @@ def test_a_muted_finding_stands_apart_with_both_scores(home: Member) -> None:
     assert told.replace(" ", "") in solid(shown)
     assert REASON in said
     event = ActivityEvent.objects.get(action="mute.created")
-    assert (event.actor_email, event.target) == (by, "exposed-git on example.com")
+    assert (event.actor_email, event.object_name) == (by, "exposed-git on example.com")
 
 
 def test_readers_of_a_shared_report_see_that_it_is_muted_but_not_by_whom_and_why(

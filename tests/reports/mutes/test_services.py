@@ -112,7 +112,7 @@ def test_admins_see_what_keys_have_muted() -> None:
     mute, _ = create_mute(caller=caller_with_key(acme), request=asked_for(path_prefix="/shop/"))
     end_mute(caller=caller_with_key(acme), mute_id=mute.id)
     created, ended = ActivityEvent.objects.filter(action__startswith="mute.").order_by("id")
-    assert (created.action, created.target, created.actor) == ("mute.created", "hsts on example.com", None)
+    assert (created.action, created.object_name, created.actor) == ("mute.created", "hsts on example.com", None)
     assert created.details["api_key"] == "tests"
     assert created.details["path"] == "/shop"
     assert created.details["reason"] == REASON

@@ -64,7 +64,7 @@ def test_put_replaces_all_and_what_stays_keeps_its_id_and_results(home: Member, 
     assert numbers(put(home, cities, '{"entries": []}', "application/json")) == (0, 3, 0, 0)
     assert entries(cities) == {}
     (last, *_) = ActivityEvent.objects.order_by("-id")
-    assert (last.action, last.details["removed"], last.target) == ("list.imported", 3, "Cities")
+    assert (last.action, last.details["removed"], last.object_name) == ("list.imported", 3, "Cities")
     assert ActivityEvent.objects.filter(action="list.imported").count() == 3, "nothing changed once"
 
 

@@ -1,4 +1,4 @@
-"""Requests that a reauthentication interrupts: they are resumed afterwards."""
+"""Requests that continue after a reauthentication."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lxml import html
 
 from accounts.keys.services import create_api_key
 from accounts.models import User
-from tests.accounts.identity.people import EMAIL, PASSWORD, path_of, with_app
+from tests.accounts.identity.people import EMAIL, PASSWORD, add_app, path_of
 from tests.factories import Member, browser_of, person_of
 
 
@@ -24,11 +24,11 @@ def ada(home: Member) -> Client:
     return browser_of(user)
 
 
-def confirmed(client: Client, path: str, data: Mapping[str, str]) -> html.HtmlElement:
-    """Post the form, enter the password that is asked for, and return the resulting page."""
-    asked = client.post(path, data)
-    assert path_of(asked) == "/account/again/"
-    answer = client.post(asked["Location"], {"password": PASSWORD})
+def page_after_reauthentication(client: Client, path: str, data: Mapping[str, str]) -> html.HtmlElement:
+    """Post the form, reauthenticate with the password, and return the resulting page."""
+    redirected = client.post(path, data)
+    assert path_of(redirected) == "/account/again/"
+    answer = client.post(redirected["Location"], {"password": PASSWORD})
     assert answer["Content-Type"].startswith("text/html")
     return html.fromstring(answer.content.decode())
 
@@ -46,27 +46,27 @@ def confirmed(client: Client, path: str, data: Mapping[str, str]) -> html.HtmlEl
         ("/account/security/app/", {"code": "1"}),
     ],
 )
-def test_a_form_that_is_shown_again_is_still_the_same_form(
+def test_form_after_reauthentication_has_an_explicit_action(
     home: Member, ada: Client, path: str, data: Mapping[str, str]
 ) -> None:
-    """The page has the URL of the password page, which accepts only a password: so forms need an explicit action."""
+    """The page has the URL of the reauthentication page, which accepts only a password."""
     key, _ = create_api_key(organization=home.organization, name="CI")
-    forms = confirmed(ada, path.format(key=key.id), data).xpath("//main//form[@method='post']")
+    forms = page_after_reauthentication(ada, path.format(key=key.id), data).xpath("//main//form[@method='post']")
     assert forms
     for form in forms:
         assert form.get("action", "").startswith("/"), html.tostring(form)[:200]
         assert not form.get("action").startswith("/account/again/")
 
 
-def test_who_was_on_the_way_to_a_file_comes_back_to_its_page(home: Member, ada: Client) -> None:
-    """A download would leave the password page on the screen."""
-    asked = ada.post("/o/home/settings/export/1")
-    assert path_of(asked) == "/account/again/"
-    assert path_of(ada.post(asked["Location"], {"password": PASSWORD})) == "/o/home/settings/export"
+def test_reauthentication_for_a_download_returns_to_its_page(home: Member, ada: Client) -> None:
+    """With a download, the browser would still display the reauthentication page."""
+    redirected = ada.post("/o/home/settings/export/1")
+    assert path_of(redirected) == "/account/again/"
+    assert path_of(ada.post(redirected["Location"], {"password": PASSWORD})) == "/o/home/settings/export"
 
 
-def test_so_does_who_was_on_the_way_to_the_file_of_recovery_codes(ada: Client) -> None:
-    with_app(User.objects.get(email=EMAIL))
-    asked = ada.get("/account/security/codes/download/")
-    assert path_of(asked) == "/account/again/"
-    assert path_of(ada.post(asked["Location"], {"password": PASSWORD})) == "/account/security/codes/"
+def test_reauthentication_for_recovery_codes_file_returns_to_its_page(ada: Client) -> None:
+    add_app(User.objects.get(email=EMAIL))
+    redirected = ada.get("/account/security/codes/download/")
+    assert path_of(redirected) == "/account/again/"
+    assert path_of(ada.post(redirected["Location"], {"password": PASSWORD})) == "/account/security/codes/"
