@@ -25,7 +25,7 @@ from benchmarks.service import Service
 from benchmarks.table import Table
 from infrastructure.web.kept_html import KeptHtml
 from operations.metrics import endpoint
-from reports.page.kept import parts
+from reports.page.cached import parts
 from scans.models import Scan
 from tests.factories import Member, browser_of, person_of
 from tests.long_report import finished_long_scan
@@ -90,7 +90,7 @@ def measure(table: Table, share: float, service: Service) -> None:
     }
     _rows(table, "the longest pages", _gets(member, longest_pages), LONGEST)
     reports = {"a report": report, "a report of 250 checks": long_report}
-    with patch.object(parts, "KEPT", KeptHtml(max_bytes=0, max_age_s=0)):
+    with patch.object(parts, "CACHE", KeptHtml(max_bytes=0, max_age_s=0)):
         _rows(table, "reports that are not cached", _gets(member, reports), FIRST)
     api = Client(headers={"Authorization": f"Bearer {world.member.plaintext}"})
     _rows(table, "lists of the API", _gets(api, _paths_of_api(world)), LIST)

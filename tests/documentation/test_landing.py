@@ -187,7 +187,7 @@ def test_samples_are_of_checks_that_there_are(scan_type: ScanType) -> None:
     """If this fails, run `make pictures`, which makes new samples."""
     sample = sample_of(scan_type)
     assert sample is not None
-    categories = sample.document["categories"]
+    categories = sample.export_json["categories"]
     found = {check["id"] for category in categories for check in category["checks"]}
     assert found <= {each.id for each in checks(scan_type)}
     assert len(found) > 20

@@ -274,7 +274,7 @@ def run_waiting_scans() -> None:
 def add_earlier_report(scan_id: str) -> None:
     """Add a report of the page from a day before, without one of its findings and with another one."""
     report = Report.objects.select_related("scan").get(scan=scan_id)
-    document: Any = report.document
+    document: Any = report.export_json
     scan = report.scan
     checks = [check for category in document["categories"] for check in category["checks"]]
     fault = next(each for each in checks if each["status"] != "pass" and not each["places"])

@@ -65,7 +65,7 @@ def read(document: Any) -> Any:
 
 
 def test_evidence_becomes_tables_of_details_and_places_are_unknown(home: Member) -> None:
-    document = read(converted(stored_before(finished_scan(home).report.document)))
+    document = read(converted(stored_before(finished_scan(home).report.export_json)))
     bad, review, good = document["categories"][0]["checks"]
     assert bad["details"] == [
         {
@@ -98,13 +98,13 @@ def test_evidence_becomes_tables_of_details_and_places_are_unknown(home: Member)
 
 
 def test_elements_keep_their_numbers_by_which_their_pictures_are_stored(home: Member) -> None:
-    document = read(converted(stored_before(finished_scan(home).report.document)))
+    document = read(converted(stored_before(finished_scan(home).report.export_json)))
     (table,) = document["categories"][0]["checks"][1]["details"]
     assert table["rows"] == [["#a", "<a>"], ["#b", None], ["#c", "<i>"]]
 
 
 def test_a_report_is_converted_once_and_can_be_restored(home: Member) -> None:
-    before = stored_before(finished_scan(home).report.document)
+    before = stored_before(finished_scan(home).report.export_json)
     document = converted(before)
     again = copy.deepcopy(document)
     assert not migration.convert_export(again)
@@ -134,14 +134,14 @@ def test_all_stored_reports_are_converted_and_shown(home: Member, monkeypatch: A
     scans = [finished_scan(home) for _ in range(5)]
     notice = f"A bot protection answered the browser. {migration.NOT_JUDGED}"
     for scan in scans[:4]:
-        document = json.dumps(stored_before(scan.report.document), ensure_ascii=False, separators=(",", ":"))
+        document = json.dumps(stored_before(scan.report.export_json), ensure_ascii=False, separators=(",", ":"))
         Report.objects.filter(scan=scan).update(export=document, facts={"notice": notice})
     stored = dict(Report.objects.values_list("scan_id", "export"))
     run("forwards")
     for scan in scans[:4]:
         report = Report.objects.get(scan=scan)
         assert report.facts["unseen"] == "not-judged"
-        check = report.document["categories"][0]["checks"][0]
+        check = report.export_json["categories"][0]["checks"][0]
         assert check["status"] != "pass"
         assert check["how_to_fix"]["text"] == "Add Secure."
     text = text_of(person(home.organization).get(f"/report/{scans[0].id}"))

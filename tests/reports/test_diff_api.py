@@ -72,7 +72,7 @@ def test_two_reports_are_compared_finding_by_finding(home: Member) -> None:
     body = response.json()
     assert list(body) == TOP
     assert (body["from"]["id"], body["to"]["id"]) == (before.id, after.id)
-    assert body["from"]["created_at"] == Report.objects.get(scan=before).document["created_at"]
+    assert body["from"]["created_at"] == Report.objects.get(scan=before).export_json["created_at"]
     assert body["score"] == {"before": 60, "after": 66, "change": 6}
     assert (body["same_rules"], body["same_browser"], body["same"]) == (True, True, 1)
     assert {group: [each["id"] for each in body[group]] for group in TOP[5:-1]} == {
@@ -151,7 +151,7 @@ def test_what_could_not_run_is_told_apart(home: Member) -> None:
     after = report_of(home, finding("b", "pass"), days=1)
     report = Report.objects.get(scan=after)
     skipped = [{"id": "gone", "name": "Gone", "reason": "It took too long."}]
-    document: Any = report.document | {"skipped_checks": skipped, "status": "partial"}
+    document: Any = report.export_json | {"skipped_checks": skipped, "status": "partial"}
     Report.objects.filter(scan=after).update(export=stored_text(document))
     body = home.api.get(f"/v1/report/{after.id}/diff?with={before.id}").json()
     assert (body["to"]["status"], body["fixed"]) == ("partial", [])

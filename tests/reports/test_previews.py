@@ -131,7 +131,7 @@ def test_a_scan_without_a_report_has_no_card(home: Member, status: str) -> None:
 def test_samples_are_previewed_with_their_grade(db: None, type: str) -> None:
     sample = sample_of(type)
     assert sample is not None
-    document = sample.document
+    document = sample.export_json
     response = Client().get(f"/report/sample/{type}")
     preview = preview_of(response)
     assert preview["og:title"].startswith(f"{document['grade']} ({document['score']}): ")

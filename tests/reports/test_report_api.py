@@ -161,7 +161,7 @@ def test_the_sarif_export_has_a_rule_per_check_and_a_result_per_finding(home: Me
 
 def test_a_site_s_brackets_are_no_links_in_the_sarif_export(home: Member) -> None:
     scan = finished_scan(home)
-    document: Any = scan.report.document
+    document: Any = scan.report.export_json
     for category in document["categories"]:
         for check in category["checks"]:
             check |= {"summary": r"The header says [x](javascript:alert(1)) and \[", "references": []}
@@ -176,7 +176,7 @@ def test_a_site_s_brackets_are_no_links_in_the_sarif_export(home: Member) -> Non
 
 def test_the_csv_export_has_a_line_per_check_and_no_formulas(home: Member) -> None:
     scan = finished_scan(home)
-    document = scan.report.document
+    document = scan.report.export_json
     document["categories"][0]["name"] = "=cmd()"
     Report.objects.update(export=stored_text(document))
     response = home.api.get(f"/v1/report/{scan.id}/export?format=csv")
@@ -221,7 +221,7 @@ def test_exports_name_the_browser_that_judged(home: Member) -> None:
 
 def test_an_export_from_before_there_were_omitted_checks_can_still_be_had(home: Member) -> None:
     scan = finished_scan(home)
-    document: Any = {name: value for name, value in scan.report.document.items() if name not in LATER}
+    document: Any = {name: value for name, value in scan.report.export_json.items() if name not in LATER}
     Report.objects.update(export=stored_text(document))
     for each in ("json", "sarif", "csv"):
         assert home.api.get(f"/v1/report/{scan.id}/export?format={each}").status_code == 200

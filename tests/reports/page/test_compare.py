@@ -105,7 +105,7 @@ def test_what_a_site_sends_stays_text(home: Member) -> None:
 
 def test_other_rules_are_told_before_anything_else(home: Member) -> None:
     before, after = report_of(home, finding("a"), days=2), report_of(home, finding("a", "pass"), days=1)
-    document = Report.objects.get(scan=before).document | {"catalogue_version": "older"}
+    document = Report.objects.get(scan=before).export_json | {"catalogue_version": "older"}
     Report.objects.filter(scan=before).update(export=stored_text(document))
     text = text_of(person(home.organization).get(f"/report/{after.id}/diff?with={before.id}"))
     assert "The rules changed since the report of" in text

@@ -14,8 +14,8 @@ from django.utils.safestring import SafeString
 from accounts.usage import month_of
 from reports.models import Mute, Report
 from reports.page import shown as shown_report
+from reports.page.cached.parts import history_of
 from reports.page.history import History, history, same_page
-from reports.page.kept.parts import history_of
 from reports.page.since import when_before
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
@@ -28,7 +28,7 @@ from website_scan.report.storage import stored_text
 
 def told(scan: Scan) -> History:
     report = Report.objects.get(scan=scan)
-    return history(scan, lambda: report.document, timezone.now())
+    return history(scan, lambda: report.export_json, timezone.now())
 
 
 def scores_of(found: History) -> list[int]:
@@ -86,7 +86,7 @@ def test_the_first_report_of_a_page_says_so(home: Member) -> None:
 def change(scan: Scan, **changes: Any) -> None:
     """Change a stored export, as if the scan had found something else."""
     report = Report.objects.get(scan=scan)
-    document: Any = report.document
+    document: Any = report.export_json
     statuses = changes.pop("statuses", {})
     checks = document["categories"][0]["checks"]
     for number, check in enumerate(checks):
@@ -274,7 +274,7 @@ def test_what_is_kept_of_a_page_follows_its_scans(home: Member) -> None:
 
 def test_a_previous_report_that_goes_while_it_is_compared_is_no_longer_available(home: Member) -> None:
     before, scan = aged(home, 2), aged(home, 1)
-    past = history(scan, lambda: Report.objects.get(scan=scan).document, timezone.now())
+    past = history(scan, lambda: Report.objects.get(scan=scan).export_json, timezone.now())
     Report.objects.filter(scan=before).delete()
     assert "is no longer available" in history_of(past, scan, key="gone")
 

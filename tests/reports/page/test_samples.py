@@ -34,8 +34,8 @@ def test_the_gallery_shows_every_sample_with_its_grade_and_what_page_it_is() -> 
         assert each.about in said
         links = {link.get("href"): " ".join(link.text_content().split()) for link in card.xpath(".//ul//a")}
         for scan_type, sample in samples_of(each).items():
-            assert sample.document["url"] in said
-            assert links[f"/report/sample/{each.names[scan_type]}"].endswith(sample.document["grade"] or "no grade")
+            assert sample.export_json["url"] in said
+            assert links[f"/report/sample/{each.names[scan_type]}"].endswith(sample.export_json["grade"] or "no grade")
     for kept in FROZEN:
         assert cards[kept.title].xpath(".//ul//a/@href") == [f"/samples/{kept.slug}"]
 
@@ -60,7 +60,7 @@ def test_a_sample_is_complete_and_names_no_address_of_ours(sample_page: SamplePa
     assert "This is a sample" in text
     assert "localhost:" not in text
     assert "127.0.0.1" not in text
-    found = {check["id"] for category in sample.document["categories"] for check in category["checks"]}
+    found = {check["id"] for category in sample.export_json["categories"] for check in category["checks"]}
     assert found <= {each.id for each in checks(scan_type)}
     for link in {each for each in shown.xpath("//main//a/@href | //main//@src") if each.startswith("/")}:
         assert Client().get(link).status_code == 200, link
@@ -71,7 +71,7 @@ def test_a_sample_is_complete_and_names_no_address_of_ours(sample_page: SamplePa
 
 
 def score_of(sample: Sample) -> int:
-    score = sample.document["score"]
+    score = sample.export_json["score"]
     assert score is not None
     return score
 
@@ -84,7 +84,7 @@ def test_samples_show_what_they_are_for() -> None:
     assert leak is not None
     critical = [
         check["id"]
-        for category in leak.document["categories"]
+        for category in leak.export_json["categories"]
         for check in category["checks"]
         if (check["status"], check["severity"]) == ("fail", "critical")
     ]
