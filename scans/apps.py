@@ -5,7 +5,7 @@ from django.db.models.signals import post_delete
 
 
 class ScansConfig(AppConfig):
-    """Configuration of the app; connects its receivers to the signals of an organization's closing and deletion."""
+    """Configuration of the app. It connects receivers to the closing and the deletion of an organization."""
 
     name = "scans"
 

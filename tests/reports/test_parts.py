@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from reports.models import Mute, Report
 from reports.page import history
-from reports.page import shown as shown_report
+from reports.page import visible_report
 from tests.factories import Member, finished_scan
 from tests.reports.people import page_of, person, text_of
 
@@ -36,7 +36,7 @@ def test_a_report_is_worked_out_once(home: Member) -> None:
     another_scan(home)
     first = member.get(path())
     with (
-        mock.patch.object(shown_report, "report_page", side_effect=AssertionError),
+        mock.patch.object(visible_report, "report_page", side_effect=AssertionError),
         mock.patch.object(history, "diff", side_effect=AssertionError),
     ):
         again = member.get(path())

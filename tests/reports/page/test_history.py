@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from accounts.usage import month_of
 from reports.models import Mute, Report
-from reports.page import shown as shown_report
+from reports.page import visible_report
 from reports.page.cached.parts import history_of
 from reports.page.history import History, history, same_page
 from reports.page.since import when_before
@@ -286,5 +286,5 @@ def test_a_report_that_goes_while_it_is_read_is_not_found(home: Member, monkeypa
         Report.objects.filter(scan=scan).delete()
         return SafeString("")
 
-    monkeypatch.setattr(shown_report, "history_of", gone)
+    monkeypatch.setattr(visible_report, "history_of", gone)
     assert person(home.organization).get(f"/report/{scan.id}").status_code == 404
