@@ -123,7 +123,7 @@ class ScanListing(ApiView):
             organization_id=caller.organization_id,
             limits=caller.limits,
             filters=chosen_filters,
-            part=page_slice,
+            page_slice=page_slice,
             now=timezone.now(),
         )
         return HttpResponse(json_text, content_type="application/json")

@@ -15,4 +15,4 @@ class ScansConfig(AppConfig):
         from scans import closing
 
         organization_closed.connect(closing.stop_scans, sender=Organization, dispatch_uid="scans.closing.stop")
-        post_delete.connect(closing.forget_counts, sender=Organization, dispatch_uid="scans.closing.counts")
+        post_delete.connect(closing.delete_counts, sender=Organization, dispatch_uid="scans.closing.counts")

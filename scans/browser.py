@@ -55,7 +55,7 @@ class CpuMeter:
         if (browser := _started()) is not None:
             _count_ends(browser)
             return self._now_s() - self._start_s
-        return self._now_s() - self._start_s + _children_s() - self._ended_start_s
+        return self._now_s() - self._start_s + _children_s() - self._start_children_s
 
     def _now_s(self) -> float:
         browser = _started()

@@ -23,7 +23,7 @@ from website_scan.values import outline
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """Cap of the score that a failure of the check sets."""
+    """Upper limit of the score while the check fails."""
 
     limit: int
     reason: str
@@ -40,7 +40,7 @@ class OutcomeEntry:
 
     @property
     def outline(self) -> str:
-        """Return the title with dots in place of its values."""
+        """Title of the outcome with dots in place of its values."""
         return outline(self.title)
 
 

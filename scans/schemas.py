@@ -183,7 +183,7 @@ def failure_of(row: HasError) -> ScanFailure | None:
 
 
 def credential_names_of(names: CredentialNames) -> CredentialNames:
-    """Return stored names of credentials in the order of the API, because PostgreSQL sorts the keys of jsonb by length."""
+    """Return stored names of credentials in the order of the API. PostgreSQL sorts the keys of jsonb by length."""
     return {"headers": names["headers"], "basic_auth": names["basic_auth"], "cookies": names["cookies"]}
 
 

@@ -126,7 +126,7 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
 
 
 def _create_replacement(failed: Scan, now: datetime) -> Scan:
-    """Create the replacement of a failed scan. The caller has locked the failed scan, so that it is replaced only once."""
+    """Create the replacement of a failed scan. The caller has locked the failed scan, so there is only one."""
     requeue_entries = access.rows(ActivityEvent, failed.organization_id).filter(
         action="scan.requeued", details__scan=failed.id
     )

@@ -169,7 +169,7 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
 
 
 def _has_scans() -> bool:
-    """Return True if scans are unfinished or have ended since the last sweep. If not, record the scheduler's heartbeat."""
+    """Return True if scans are unfinished or have ended since the last sweep. Else record the scheduler's heartbeat."""
     if Scan.objects.unfinished().exists() or EndedScan.objects.exists():
         return True
     beat()

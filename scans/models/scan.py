@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Lease, Leased
-from scans.models.domain import MAX_ADDRESS_LENGTH, MAX_NAME_LENGTH, DomainField
+from scans.models.domain import LONGEST_ADDRESS, MAX_NAME_LENGTH, DomainField
 from scans.models.keyed import Keyed
 from website_scan.ids import new_scan_id
 
@@ -54,7 +54,7 @@ class ScanQuerySet(models.QuerySet["Scan"]):
         return self.filter(lead=None)
 
     def single(self) -> ScanQuerySet:
-        """Return the visits that lists show on their own, because they never had an audit or their audit was deleted."""
+        """Return the visits that lists show on their own, because they have no audit or their audit was deleted."""
         return self.filter(lead=None, audit_page=None, is_background=False)
 
     def of_visit(self, lead_id: str) -> ScanQuerySet:
@@ -160,7 +160,7 @@ class Scan(Keyed, Leased):
         help_text="Part of a list of sites: it waits while another visit is at one of its addresses.",
     )
     addresses = ArrayField(
-        models.CharField(max_length=MAX_ADDRESS_LENGTH),
+        models.CharField(max_length=LONGEST_ADDRESS),
         null=True,
         blank=True,
         help_text="Addresses of the host before the visit (`address_of`), of the leading scan. Empty: unknown.",

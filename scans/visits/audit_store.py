@@ -44,7 +44,7 @@ class AuditStore:
         self._cache = caches["default"]
 
     def find(self, name: str, of: str) -> object | None:
-        """Return the value `name` of the subject `of`, such as an origin or a request. Returns None if there is none."""
+        """Return the value `name` of the subject `of`, such as an origin or a request, or None."""
         key = self._key(name, of)
         try:
             text = self._cache.get(key)

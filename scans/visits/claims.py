@@ -27,17 +27,17 @@ from scans.models import SCAN_LEASE, Scan
 from scans.models.domain import domain_of
 from scans.signals import scan_ended
 from scans.visits import tallies
-from scans.visits.fairness import HELD
-from scans.visits.politeness import enqueue_later, take_domain, wake_after_gaps
+from scans.visits.fairness import IS_LEASED
+from scans.visits.politeness import enqueue_later, record_domain_visit, wake_after_gaps
 from scans.visits.queue import (
     MAX_ATTEMPTS,
     QUEUES,
-    Turn,
+    NextVisit,
     Worker,
     enqueue,
     next_in_turn,
     queue_of,
-    take_turn,
+    record_turn,
     types_of,
     wait_in_line,
 )
@@ -55,7 +55,7 @@ REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED", LEFT_OUT}
 LOCK = f"""
     SELECT id FROM scans_scan
     WHERE id = %(scan)s AND lead_id IS NULL AND attempts < %(max_attempts)s
-        AND (status = 'queued' OR status = 'scanning' AND NOT {HELD})
+        AND (status = 'queued' OR status = 'scanning' AND NOT {IS_LEASED})
     FOR NO KEY UPDATE
 """  # noqa: S608  # of constants
 
@@ -149,7 +149,7 @@ class ScanClaim:
 
 
 def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
-    """Claim the visit that is next in the queue of the scan that a message named. Returns None if no visit may begin."""
+    """Claim the next visit in the queue of the scan that a message named. Returns None if no visit may begin."""
     rows = fetch("SELECT type FROM scans_scan WHERE id = %(scan)s", {"scan": scan_id})
     if not rows:
         return None
@@ -160,15 +160,15 @@ def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
         while (next_visit := next_in_turn(queue, worker)) is not None and next_visit.is_here and claim is None:
             claim = claim_scan(next_visit.scan_id, worker)
             if claim is not None:  # If the claim is None, the visit was cancelled just now.
-                take_turn(next_visit.organization_id, queue)
-                take_domain(claim.host)
+                record_turn(next_visit.organization_id, queue)
+                record_domain_visit(claim.host)
         wake_after_gaps(queue)
     if next_visit is not None and not has_messages(queue):
         _wake_for(next_visit, queue)
     return claim
 
 
-def _wake_for(next_visit: Turn, queue: str) -> None:
+def _wake_for(next_visit: NextVisit, queue: str) -> None:
     """Send a message about a visit that may begin: at once if this worker may claim it, else after a short delay.
 
     So each claim wakes up the next one, and only the first of several visits needs a message. The delayed message is
@@ -182,7 +182,7 @@ def _wake_for(next_visit: Turn, queue: str) -> None:
 
 
 def _find_queued(queue: str, **condition: object) -> list[tuple[str, ScanType]]:
-    """Return the ID and type of one queued scan of the queue that meets the condition, as a list with at most one item."""
+    """Return the ID and type of a scan that waits in the queue and meets the condition, as a list of at most one."""
     queued = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue), **condition)
     return [(scan_id, ScanType(scan_type)) for scan_id, scan_type in queued.values_list("id", "type")[:1]]
 
@@ -277,7 +277,7 @@ def _apply_result(scan: Scan, result: ScanResult) -> None:
 
 
 def fail_visits(scans: QuerySet[Scan], error: ScanError) -> int:
-    """End the visits of these lead scans as failed, except visits that are locked at the moment. Returns their number."""
+    """End the visits of these lead scans as failed, except visits that are locked now. Returns their number."""
     ended = 0
     for scan_id in scans.values_list("id", flat=True)[:1000]:
         with transaction.atomic():
@@ -370,7 +370,7 @@ def _is_refunded(error: ScanError | None) -> bool:
 
 
 def _refund(scans: Sequence[Scan]) -> None:
-    """Refund scans to the quota of their months. Runs before the scans are saved: creation locks the quota first, too."""
+    """Refund scans to the quota of their months. Runs before they are saved, because creation locks the quota first."""
     months = Counter((scan.organization_id, scan.period) for scan in scans)
     for (organization_id, period), number in sorted(months.items()):
         usage.refund(organization_id, period, number)

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from scans.audit_sql import audit_sql
 from scans.models import SCAN_LEASE
 
-HELD = SCAN_LEASE.sql()
+IS_LEASED = SCAN_LEASE.sql()
 QUEUED = "status = 'queued' AND lead_id IS NULL"
-RUNNING = f"status = 'scanning' AND lead_id IS NULL AND {HELD}"
-INTERRUPTED = f"status = 'scanning' AND lead_id IS NULL AND NOT {HELD}"
+RUNNING = f"status = 'scanning' AND lead_id IS NULL AND {IS_LEASED}"
+INTERRUPTED = f"status = 'scanning' AND lead_id IS NULL AND NOT {IS_LEASED}"
 
 
 def with_queries(queries: Mapping[str, str]) -> str:

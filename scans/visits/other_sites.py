@@ -109,14 +109,14 @@ class OtherSites:
             reservation.left -= 1
             self._requests += 1
 
-    def _reserve(self, subjects: tuple[str, ...], batch: int) -> int:
-        """Reserve `wanted` requests to these subjects, or else one. Returns the reserved number. Raises BudgetExceeded."""
+    def _reserve(self, subjects: tuple[str, ...], number: int) -> int:
+        """Reserve `number` requests to these subjects, or else one. Returns how many. Raises BudgetExceeded."""
         keys, limits = [], []
         for subject in subjects:
             for scope, rate in ((f"account:{self._account}", self._account_rate), ("all", self._installation_rate)):
                 keys.append(f"other-sites:{scope}:{subject}")
                 limits += [rate.interval_us, rate.at_once * rate.interval_us]
-        for batch in dict.fromkeys((batch, 1)):
+        for batch in dict.fromkeys((number, 1)):
             exceeded_key = self._try_to_reserve(keys, [batch, *limits])
             if not exceeded_key:
                 return batch

@@ -1,8 +1,9 @@
-"""Overload test: refuses new scans that would wait too long, measured by the organizations' wait for their turn.
+"""Overload test, which refuses new scans that would wait too long in the queue.
 
-The age of a scan says little: an organization that has queued two hundred scans waits for its own. Organizations take
-turns, so the measure is the wait of an organization without a running scan: since its scan was created, its last turn,
-or the last visit of that scan's domain, whichever was last. Scans held back by their domain's limits do not count.
+The age of a scan is no measure: an organization that has queued two hundred scans waits for its own. Organizations take
+turns, so the measure is the wait of an organization without a running scan: since its scan was created, since its last
+turn, or since the last visit of that scan's domain, whichever was last. Scans that wait for their domain's limits do
+not count.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 
 from infrastructure.postgresql.statements import execute, fetch
 from scans.models.domain import domain_of, is_public
-from scans.visits.fairness import HELD
+from scans.visits.fairness import IS_LEASED
 from scans.visits.queue import enqueue, types_of
 from website_scan.findings import ScanType
 
@@ -38,7 +38,7 @@ SCHEDULE_WAKE_UPS = f"""
                 LIMIT 1
             ) UNION ALL (
                 SELECT id, type FROM scans_scan
-                WHERE status = 'scanning' AND lead_id IS NULL AND domain = turn.domain AND NOT {HELD}
+                WHERE status = 'scanning' AND lead_id IS NULL AND domain = turn.domain AND NOT {IS_LEASED}
                     AND type = ANY(%(types)s)
                 LIMIT 1
             ) LIMIT 1
@@ -54,7 +54,7 @@ DELETE_OLD = "DELETE FROM scans_domainturn WHERE free_at < statement_timestamp()
 
 
 def gap_s(host: str) -> float:
-    """Return the minimum pause between the starts of two visits of the host's domain in seconds. Private hosts have 0."""
+    """Return the minimum seconds between the starts of two visits of the host's domain. 0 for private hosts."""
     return settings.SCAN_GAP_PER_DOMAIN_S if is_public(host) else 0.0
 
 

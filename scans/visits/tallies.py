@@ -22,7 +22,7 @@ BATCH = 10_000
 
 
 def _ms(begin: str, end: str) -> str:
-    """Return SQL for the milliseconds between two columns, NULL if one is NULL. Clocks of hosts differ, so at least 0."""
+    """Return SQL for the milliseconds between two columns, NULL if one is NULL. At least 0: clocks differ."""
     milliseconds = f"round(1000 * extract(epoch FROM {end} - {begin}))"
     return f"CASE WHEN {milliseconds} < 0 THEN 0 ELSE {milliseconds} END"
 

@@ -57,7 +57,7 @@ class Looks:
 
 @pytest.mark.django_db
 def test_a_host_that_was_silent_is_not_asked_again_at_once(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reachability, "TIMEOUT_S", reachability.QUICK_S + 0.1)
+    monkeypatch.setattr(reachability, "TIMEOUT_S", reachability.QUICK_FAILURE_S + 0.1)
     with pytest.raises(NotReachable) as first:
         reachability.refuse_unreachable(target_of(silent), 1)
     monkeypatch.setattr(reachability, "Network", lambda *_, **__: pytest.fail("asked again"))
@@ -86,10 +86,10 @@ def test_while_many_look_a_scan_is_accepted_without_a_look(
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = NETWORKS
     looks = Looks(monkeypatch)
-    with ThreadPoolExecutor(reachability.AT_ONCE) as pool:
+    with ThreadPoolExecutor(reachability.MAX_CONCURRENT_TESTS) as pool:
         looking = [
             pool.submit(reachability.refuse_unreachable, target_of(silent), home.organization.id)
-            for _ in range(reachability.AT_ONCE)
+            for _ in range(reachability.MAX_CONCURRENT_TESTS)
         ]
         for _ in looking:
             assert looks.begun.acquire(timeout=PATIENCE_S)
@@ -101,7 +101,7 @@ def test_while_many_look_a_scan_is_accepted_without_a_look(
             assert isinstance(each.exception(PATIENCE_S), NotReachable)
     assert accepted.status_code == 201
     assert (refused.status_code, refused.json()["code"]) == (429, "CONCURRENT_LIMIT")
-    assert reachability.looking(home.organization.id) == 0
+    assert reachability.running_tests(home.organization.id) == 0
 
 
 @pytest.mark.django_db

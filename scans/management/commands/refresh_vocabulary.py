@@ -55,7 +55,7 @@ class Command(BaseCommand):
 
 
 def _names(release: dict[str, Any]) -> dict[str, set[str]]:
-    """Return the names of classes and properties in the namespace of schema.org. Raises ValueError if there are none."""
+    """Return the names of schema.org's classes and properties by kind. Raises ValueError if there are none."""
     names: dict[str, set[str]] = {"rdfs:Class": set(), "rdf:Property": set()}
     for node in release["@graph"]:
         kinds = node["@type"] if isinstance(node["@type"], list) else [node["@type"]]

@@ -8,7 +8,7 @@ import pytest
 from django.core.cache import cache
 
 from scans.visits import kept_answers
-from scans.visits.kept_answers import KEPT_BYTES, SharedAnswers
+from scans.visits.kept_answers import MAX_MEMORY_BYTES, SharedAnswers
 from tests.targets.server import Answer, Site
 from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.cast import POLICY
@@ -34,7 +34,7 @@ KEY = key("https://example.com/")
 
 def process(audit_id: str = "aud_1") -> Answers:
     """Return the answers of another worker process."""
-    return Answers(KEPT_BYTES, shared=SharedAnswers(audit_id))
+    return Answers(MAX_MEMORY_BYTES, shared=SharedAnswers(audit_id))
 
 
 def network(answers: Answers, credentials: OriginCredentials | None = None) -> Network:
@@ -121,7 +121,7 @@ def test_shared_responses_expire() -> None:
 def test_a_response_is_not_kept_longer_by_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
     process().keep(KEY, Response("https://example.com/", 200, HTML, b"x"))
     now = [0.0]
-    other = Answers(KEPT_BYTES, clock=lambda: now[0], shared=SharedAnswers("aud_1"))
+    other = Answers(MAX_MEMORY_BYTES, clock=lambda: now[0], shared=SharedAnswers("aud_1"))
     moment = time.time()
     monkeypatch.setattr(time, "time", lambda: moment + 200)
     assert other.of_earlier_visit(KEY, Wish(10, verify=False))

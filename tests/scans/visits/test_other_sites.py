@@ -38,7 +38,7 @@ def _clock_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine a test takes so long that the budget grows meanwhile."""
     still = other_sites.TAKE.replace("redis.call('TIME')", f"{{{int(time.time())}, 0}}")
     assert still != other_sites.TAKE
-    monkeypatch.setattr(other_sites, "_take", other_sites._redis.register_script(still))
+    monkeypatch.setattr(other_sites, "_run_take_script", other_sites._redis.register_script(still))
 
 
 def sent(budget: OtherSites, host: str, times: int, addresses: Collection[str] = (PUBLIC,), port: int = 443) -> int:
@@ -151,7 +151,7 @@ def test_without_redis_a_visit_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         away = redis.Redis(port=unused.getsockname()[1], **django_settings.REDIS_TIMEOUTS)
-        monkeypatch.setattr(other_sites, "_take", away.register_script(other_sites.TAKE))
+        monkeypatch.setattr(other_sites, "_run_take_script", away.register_script(other_sites.TAKE))
         assert sent(OtherSites(SHOP, FREE), "victim.com", 400) == 400
 
 

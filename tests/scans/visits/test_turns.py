@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from scans.models import Scan
-from scans.visits.claims import PASSED_ON_AFTER_S, claim_next, finish_scan, wake_next
+from scans.visits.claims import OTHER_WORKERS_AFTER_S, claim_next, finish_scan, wake_next
 from scans.visits.queue import MAX_ATTEMPTS, Worker
 from sites.audits.services import claim_discovery
 from sites.models import Audit
@@ -122,7 +122,7 @@ def test_a_message_that_a_kept_place_has_taken_is_passed_on(
     full, free = Worker("full", 2), Worker("free", 2)
     first, second = queued(home, 2)
     assert taken(first, full) == first
-    assert told == [(PASSED_ON_AFTER_S, second.id)], "its last place is for others"
+    assert told == [(OTHER_WORKERS_AFTER_S, second.id)], "its last place is for others"
     assert taken(second, full) is None
     assert len(told) == 1, "all processes together send one in that time"
     cache.clear()

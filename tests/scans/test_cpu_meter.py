@@ -6,20 +6,20 @@ import subprocess
 import sys
 import time
 
-from scans.browser import Spent
+from scans.browser import CpuMeter
 
 BUSY = "import time\nwhile time.process_time() < 0.2: pass"
 
 
 def test_processes_that_have_ended_count() -> None:
-    spent = Spent()
+    meter = CpuMeter()
     subprocess.run([sys.executable, "-c", BUSY], check=True)
-    assert spent.cpu_s() >= 0.2
+    assert meter.cpu_s() >= 0.2
 
 
 def test_processes_that_ended_before_do_not_count() -> None:
     subprocess.run([sys.executable, "-c", BUSY], check=True)
     began_s = time.process_time()
-    spent = Spent()
-    spent_s = spent.cpu_s()
+    meter = CpuMeter()
+    spent_s = meter.cpu_s()
     assert spent_s <= time.process_time() - began_s
