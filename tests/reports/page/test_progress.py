@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from reports.models import Report
-from reports.page.steps import NAMES
+from reports.page.steps import LABELS
 from tests.factories import Member, finished_scan, make_scan
 from tests.reports.people import page_of, person, text_of
 from website_scan.result import Phase
@@ -37,8 +37,8 @@ def test_the_page_of_a_running_scan_asks_for_its_progress(home: Member) -> None:
 
 def test_the_steps_are_those_that_the_engine_tells_of(home: Member) -> None:
     client = person(home.organization)
-    assert list(NAMES) == list(get_args(Phase))
-    for number, phase in enumerate(list(NAMES)[:-1]):
+    assert list(LABELS) == list(get_args(Phase))
+    for number, phase in enumerate(list(LABELS)[:-1]):
         status = "queued" if phase == "queued" else "scanning"
         scan = make_scan(home, status=status, phase=phase)
         steps = page_of(client.get(f"/report/{scan.id}")).xpath("//ol[contains(@class, 'steps')]/li")
@@ -46,7 +46,7 @@ def test_the_steps_are_those_that_the_engine_tells_of(home: Member) -> None:
             4 - number
         )
         (current,) = (each for each in steps if each.get("aria-current") == "step")
-        assert current.findtext("strong") == NAMES[phase]
+        assert current.findtext("strong") == LABELS[phase]
 
 
 @pytest.mark.parametrize("status", ["scanning", "completed", "failed"])
