@@ -20,7 +20,7 @@ from website_scan.report.diff import Change, Diff, NotCompared, Place, Reason, S
 from website_scan.report_json import ExportJson, FindingStatus, ReportStatus
 
 SIDES = ("from", "to")
-REASONS = [str(each) for each in Reason]
+REASONS = [str(reason) for reason in Reason]
 
 
 @component("Place")

@@ -117,7 +117,7 @@ def test_the_pages_are_scanned(db: None, page: SamplePage) -> None:
     for result in results:
         report = Report.objects.get(scan=finish_with(home, result, timezone.now()))
         kept = {
-            "document": report.export_json,
+            "export_json": report.export_json,
             "facts": report.facts,
             "scoring": report.scoring,
             "waterfall": report.waterfall,

@@ -1,4 +1,4 @@
-"""Caps on the report page: the sentence about what holds the score, and the marks of the findings that hold it."""
+"""Caps on the report page: the sentence about the capped score, and the tags of the findings that cap it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ CAPS = (
 
 
 def check(id: str, status: CheckStatus, severity: Severity) -> CheckResult:
-    found = None if status == "pass" else severity
-    return check_of(id, id.capitalize(), f"{id.capitalize()} found", status, found, severity, "Seen.", "Mend it.")
+    shown_severity = None if status == "pass" else severity
+    return check_of(
+        id, id.capitalize(), f"{id.capitalize()} found", status, shown_severity, severity, "Seen.", "Mend it."
+    )
 
 
-def held_scan(home: Member, *checks: CheckResult) -> Scan:
-    """Return a finished scan with these findings and nine passed checks."""
-    fine = tuple(check(f"p{n}", "pass", CRITICAL) for n in range(9))
-    categories = (CategoryResult("things", "Things", 10, (*fine, *checks)),)
+def capped_scan(home: Member, *checks: CheckResult) -> Scan:
+    """Create a finished scan with these findings and nine passed checks."""
+    passed = tuple(check(f"p{n}", "pass", CRITICAL) for n in range(9))
+    categories = (CategoryResult("things", "Things", 10, (*passed, *checks)),)
     score = scoring.score(categories, CAPS)
     scan = make_scan(home)
     claim = claim_scan(scan.id)
@@ -47,25 +49,30 @@ def held_scan(home: Member, *checks: CheckResult) -> Scan:
     return scan
 
 
-def first(response: ClientResponse) -> list[str]:
+def first_findings(response: ClientResponse) -> list[str]:
     return texts(response, "//ol[@class='first']/li")
 
 
-def caps(response: ClientResponse) -> list[str]:
+def cap_sentences(response: ClientResponse) -> list[str]:
     return texts(response, "//p[@class='cap']")
 
 
 def texts(response: ClientResponse, path: str) -> list[str]:
-    return [" ".join(each.text_content().split()) for each in page_of(response).xpath(path)]
+    return [" ".join(element.text_content().split()) for element in page_of(response).xpath(path)]
 
 
-def test_the_page_says_in_a_sentence_what_holds_the_score_and_marks_it_on_each_finding(home: Member) -> None:
-    scan = held_scan(home, check("detail", "fail", LOW), check("frame", "fail", HIGH), check("leak", "fail", CRITICAL))
+def test_page_explains_the_capped_score_and_tags_the_findings_that_cap_it(home: Member) -> None:
+    scan = capped_scan(
+        home, check("detail", "fail", LOW), check("frame", "fail", HIGH), check("leak", "fail", CRITICAL)
+    )
     response = person(home.organization).get(f"/report/{scan.id}")
-    # 90 of 107 are left, 100 without the leak, 106 without both.
-    assert caps(response) == ["One critical finding holds the score at 49; fix it: 79, and the serious one: 99."]
-    # Points that others win only later are in brackets. Beside what holds the score, they would make it look small.
-    assert first(response) == [
+    # The score is 90 of 107 points. Without the leak it is 100, and without both capping findings 106.
+    assert cap_sentences(response) == [
+        "One critical finding holds the score at 49; fix it: 79, and the serious one: 99."
+    ]
+    # Points that count only after the cap is lifted are in brackets. Findings that cap the score have none, because
+    # they would look minor.
+    assert first_findings(response) == [
         "Leak found Critical Caps the score +30 points",
         "Frame found Caps the score",
         "Detail found (+0.9 points)",
@@ -75,24 +82,24 @@ def test_the_page_says_in_a_sentence_what_holds_the_score_and_marks_it_on_each_f
     assert tags == ["High Caps the score"]
 
 
-def test_several_that_hold_the_score_are_told_once(home: Member) -> None:
-    scan = held_scan(home, *(check(f"leak{n}", "fail", CRITICAL) for n in range(5)))
+def test_several_capping_findings_share_one_sentence(home: Member) -> None:
+    scan = capped_scan(home, *(check(f"leak{n}", "fail", CRITICAL) for n in range(5)))
     response = person(home.organization).get(f"/report/{scan.id}")
-    assert caps(response) == ["Five critical findings hold the score at 49; fix all five: 100."]
-    assert first(response) == [f"Leak{n} found Critical Caps the score" for n in range(5)]
+    assert cap_sentences(response) == ["Five critical findings hold the score at 49; fix all five: 100."]
+    assert first_findings(response) == [f"Leak{n} found Critical Caps the score" for n in range(5)]
 
 
-def test_muted_findings_still_hold_the_score_and_are_not_to_be_fixed(home: Member) -> None:
-    scan = held_scan(home, check("frame", "fail", HIGH), check("exposed-git", "fail", CRITICAL))
+def test_muted_finding_still_caps_the_score_but_is_not_listed_to_fix(home: Member) -> None:
+    scan = capped_scan(home, check("frame", "fail", HIGH), check("exposed-git", "fail", CRITICAL))
     body = {"check": "exposed-git", "host": urlsplit(scan.url).netloc, "reason": "A copy for auditors."}
     assert home.api.post("/v1/mutes", body).status_code == 201
     response = person(home.organization).get(f"/report/{scan.id}")
-    assert caps(response) == ["One critical finding (muted) holds the score at 49."]
-    assert first(response) == ["Frame found Caps the score"]
+    assert cap_sentences(response) == ["One critical finding (muted) holds the score at 49."]
+    assert first_findings(response) == ["Frame found Caps the score"]
 
 
-def test_nothing_is_held_where_no_cap_lowered_the_score(home: Member) -> None:
-    scan = held_scan(home, check("detail", "fail", LOW))
+def test_page_shows_no_cap_if_no_cap_lowers_the_score(home: Member) -> None:
+    scan = capped_scan(home, check("detail", "fail", LOW))
     response = person(home.organization).get(f"/report/{scan.id}")
-    assert caps(response) == []
-    assert first(response) == ["Detail found +1.1 points"]
+    assert cap_sentences(response) == []
+    assert first_findings(response) == ["Detail found +1.1 points"]
