@@ -43,7 +43,7 @@ PARTS = {
 
 
 def measure(name: str, share: float) -> list[Goal]:
-    """Measure a part, print its tables, and return its goals. One process can measure only one part that has a service."""
+    """Measure a part, print its tables, and return its goals. A process can measure only one part with a service."""
     part, table = PARTS[name], Table()
     arguments: list[object] = [table, share]
     with ExitStack() as cleanup:

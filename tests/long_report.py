@@ -106,7 +106,7 @@ def _categories(samples: Mapping[ScanType, Mapping[str, Any]], seed: int) -> Ite
     sampled = [
         _sampled(each, known.pop(each["id"]))
         for sample in samples.values()
-        for category in sample["document"]["categories"]
+        for category in sample["export_json"]["categories"]
         for each in category["checks"]
     ]
     missing = list(known.values())[: CHECKS - len(sampled)]

@@ -1,4 +1,4 @@
-"""Processor time of a visit, with the process in which its markup was tried."""
+"""Processor time of a visit, including the child process that tested its markup."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from scans.browser import CpuMeter
 BUSY = "import time\nwhile time.process_time() < 0.2: pass"
 
 
-def test_processes_that_have_ended_count() -> None:
+def test_ended_child_processes_are_counted() -> None:
     meter = CpuMeter()
     subprocess.run([sys.executable, "-c", BUSY], check=True)
     assert meter.cpu_s() >= 0.2
 
 
-def test_processes_that_ended_before_do_not_count() -> None:
+def test_child_processes_that_ended_earlier_are_not_counted() -> None:
     subprocess.run([sys.executable, "-c", BUSY], check=True)
-    began_s = time.process_time()
+    start_s = time.process_time()
     meter = CpuMeter()
-    spent_s = meter.cpu_s()
-    assert spent_s <= time.process_time() - began_s
+    measured_s = meter.cpu_s()
+    assert measured_s <= time.process_time() - start_s
