@@ -22,7 +22,7 @@ LIMIT_S = 30
 
 
 @pytest.fixture
-def silent() -> Iterator[str]:
+def silent_url() -> Iterator[str]:
     """URL of a port that answers no SYN, because its backlog is full and no connection is accepted."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
         address = server.getsockname()
@@ -80,7 +80,7 @@ def test_host_that_refuses_quickly_is_tested_again() -> None:
 def test_scan_is_accepted_without_a_test_if_too_many_tests_are_running(
     home: Member,
     stranger: Member,
-    silent: str,
+    silent_url: str,
     monkeypatch: pytest.MonkeyPatch,
     settings: pytest_django.Settings,
 ) -> None:
@@ -88,14 +88,14 @@ def test_scan_is_accepted_without_a_test_if_too_many_tests_are_running(
     blocked_tests = BlockedTests(monkeypatch)
     with ThreadPoolExecutor(reachability.MAX_CONCURRENT_TESTS) as pool:
         futures = [
-            pool.submit(reachability.refuse_unreachable, target_of(silent), home.organization.id)
+            pool.submit(reachability.refuse_unreachable, target_of(silent_url), home.organization.id)
             for _ in range(reachability.MAX_CONCURRENT_TESTS)
         ]
         for _ in futures:
             assert blocked_tests.started.acquire(timeout=LIMIT_S)
-        accepted = stranger.api.post("/v1/scan", {"url": silent, "type": "seo"})
+        accepted = stranger.api.post("/v1/scan", {"url": silent_url, "type": "seo"})
         # A running reachability test already takes a slot of the organization. The free tier has two slots.
-        refused = home.api.post("/v1/scan", {"url": silent, "type": "seo"})
+        refused = home.api.post("/v1/scan", {"url": silent_url, "type": "seo"})
         blocked_tests.may_end.set()
         for future in futures:
             assert isinstance(future.exception(LIMIT_S), NotReachable)
