@@ -21,7 +21,7 @@ class Server(Stack):
 
     def __init__(self, podman: Podman) -> None:
         super().__init__(podman)
-        networks = json.loads(self.podman.said("network", "inspect", self.network("outside")))
+        networks = json.loads(self.podman.run("network", "inspect", self.network("outside")))
         (subnet,) = networks[0]["subnets"]
         self._server: str = subnet["gateway"]
         lines = Path(".env").read_text(encoding="utf-8").splitlines()
@@ -75,7 +75,7 @@ def main() -> None:
         up(podman)
         return
     if options.command == "down":
-        podman.ran("rm", "--all", "--force", "--time=0", "--volumes")
+        podman.try_run("rm", "--all", "--force", "--time=0", "--volumes")
         return
     state = json.loads(STATE_FILE.read_text())
     if options.command == "exec":

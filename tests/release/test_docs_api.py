@@ -19,7 +19,6 @@ import pytest
 from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
-from website_scan.places import Header
 
 from accounts.access import Resource
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Tier
@@ -48,6 +47,7 @@ from website_scan.findings import LOW
 from website_scan.ids import new_report_id, new_scan_id
 from website_scan.net.errors import NetError
 from website_scan.net.targets import InvalidUrl
+from website_scan.places import Header
 from website_scan.report.storage import stored_text
 from website_scan.result import ScanFailed
 

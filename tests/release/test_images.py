@@ -23,9 +23,9 @@ import standardwebhooks
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from tests.images import PATIENCE_S, ROOT, Podman, Stack, problem
+from tests.images import LIMIT_S, ROOT, Podman, Stack, problem
 from tests.operations.stack.processes import wait_until
-from tests.rolling import Asking, Switch
+from tests.rolling import RepeatingClients, Switch
 
 pytestmark = [
     pytest.mark.slow,
@@ -66,7 +66,7 @@ def key(stack: Stack) -> str:
     """API key of an organization with practically no rate limit."""
 
     def manage(*arguments: str) -> str:
-        return stack.podman.said("exec", stack.running["web"][0], "python", "manage.py", *arguments)
+        return stack.podman.run("exec", stack.running["web"][0], "python", "manage.py", *arguments)
 
     manage("shell", "-c", "from accounts.models import Tier; Tier.objects.update(requests_per_minute=1_000_000)")
     return manage("create_api_key", "Our company", "--tier", "pro")
@@ -74,8 +74,8 @@ def key(stack: Stack) -> str:
 
 @pytest.mark.parametrize("image", MAX_MB)
 def test_image_is_small_and_its_bill_of_materials_is_complete(podman: Podman, image: str) -> None:
-    size = re.search(rf"^{image}: [\d,]+ MB, ([\d,]+) above its base", podman.printed, re.MULTILINE)
-    assert size, podman.printed
+    size = re.search(rf"^{image}: [\d,]+ MB, ([\d,]+) above its base", podman.build_output, re.MULTILINE)
+    assert size, podman.build_output
     assert int(size[1].replace(",", "")) <= MAX_MB[image]
     text = (podman.folder / f"sbom-{image}.json").read_text(encoding="utf-8")
     bill = json.loads(text)
@@ -97,10 +97,10 @@ print(len(found), *filter(shutil.which, ("gcc", "cc", "strip", "pip", "make")))
 
 @pytest.mark.parametrize("image", MAX_MB)
 def test_image_has_no_compiler_working_libraries_and_an_unprivileged_user(podman: Podman, image: str) -> None:
-    count, *tools = podman.ended(image, "python", "-c", LOAD_LIBRARIES).split()
+    count, *tools = podman.run_container(image, "python", "-c", LOAD_LIBRARIES).split()
     assert int(count) > 5
     assert tools == []
-    (configuration,) = json.loads(podman.said("image", "inspect", image))
+    (configuration,) = json.loads(podman.run("image", "inspect", image))
     assert configuration["Config"]["User"] == "10001:10001"
     assert ("Healthcheck" in configuration) == (image != "website-scan-command")
     assert {"title", "description", "licenses", "version", "revision"} <= {
@@ -110,7 +110,7 @@ def test_image_has_no_compiler_working_libraries_and_an_unprivileged_user(podman
 
 def test_service_image_has_the_postgresql_clients_for_backups(podman: Podman) -> None:
     find = "from operations.stack.clients import clients_for; print(clients_for(18))"
-    assert podman.ended("website-scan-service", "python", "-c", find) == "/opt/venv/bin"
+    assert podman.run_container("website-scan-service", "python", "-c", find) == "/opt/venv/bin"
 
 
 def test_command_image_scans_with_its_browser_in_a_read_only_container(stack: Stack) -> None:
@@ -118,7 +118,7 @@ def test_command_image_scans_with_its_browser_in_a_read_only_container(stack: St
     options = [f"--network={stack.network('outside')}", f"--security-opt=seccomp={ROOT}/deploy/seccomp.json"]
     options.append(f"--env=SCAN_ALLOWED_NETWORKS={stack.outside}/32")
     scan = ["website-scan", page, "--format", "json"]
-    output = json.loads(stack.podman.ended(*options, "website-scan-command", *scan))
+    output = json.loads(stack.podman.run_container(*options, "website-scan-command", *scan))
     reports = output["reports"]
     assert sorted(report["type"] for report in reports) == list(TYPES)
     assert [report["omitted_checks"] for report in reports if report.get("omitted_checks")] == []
@@ -152,7 +152,7 @@ def test_scans_of_all_types_complete_with_a_browser_and_their_webhooks_arrive(st
             status = api.get(f"{base}/v1/scan/{ids[-1]}", timeout=REQUEST_LIMIT_S).json()["status"]
             return status in FINAL
 
-        wait_until(has_ended, PATIENCE_S, poll_s=0.2)
+        wait_until(has_ended, LIMIT_S, poll_s=0.2)
         return status
 
     for kind in TYPES:
@@ -165,7 +165,7 @@ def test_scans_of_all_types_complete_with_a_browser_and_their_webhooks_arrive(st
         ).json()
         return requests_of_webhook
 
-    wait_until(lambda: len(received()) >= len(ids), PATIENCE_S, poll_s=1)
+    wait_until(lambda: len(received()) >= len(ids), LIMIT_S, poll_s=1)
     receiver = standardwebhooks.Webhook(webhook["secret"])
     events = [
         receiver.verify(request["body"], {k.lower(): v for k, v in request["headers"].items()})
@@ -208,31 +208,31 @@ def start_web(stack: Stack) -> str:
 def test_rolling_restart_of_web_containers_refuses_no_request(stack: Stack, key: str) -> None:
     headers = {"Authorization": f"Bearer {key}"}
     (first,) = stack.running["web"]
-    with Switch().running() as switch, Asking() as asking:
+    with Switch().running() as switch, RepeatingClients() as clients:
         base = f"http://127.0.0.1:{switch.port}"
 
         def wait_for_responses() -> None:
-            expected = {name: asking.count(name) + RESPONSES for name in ("page", "api")}
-            wait_until(lambda: all(asking.count(name) >= count for name, count in expected.items()), PATIENCE_S)
+            expected = {name: clients.count(name) + RESPONSES for name in ("page", "api")}
+            wait_until(lambda: all(clients.count(name) >= count for name, count in expected.items()), LIMIT_S)
 
         switch.add(stack.ports[first])
         second = start_web(stack)
         switch.add(stack.ports[second])
-        asking.ask("page", lambda: requests.get(f"{base}/login/", timeout=REQUEST_LIMIT_S).status_code, 0.1)
-        asking.ask(
+        clients.add("page", lambda: requests.get(f"{base}/login/", timeout=REQUEST_LIMIT_S).status_code, 0.1)
+        clients.add(
             "api", lambda: requests.get(f"{base}/v1/usage", headers=headers, timeout=REQUEST_LIMIT_S).status_code, 0.1
         )
         wait_for_responses()
         for old in (first, second):
-            asking.state = f"{old} ends"
+            clients.state = f"{old} ends"
             stack.stop("web", old)
             wait_for_responses()
-            asking.state = f"another one comes in place of {old}"
+            clients.state = f"another one replaces {old}"
             switch.add(stack.ports[start_web(stack)])
             wait_for_responses()
-        asking.end()
-    assert asking.failures == []
-    assert {status for _, status in asking.answers} == {200}
+        clients.end()
+    assert clients.failures == []
+    assert {status for _, status in clients.responses} == {200}
 
 
 # Prints as JSON: the status of the first process, limits of the container, writable paths, and whether system calls are
@@ -311,6 +311,6 @@ def test_browser_container_has_no_unnecessary_secret(stack: Stack) -> None:
 def test_database_and_queue_have_no_route_to_the_internet(stack: Stack) -> None:
     connect = f"import socket; socket.create_connection(('{stack.outside}', 8080), 5)"
     for name in ("postgresql", "redis", "scheduler"):
-        execution = stack.podman.ran("exec", stack.running[name][0], "python3", "-c", connect)
+        execution = stack.podman.try_run("exec", stack.running[name][0], "python3", "-c", connect)
         assert "Network is unreachable" in execution.stderr
-    assert stack.podman.ran("exec", stack.running["worker"][0], "python3", "-c", connect).returncode == 0
+    assert stack.podman.try_run("exec", stack.running["worker"][0], "python3", "-c", connect).returncode == 0

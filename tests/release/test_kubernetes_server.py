@@ -31,7 +31,7 @@ def cluster() -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def manifests(cluster: Cluster) -> str:
     """Manifests of the example, which are applied once."""
-    built = cluster.understood(cluster.run("kustomize", FOLDER / "example").stdout)
+    built = cluster.with_known_versions(cluster.run("kustomize", FOLDER / "example").stdout)
     applied = cluster.run("apply", "--filename=-", stdin=built).stdout
     assert len(applied.splitlines()) == len(list(yaml.safe_load_all(built)))
     return built
@@ -48,7 +48,7 @@ def test_server_side_apply_accepts_the_manifests(cluster: Cluster, manifests: st
 
 
 def test_base_is_accepted_in_any_namespace(cluster: Cluster) -> None:
-    built = cluster.understood(cluster.run("kustomize", FOLDER / "base").stdout)
+    built = cluster.with_known_versions(cluster.run("kustomize", FOLDER / "base").stdout)
     cluster.run("create", "namespace", "elsewhere")
     cluster.run("apply", "--namespace=elsewhere", "--dry-run=server", "--filename=-", stdin=built)
 

@@ -15,7 +15,7 @@ import requests
 from operations.stack import embedded
 from tests.operations.stack.processes import wait_until
 from tests.releases import ROOT, Release
-from tests.rolling import PATIENCE_S, Asking, Switch
+from tests.rolling import LIMIT_S, RepeatingClients, Switch
 from tests.upgrade import DRAIN_S, REQUEST_S, SETTINGS
 
 pytestmark = [pytest.mark.slow]
@@ -50,31 +50,31 @@ def release(folder: Path) -> Iterator[Release]:
 def test_rolling_restart_of_web_processes_refuses_no_request(release: Release, folder: Path) -> None:
     """The load balancer (`Switch`) only learns from `/readyz` that a process is stopping."""
     key = {"Authorization": f"Bearer {release.prepare(folder)['api_key']}"}
-    with ExitStack() as running, Switch().running() as switch, Asking() as asking:
+    with ExitStack() as running, Switch().running() as switch, RepeatingClients() as clients:
         base = f"http://127.0.0.1:{switch.port}"
 
         def wait_for_responses() -> None:
-            expected = {name: asking.count(name) + RESPONSES for name in ("page", "api", "slowly")}
-            wait_until(lambda: all(asking.count(name) >= count for name, count in expected.items()), PATIENCE_S)
+            expected = {name: clients.count(name) + RESPONSES for name in ("page", "api", "slowly")}
+            wait_until(lambda: all(clients.count(name) >= count for name, count in expected.items()), LIMIT_S)
 
         processes = [running.enter_context(release.start_web()) for _ in range(PROCESSES)]
         for process in processes:
             switch.add(process.port)
-        asking.ask("page", lambda: requests.get(f"{base}/login/", timeout=REQUEST_S).status_code, 0.1)
-        asking.ask("api", lambda: requests.get(f"{base}/v1/usage", headers=key, timeout=REQUEST_S).status_code, 0.1)
-        asking.ask("slowly", lambda: send_slowly(switch.port), 0.1)
+        clients.add("page", lambda: requests.get(f"{base}/login/", timeout=REQUEST_S).status_code, 0.1)
+        clients.add("api", lambda: requests.get(f"{base}/v1/usage", headers=key, timeout=REQUEST_S).status_code, 0.1)
+        clients.add("slowly", lambda: send_slowly(switch.port), 0.1)
         wait_for_responses()
         for number, process in enumerate(processes):
-            asking.state = f"process {number} ends"
-            process.tell_to_stop()
+            clients.state = f"process {number} ends"
+            process.request_stop()
             assert process.wait() == 0
             wait_for_responses()
-            asking.state = f"another one comes in place of {number}"
+            clients.state = f"another one replaces {number}"
             switch.add(running.enter_context(release.start_web()).port)
             wait_for_responses()
-        asking.end()
-    assert asking.failures == []
-    assert {status for _, status in asking.answers} == {200}
+        clients.end()
+    assert clients.failures == []
+    assert {status for _, status in clients.responses} == {200}
 
 
 def send_slowly(port: int) -> int:

@@ -16,4 +16,4 @@ def test_upgrade_and_rollback_refuse_no_request_and_both_releases_work_with_the_
     rehearsal = rehearse()
     assert rehearsal.failures == []
     assert rehearsal.pages > 30
-    assert {status for name, status in rehearsal.answers if name == "scan"} == {200}
+    assert {status for name, status in rehearsal.responses if name == "scan"} == {200}
