@@ -64,7 +64,7 @@ REMOVED = object()
 
 @dataclass(frozen=True, slots=True)
 class BadRequest:
-    """Invalid request. `body` is a JSON value, or bytes that are sent unchanged. `caller` is a key of `Cast.callers`."""
+    """Invalid request. `body` is a JSON value, or bytes that are sent unchanged. `caller` is a key of Cast.callers."""
 
     name: str
     method: str
@@ -114,7 +114,7 @@ class Operation:
         return BadRequest(" ".join(words), self.method, self.path + query, **options)
 
     def fields(self, *changes: Mapping[str, Any]) -> Iterator[BadRequest]:
-        """Yield a request for each change of the valid body, named by the change. `a.b` is the field b of the object a."""
+        """Yield a request for each change of the valid body, named by the change. `a.b` is the field b of object a."""
         for change in changes:
             yield self.request(
                 json.dumps(change, default=lambda _: "(left out)"), body=changed(self.valid_body, change)
@@ -256,7 +256,7 @@ BAD_URLS: tuple[Any, ...] = (
     *("http://\u2460\u2461\u2466.0.0.1/", "http://%31%32%37.0.0.1/", "http://0/"),
     *("http://10.0.0.1/", "http://172.16.0.1/", "http://100.64.0.1/", "http://169.254.169.254/", "http://224.0.0.1/"),
     *("http://192.0.2.1/", "http://168.63.129.16/"),
-    # Not here: IPv6 addresses that contain IPv4 addresses. Error messages depend on how the version of Python writes them.
+    # Without IPv6 addresses that contain IPv4 addresses, because versions of Python write them differently.
     *("http://[::1]/", "http://[fe80::1]/"),
     *("http://[64:ff9b::a00:1]/", "http://[2002:7f00:1::]/", "http://[2001:db8::1]/"),
     *("https://BLOCKED.example.net./", "https://private.example.com/", "https://rebound.example.com/"),
@@ -787,7 +787,7 @@ def entries_group() -> Iterator[BadRequest]:
         yield from few_unknown_ids(operation, "list", body=operation.valid_body)
         yield operation.with_ids(list="{no_list}").request("with a bad body", body={"entries": 5})
         yield operation.request(query="?dry_run=1", body=operation.valid_body)
-    # The import of entries adds a missing scheme, strips white space and resolves no host names, so it accepts these URLs.
+    # The import accepts these URLs: it adds a missing scheme, strips white space and resolves no host names.
     accepted_urls = {"example.com", " https://example.com/", "https://example.com/\n", "https://example.com/\u0085"}
     accepted_urls |= {"https://private.example.com/", "https://rebound.example.com/"}
     for url in BAD_URLS:

@@ -36,8 +36,8 @@ from scans.visits.claims import claim_scan, finish_scan
 from sites.models import Audit
 from tests.factories import Member, make_result, make_scan, member_of
 from tests.populated_audits import populate_audits
-from tests.populated_lists import furnish_lists
-from tests.populated_monitors import furnish_monitors
+from tests.populated_lists import populate_lists
+from tests.populated_monitors import populate_monitors
 from tests.targets.sample import sample_site
 from webhooks.delivery.signing import new_secret
 from webhooks.examples import example
@@ -82,8 +82,8 @@ def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> 
     now = timezone.now()
     ids = _scans(home, rows, now, results)
     ids |= populate_audits(home, min(rows, 30), now, results)
-    ids |= furnish_monitors(home, min(rows, 30), now, people["owner"], results)
-    ids |= furnish_lists(home, min(rows, 60), now, people["owner"])
+    ids |= populate_monitors(home, min(rows, 30), now, people["owner"], results)
+    ids |= populate_lists(home, min(rows, 60), now, people["owner"])
     ids |= _webhooks(home.organization, rows, now, ids["scan_id"])
     ids |= _mutes(home.organization, people["owner"], rows, now)
     _mute_displayed_findings(home.organization, people["owner"], ids, now)

@@ -78,7 +78,7 @@ def findings(letters: str) -> list[ResultFinding]:
     return result_findings
 
 
-def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[str, Any]:
+def populate_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[str, Any]:
     """Create lists in each state. Returns their IDs by name."""
     at = now.replace(minute=0, second=0, microsecond=0)
     number = max(rows, MIN_SITES)

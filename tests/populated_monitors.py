@@ -98,7 +98,7 @@ def add_runs(monitor: Monitor, count: int, last: datetime, every: timedelta = ti
     MonitorRun.objects.bulk_create(runs)
 
 
-def furnish_monitors(
+def populate_monitors(
     home: Member, rows: int, now: datetime, owner: User, results: Mapping[ScanType, ScanResult] | None
 ) -> dict[str, Any]:
     """Create monitors in each state. Returns their IDs by name."""

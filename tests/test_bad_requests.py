@@ -38,7 +38,7 @@ def test_invalid_requests_get_the_recorded_response_and_change_no_rows(group: st
     before = rows()
     responses = {bad_request.name: send(bad_request, cast) for bad_request in GROUPS[group]}
     changed = [model for model, stored in rows().items() if stored != before[model]]
-    assert not changed, "refused requests have changed something"
+    assert not changed, "refused requests have changed rows"
     not_refused = {name: response for name, response in responses.items() if not 400 <= response["status"] < 500}
     assert not not_refused, "these are no refusals"
     if os.environ.get("RECORD"):
@@ -49,7 +49,7 @@ def test_invalid_requests_get_the_recorded_response_and_change_no_rows(group: st
 
 def test_every_invalid_request_has_one_recorded_response_and_none_is_left_over() -> None:
     assert [name for name, count in Counter(NAMES).items() if count > 1] == []
-    assert set(EXPECTED) - set(NAMES) == set(), "answers to nothing: record anew"
+    assert set(EXPECTED) - set(NAMES) == set(), "responses without a request: record again"
 
 
 def test_every_operation_of_openapi_has_an_invalid_request() -> None:

@@ -32,7 +32,7 @@ def queries(client: Client, path: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def furnished_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Furnished]:
+def populated_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Furnished]:
     """Populated organization for all tests. The changes of each test are rolled back."""
     with django_db_blocker.unblock(), transaction.atomic():
         yield furnish(ROWS)
@@ -40,8 +40,8 @@ def furnished_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) ->
 
 
 @pytest.fixture
-def furnished(furnished_once: Furnished, db: None) -> Furnished:
-    return furnished_once
+def furnished(populated_once: Furnished, db: None) -> Furnished:
+    return populated_once
 
 
 def test_every_page_needs_few_queries(furnished: Furnished) -> None:

@@ -434,7 +434,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def furnished_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[World]:
+def populated_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[World]:
     """World whose sites are blocked, so that no test opens connections. Changes of each test are rolled back."""
     with django_db_blocker.unblock(), transaction.atomic():
         furnished = furnish(3)
@@ -446,8 +446,8 @@ def furnished_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) ->
 
 
 @pytest.fixture
-def world(furnished_once: World, db: None) -> World:
-    return furnished_once
+def world(populated_once: World, db: None) -> World:
+    return populated_once
 
 
 def host_after(response: ClientResponse) -> str:
