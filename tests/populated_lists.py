@@ -49,7 +49,7 @@ def score(site: int, type: int, age: int) -> int:
     return max(8, 99 - (site * 13 + type * 17) % 55 - (age * (1 + (site + type) % 3) if site % 4 else (8 - age) % 9))
 
 
-def looked(site: int, age: int) -> Looked:
+def scanned_site(site: int, age: int) -> Looked:
     tags = tuple(tag for number, tag in enumerate(TAGS) if (site + number) % 3 == 0)
     if site % 11 == 10 and age < 2:
         return Looked(address_of(site), tags=tags)
@@ -88,7 +88,7 @@ def populate_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[
     )  # fmt: skip
     runs = [
         snapshot(
-            watched, [looked(n, age) for n in range(number - age % 2)], checks=CHECKS,
+            watched, [scanned_site(n, age) for n in range(number - age % 2)], checks=CHECKS,
             at=at - timedelta(days=2) - timedelta(weeks=age),
         )
         for age in reversed(range(WEEKS))
@@ -101,11 +101,11 @@ def populate_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[
     fresh = _with_sites(make_list(home, name="Customers, not judged yet", types=TYPES, window_hours=0), number)
     empty = make_list(home, name="Agencies")
     running = _with_sites(make_list(home, name="Universities", types=TYPES, every="month"), number)
-    snapshot(running, [looked(n, 3) for n in range(number)], checks=CHECKS, at=at - timedelta(days=29))
+    snapshot(running, [scanned_site(n, 3) for n in range(number)], checks=CHECKS, at=at - timedelta(days=29))
     run = _running(running, at)
     cancelled = _with_sites(make_list(home, name="Clinics", types=TYPES[:2], every="quarter"), number)
     snapshot(
-        cancelled, [looked(n, 1) for n in range(2)], checks=CHECKS, at=at - timedelta(days=3), status="cancelled",
+        cancelled, [scanned_site(n, 1) for n in range(2)], checks=CHECKS, at=at - timedelta(days=3), status="cancelled",
         left_out=number - 2, entries=number,
     )  # fmt: skip
     _add_single_result(watched, at)

@@ -63,8 +63,8 @@ class MuteRequest:
             for name, value in (("check", check), ("host", host), ("path_prefix", path_prefix), ("reason", reason))
         )
         if outcome and outcome not in known_outcomes(check):
-            known = ", ".join(known_outcomes(check))
-            raise InvalidParams(f"outcome must be one of those of {check}: {known}.", "outcome")
+            outcomes = ", ".join(known_outcomes(check))
+            raise InvalidParams(f"outcome must be one of those of {check}: {outcomes}.", "outcome")
         expires_at = expires_at and end_within_limits(expires_at, now)
         try:
             # The default port of either scheme is dropped, as in the URLs of reports.
