@@ -37,7 +37,7 @@ NOT_FOR_OPERATORS = {"DATA_DIR", "DEBUG", "PORT"}
 KEYS = ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "EMAIL_URL", "METRICS_TOKEN", "OIDC_PROVIDERS")
 # Variables of compose.yaml only: passwords that it requires, and the maximum numbers of worker processes.
 COMPOSE_PASSWORDS = {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}
-COMPOSE_PROCESSES = {"WORKER_COMPOSE_PROCESSES", "BROWSER_COMPOSE_PROCESSES"}
+COMPOSE_PROCESSES = {"WORKER_PROCESSES", "BROWSER_PROCESSES"}
 # Variables that the image sets for Python and Django.
 PYTHON_VARIABLES = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "DJANGO_SETTINGS_MODULE"}
 
@@ -71,9 +71,8 @@ RESULTS = ("command", "browser", "service")
 def test_images_are_pinned_to_hashes_and_do_not_run_as_root() -> None:
     assert arguments_of("ARG") == ["PYTHON_IMAGE=python:3.12-slim-bookworm"]
     assert arguments_of("FROM")[0] == "${PYTHON_IMAGE} AS python"
-    assert arguments_of("FROM")[-1].endswith(
-        " AS service"
-    )  # The last stage is the image that is built without a target.
+    # The last stage is the image that is built without a target.
+    assert arguments_of("FROM")[-1].endswith(" AS service")
     install_commands = {run.partition(" &&")[0] for run in arguments_of("RUN") if run.startswith("$INSTALL")}
     assert {run for run in install_commands if "--require-hashes" not in run} == {"$INSTALL --no-deps ."}
     for stage in RESULTS:
