@@ -1,1 +1,1 @@
-"""Benchmarks: `make bench`. Figures of one run are comparable with each other, not with those of another run."""
+"""Benchmarks, run by `make bench`. Figures of different runs are not comparable with each other."""

@@ -1,6 +1,6 @@
-"""`make bench`: measure all parts, or those that ARGS names, such as `ARGS="pages queue --share 0.01"`.
+"""Command `make bench`: measures all parts, or the parts in ARGS, such as `ARGS="pages queue --share 0.01"`.
 
-The output ends with a summary: each goal, and the figure now.
+The output ends with a summary of all goals and the measured figures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.table import Goal, summary
 
 
 def main() -> int:
-    """Return 1 if a figure missed its goal or a part failed."""
+    """Run the benchmarks. Returns 1 if a figure missed its goal or a part failed, else 0."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures what the documents claim.")
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
     parser.add_argument("--share", type=float, help="measure with this share of the rows, such as 0.01, or all with 1")
@@ -25,18 +25,18 @@ def main() -> int:
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"no part is called {', '.join(sorted(unknown))}")
     names = options.parts or [name for name, part in PARTS.items() if part.is_in_bench]
-    began = time.monotonic()
+    start = time.monotonic()
     goals: list[Goal] = []
     for name in names:
-        part_began = time.monotonic()
+        part_start = time.monotonic()
         goals += _goals_of(name, PARTS[name].share if options.share is None else options.share)
-        print(f"\n{name} took {time.monotonic() - part_began:,.0f} s", flush=True)
-    print(f"\n{summary(goals)}, after {time.monotonic() - began:,.0f} s", flush=True)
+        print(f"\n{name} took {time.monotonic() - part_start:,.0f} s", flush=True)
+    print(f"\n{summary(goals)}, after {time.monotonic() - start:,.0f} s", flush=True)
     return int(not all(goal.is_met for goal in goals))
 
 
 def _goals_of(name: str, share: float) -> list[Goal]:
-    """Measure a part in a process of its own, because Django can be set up with one part's settings only."""
+    """Measure a part in a process of its own, because Django can load the settings of one part only."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         future = pool.submit(measure, name, share)
         if (error := future.exception()) is None:

@@ -1,7 +1,7 @@
-"""Cost of the API: each request beside a bare Django view that returns the same bytes from the same server.
+"""Cost of API requests, each compared with a bare Django view that returns the same bytes from the same server.
 
-Processor time is that of the web processes for one request, without PostgreSQL and Redis. The load is closed-loop: each
-connection sends its next request after the last response.
+Processor time is the time of the web processes for one request, without PostgreSQL and Redis. The load is closed-loop:
+each connection sends its next request after it has received the last response.
 """
 
 from __future__ import annotations
@@ -27,30 +27,32 @@ from benchmarks.usage import cpu_s
 ROUNDS, ROUND_S, WARM_UP_S = 4, 0.7, 0.5
 CONNECTIONS = 8
 FEW, MANY = 1_000, 1_000_000
-# The least requests a second as a share of the bare view's, and how much longer a list of many scans may take.
-REPORT, LIST, OF_FEW = 0.3, 0.35, 1.5
-# Milliseconds of processor time. Clients poll GET scan: it must cost no more than GET scans, but for what rounds vary.
-CPU_MS, OF_LIST = 3.0, 1.1
+# Goals as ratios: requests per second compared with the bare view, at least, and the time of a list of many scans
+# compared with a list of few scans, at most.
+MIN_REPORT_RATIO, MIN_LIST_RATIO, MAX_MANY_RATIO = 0.3, 0.35, 1.5
+# Goals in milliseconds of processor time. Clients poll GET scan, so it must not cost more than GET scans; the factor
+# allows for variation.
+MAX_CPU_MS, MAX_LIST_RATIO = 3.0, 1.1
 
 
 @dataclass(frozen=True)
 class Request:
-    """Request of the API, with its name and its goals beside the bare view."""
+    """Measured API request, with its name, its bytes and its goals compared with the bare view."""
 
     name: str
-    sent: bytes
-    least: tuple[float, ...] = ()
-    most_cpu: tuple[float, ...] = ()
+    content: bytes
+    min_ratio: tuple[float, ...] = ()
+    max_cpu: tuple[float, ...] = ()
 
     @property
     def bare(self) -> str:
-        """Return the name of the file with the answer's bytes, which the bare view sends."""
+        """Name of the file with the body of the response, which the bare view sends."""
         return self.name.replace(" ", "-")
 
 
 @dataclass(frozen=True)
 class Load:
-    """Result of a load: answered requests, how many a second, the 50th and 99th percentile of their milliseconds."""
+    """Result of a load: number of responses, responses per second, and the 50th and 99th percentile in milliseconds."""
 
     requests: int
     per_second: float
@@ -59,65 +61,75 @@ class Load:
 
 
 def measure(table: Table, share: float, service: Service) -> None:
-    bodies = service.folder / "bodies"  # where benchmarks/api_urls.py reads them
+    bodies = service.folder / "bodies"  # benchmarks/api_urls.py reads the bodies in this folder.
     bodies.mkdir()
     few, many = organization_with("Few", FEW), organization_with("Many", round(MANY * share))
     key = few.member.plaintext
     with slow(0) as (url, _):
-        order = json.dumps({"url": url, "type": "seo"}).encode()
+        scan_body = json.dumps({"url": url, "type": "seo"}).encode()
         requests = [
-            Request("GET scans", _request("GET", "/v1/scans", key), (LIST,), (CPU_MS,)),
-            Request("GET report", _request("GET", f"/v1/report/{few.scan_id}", key), (REPORT,), (CPU_MS,)),
-            Request("GET scan", _request("GET", f"/v1/scan/{few.scan_id}", key), (), (CPU_MS,)),
-            Request("POST scan", _request("POST", "/v1/scan", key, order)),
+            Request("GET scans", _request("GET", "/v1/scans", key), (MIN_LIST_RATIO,), (MAX_CPU_MS,)),
+            Request(
+                "GET report", _request("GET", f"/v1/report/{few.scan_id}", key), (MIN_REPORT_RATIO,), (MAX_CPU_MS,)
+            ),
+            Request("GET scan", _request("GET", f"/v1/scan/{few.scan_id}", key), (), (MAX_CPU_MS,)),
+            Request("POST scan", _request("POST", "/v1/scan", key, scan_body)),
         ]
         with service.running("web") as (web,):
             for request in requests:
-                (bodies / request.bare).write_bytes(_body(service.port, request.sent))
+                (bodies / request.bare).write_bytes(_body(service.port, request.content))
             _beside_bare(table, service.port, requests)
             _processor_time(table, service.port, web, requests)
             table.head(f"a list of {round(MANY * share):,} scans", "ratio", "p50 ms", "p50 of 1,000")
-            pairs = _side_by_side(service.port, requests[0].sent, _request("GET", "/v1/scans", many.member.plaintext))
+            pairs = _side_by_side(
+                service.port, requests[0].content, _request("GET", "/v1/scans", many.member.plaintext)
+            )
             few_ms, many_ms = ([load.p50_ms for load in loads] for loads in zip(*pairs, strict=True))
             ratio = statistics.median(map(operator.truediv, many_ms, few_ms))
-            table.row("GET scans", ratio, statistics.median(many_ms), statistics.median(few_ms), most=(OF_FEW,))
+            table.row("GET scans", ratio, statistics.median(many_ms), statistics.median(few_ms), most=(MAX_MANY_RATIO,))
 
 
 def _beside_bare(table: Table, port: int, requests: list[Request]) -> None:
     table.head("beside a bare view", "ratio", "a second", "p50 ms", "p99 ms", "bare")
     for request in requests:
-        method = request.sent.split()[0].decode()
-        pairs = _side_by_side(port, request.sent, _request(method, f"/bare/{request.bare}"))
+        method = request.content.split()[0].decode()
+        pairs = _side_by_side(port, request.content, _request(method, f"/bare/{request.bare}"))
         ratio = statistics.median(ours.per_second / bare.per_second for ours, bare in pairs)
         median = sorted((ours for ours, _ in pairs), key=lambda load: load.per_second)[ROUNDS // 2]
         bare_per_second = statistics.median(bare.per_second for _, bare in pairs)
         table.row(
-            request.name, ratio, median.per_second, median.p50_ms, median.p99_ms, bare_per_second, least=request.least
+            request.name,
+            ratio,
+            median.per_second,
+            median.p50_ms,
+            median.p99_ms,
+            bare_per_second,
+            least=request.min_ratio,
         )
 
 
 def _processor_time(table: Table, port: int, web: psutil.Process, requests: list[Request]) -> None:
-    """Measure all requests in turns, so that other work of the machine affects all equally."""
+    """Measure all requests in turns, so that other load on the machine affects all of them equally."""
     cpu_ms: dict[str, list[float]] = {request.name: [] for request in requests}
     for _ in range(ROUNDS):
         for request in requests:
-            began = cpu_s(web)
-            answered = _load(port, request.sent, ROUND_S).requests
-            cpu_ms[request.name].append((cpu_s(web) - began) * 1000 / answered)
+            start_s = cpu_s(web)
+            responses = _load(port, request.content, ROUND_S).requests
+            cpu_ms[request.name].append((cpu_s(web) - start_s) * 1000 / responses)
     table.head(f"processor time of a request, {ROUNDS} rounds", "CPU ms", "least")
     for request in requests:
         figures = cpu_ms[request.name]
-        table.row(request.name, statistics.median(figures), min(figures), most=request.most_cpu)
+        table.row(request.name, statistics.median(figures), min(figures), most=request.max_cpu)
     ratios = map(operator.truediv, cpu_ms["GET scan"], cpu_ms["GET scans"])
     table.head("polling beside the list", "ratio")
-    table.row("GET scan", statistics.median(ratios), most=(OF_LIST,))
+    table.row("GET scan", statistics.median(ratios), most=(MAX_LIST_RATIO,))
 
 
-def _side_by_side(port: int, first: bytes, second: bytes) -> list[tuple[Load, Load]]:
-    """Run both loads in turns, so that other work of the machine affects both equally."""
-    for request in (first, second):
+def _side_by_side(port: int, first_request: bytes, second_request: bytes) -> list[tuple[Load, Load]]:
+    """Run both loads in turns, so that other load on the machine affects both equally."""
+    for request in (first_request, second_request):
         _load(port, request, WARM_UP_S)
-    return [(_load(port, first, ROUND_S), _load(port, second, ROUND_S)) for _ in range(ROUNDS)]
+    return [(_load(port, first_request, ROUND_S), _load(port, second_request, ROUND_S)) for _ in range(ROUNDS)]
 
 
 def _request(method: str, path: str, key: str = "", body: bytes = b"") -> bytes:
@@ -128,7 +140,7 @@ def _request(method: str, path: str, key: str = "", body: bytes = b"") -> bytes:
 
 
 def _body(port: int, request: bytes) -> bytes:
-    """Return the body of one successful response."""
+    """Return the body of the response to a request that must succeed."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(request)
         response = http.client.HTTPResponse(connection)
@@ -139,31 +151,31 @@ def _body(port: int, request: bytes) -> bytes:
 
 
 def _load(port: int, request: bytes, seconds: float) -> Load:
-    """Send `request` repeatedly on CONNECTIONS connections for `seconds`; runs in this process."""
+    """Send `request` repeatedly on CONNECTIONS connections of this process for `seconds`."""
 
     async def all_connections() -> list[float]:
-        until = time.perf_counter() + seconds
-        loads = await asyncio.gather(*(_connection(port, request, until) for _ in range(CONNECTIONS)))
+        deadline = time.perf_counter() + seconds
+        loads = await asyncio.gather(*(_connection(port, request, deadline) for _ in range(CONNECTIONS)))
         return [second for times in loads for second in times]
 
-    began = time.perf_counter()
+    start = time.perf_counter()
     times = asyncio.run(all_connections())
-    elapsed = time.perf_counter() - began
-    cuts = statistics.quantiles(times, n=100)
-    return Load(len(times), len(times) / elapsed, cuts[49] * 1000, cuts[98] * 1000)
+    elapsed_s = time.perf_counter() - start
+    percentiles = statistics.quantiles(times, n=100)
+    return Load(len(times), len(times) / elapsed_s, percentiles[49] * 1000, percentiles[98] * 1000)
 
 
-async def _connection(port: int, request: bytes, until: float) -> list[float]:
-    """Return the seconds that each response took."""
+async def _connection(port: int, request: bytes, deadline: float) -> list[float]:
+    """Send requests on one connection until `deadline`. Returns the seconds that each response took."""
     times = []
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    while (began := time.perf_counter()) < until:
+    while (start := time.perf_counter()) < deadline:
         writer.write(request)
         head = await reader.readuntil(b"\r\n\r\n")
         assert head[9:12] in (b"200", b"201"), head
         length = re.search(rb"\r\ncontent-length: *(\d+)", head, re.IGNORECASE)
         await reader.readexactly(int(length[1]) if length else 0)
-        times.append(time.perf_counter() - began)
+        times.append(time.perf_counter() - start)
         if b"connection: close" in head.lower():
             writer.close()
             reader, writer = await asyncio.open_connection("127.0.0.1", port)

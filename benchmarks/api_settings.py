@@ -1,4 +1,4 @@
-"""The service's settings, with URLs that add bare views for comparison."""
+"""Settings of the service whose URLs include a bare view for comparison."""
 
 from config.settings import *  # noqa: F403
 

@@ -1,4 +1,4 @@
-"""URLs of the service, and for each measured request a bare view that returns the same bytes."""
+"""URLs of the service, and a bare view that returns the recorded response of each measured request."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from config.urls import urlpatterns as service_patterns
 
 
 @cache
-def body_of(name: str) -> bytes:
-    """Return the recorded body of a request."""
+def recorded_body(name: str) -> bytes:
+    """Return the recorded response body of a request."""
     return Path(os.environ["DATA_DIR"], "bodies", name).read_bytes()
 
 
 @csrf_exempt
 def bare(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the recorded bytes without other work, as the baseline of Django on this server."""
-    return HttpResponse(body_of(name), content_type="application/json")
+    """Return the recorded bytes without any other work, as the baseline of Django on this server."""
+    return HttpResponse(recorded_body(name), content_type="application/json")
 
 
 urlpatterns = [path("bare/<str:name>", bare), *service_patterns]

@@ -1,8 +1,8 @@
-"""Cost of the audit of a whole site by a running service, without a browser, with a client that polls.
+"""Cost of an audit of a whole site by a running service without a browser, while a client polls the audit.
 
-Processor time by process, memory of the worker, requests by what they are for, and what a page costs PostgreSQL and
-Redis. "All other work" is everything but the visits, which are the engine with the thread that renews the lease, the
-shared answers, and the processes that try large markup.
+The figures are processor time by process, memory of the worker, requests by purpose, and the work of PostgreSQL and
+Redis per page. "All other work" is everything except the visits. A visit includes the scan engine, the thread that
+renews the lease, the shared responses, and the processes that test large markup.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ from tests.factories import Member, member_of
 from tests.operations.stack.processes import wait_until
 from tests.targets.server import Certificate
 
-# Pages, at least, and of a first audit in which each process imports its modules.
-PAGES, LEAST, WARM_UP = 100, 48, 24
-ANSWER_S = 0.1  # of the site
-# Kinds of requests by their paths; the first match applies.
+# Pages of the audit in full, in the smallest share, and in the warm-up audit, after which all processes have imported
+# their modules.
+PAGES, MIN_PAGES, WARM_UP_PAGES = 100, 48, 24
+RESPONSE_S = 0.1  # Delay of each response of the site.
+# Kinds of requests by regular expressions for their paths. The first match applies.
 KINDS = {
     "pages": r"/|/(product|article|guide)/\w+",
     "shared files": r"/(js|css|images)/\d+\.\w+",
@@ -40,19 +41,20 @@ KINDS = {
     "links elsewhere": r"/(zoom|film|basket)(\?.*)?",
     "probes of the origin": r".*",
 }
-# Requests for a page: one to read it, in its own visit or by a link to it; two to time it, and one as a foreign origin.
-# The processes of a worker share what they have read, but two may ask at the same moment.
-PER_PAGE, MOST_OF_PAGE, PER_FILE, OF_ORIGIN = 4.2, 7, 2.0, 130
+# Goals of requests per page: one loads it for its own visit or for a link to it, two measure its time, and one comes
+# from a foreign origin. The processes of a worker share responses, but two of them may send the same request at the
+# same moment.
+MAX_PER_PAGE, MAX_OF_ONE_PAGE, MAX_PER_FILE, MAX_ORIGIN_PROBES = 4.2, 7, 2.0, 130
 PROGRAMS = ("web", "worker", "scheduler")
-PATIENCE_S, REQUEST_S = 600.0, 10.0
-POLL_S = 2.0  # the `Retry-After` of an unfinished audit
-PAGE_CPU_MS, OVERHEAD, COMMITS = 350.0, 0.25, 20.0
-GROWTH_MIB = 16.0  # of each process of the worker
+AUDIT_LIMIT_S, REQUEST_LIMIT_S = 600.0, 10.0
+POLL_S = 2.0  # The `Retry-After` of an unfinished audit.
+MAX_PAGE_CPU_MS, MAX_OVERHEAD, MAX_COMMITS = 350.0, 0.25, 20.0
+MAX_GROWTH_MIB = 16.0  # Goal for each process of the worker.
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Counts since the servers' start: processor seconds by process, and work of PostgreSQL and Redis."""
+    """Totals since the start of the servers: processor seconds by process, and the work of PostgreSQL and Redis."""
 
     cpu_s: dict[str, float]
     visits_cpu_s: float
@@ -61,7 +63,8 @@ class Figures:
     redis_commands: int
 
     @classmethod
-    def now(cls, service: Service, started: list[psutil.Process]) -> Figures:
+    # Return the totals at this moment.
+    def now(cls, service: Service, processes: list[psutil.Process]) -> Figures:
         add_up()
         postmaster = int((service.folder / "postgres" / "postmaster.pid").read_text().split()[0])
         info = redis.info()
@@ -73,14 +76,14 @@ class Figures:
             )
             commits, tuples = cursor.fetchone()
         return cls(
-            {name: cpu_s(each) for name, each in (dict(zip(PROGRAMS, started, strict=True)) | servers).items()},
+            {name: cpu_s(process) for name, process in (dict(zip(PROGRAMS, processes, strict=True)) | servers).items()},
             sum(tallies().get("cpu_sum", {}).values()) / 1000,
             commits,
             tuples,
             info["total_commands_processed"],
         )
 
-    def since(self, before: Figures) -> Figures:
+    def since(self, before: Figures) -> Figures:  # Return the difference to earlier totals.
         return Figures(
             {name: seconds - before.cpu_s[name] for name, seconds in self.cpu_s.items()},
             self.visits_cpu_s - before.visits_cpu_s,
@@ -91,44 +94,44 @@ class Figures:
 
 
 def measure(table: Table, share: float, service: Service) -> None:
-    pages = max(LEAST, round(PAGES * share))
+    pages = max(MIN_PAGES, round(PAGES * share))
     Tier.objects.update(pages_per_audit=pages, scans_per_month=1_000_000)
     owner = member_of("Owner", "business")
     with (
-        templated(pages, Certificate.VALID, ANSWER_S) as site,
+        templated(pages, Certificate.VALID, RESPONSE_S) as site,
         service.running(*PROGRAMS, env={"SCAN_CA_BUNDLE": str(site.ca_file)}) as started,
     ):
         worker = started[PROGRAMS.index("worker")]
-        _audit(service, owner, site, WARM_UP)
+        _audit(service, owner, site, WARM_UP_PAGES)
         site.requests()
         before_mib = memory_mib(worker)
         before = Figures.now(service, started)
         audit = _audit(service, owner, site, pages)
-        spent = Figures.now(service, started).since(before)
-        after_mib, most_mib = memory_mib(worker), before_mib + GROWTH_MIB * len(list(tree(worker)))
+        cost = Figures.now(service, started).since(before)
+        after_mib, goal_mib = memory_mib(worker), before_mib + MAX_GROWTH_MIB * len(list(tree(worker)))
         paths = site.requests()
     table.head(f"an audit of {pages} pages for all types", "")
     table.row("pages", audit.pages_done, least=(pages,))
     table.row("findings", audit.findings.count())
     table.row("MiB of the worker before it", before_mib)
-    table.row("MiB of the worker after it", after_mib, most=(most_mib,))
+    table.row("MiB of the worker after it", after_mib, most=(goal_mib,))
     _print_requests(table, paths, pages)
-    _print_cost(table, spent, audit)
+    _print_cost(table, cost, audit)
 
 
 def _audit(service: Service, owner: Member, site: Templated, pages: int) -> Audit:
-    """Create an audit of the site, and poll it like a client until it has ended."""
+    """Create an audit of the site, and poll it like an API client until it has ended."""
     api = f"http://127.0.0.1:{service.port}/v1/audits"
     with requests.Session() as client:
         client.headers["Authorization"] = f"Bearer {owner.plaintext}"
-        created = client.post(api, json={"site": f"{site.base}/", "max_pages": pages}, timeout=REQUEST_S)
-        created.raise_for_status()
-        audit_id = created.json()["id"]
+        response = client.post(api, json={"site": f"{site.base}/", "max_pages": pages}, timeout=REQUEST_LIMIT_S)
+        response.raise_for_status()
+        audit_id = response.json()["id"]
 
         def is_final() -> bool:
-            return client.get(f"{api}/{audit_id}", timeout=REQUEST_S).json()["completed_at"] is not None
+            return client.get(f"{api}/{audit_id}", timeout=REQUEST_LIMIT_S).json()["completed_at"] is not None
 
-        wait_until(is_final, PATIENCE_S, POLL_S)
+        wait_until(is_final, AUDIT_LIMIT_S, POLL_S)
     return Audit.objects.get(id=audit_id)
 
 
@@ -143,25 +146,25 @@ def _print_requests(table: Table, paths: Counter[str], pages: int) -> None:
         table.row(kind, count)
     files = list(kind_of.values()).count("shared files")
     table.head("goals", "")
-    table.row("requests for a page", kinds["pages"] / pages, most=(PER_PAGE,))
-    most = max(count for path, count in paths.items() if kind_of[path] == "pages")
-    table.row("requests for the page with the most", most, most=(MOST_OF_PAGE,))
-    table.row("requests for a shared file", kinds["shared files"] / files, most=(PER_FILE,))
-    table.row("probes of the origin", kinds["probes of the origin"], most=(OF_ORIGIN,))
+    table.row("requests for a page", kinds["pages"] / pages, most=(MAX_PER_PAGE,))
+    max_count = max(count for path, count in paths.items() if kind_of[path] == "pages")
+    table.row("requests for the page with the most", max_count, most=(MAX_OF_ONE_PAGE,))
+    table.row("requests for a shared file", kinds["shared files"] / files, most=(MAX_PER_FILE,))
+    table.row("probes of the origin", kinds["probes of the origin"], most=(MAX_ORIGIN_PROBES,))
 
 
-def _print_cost(table: Table, spent: Figures, audit: Audit) -> None:
+def _print_cost(table: Table, cost: Figures, audit: Audit) -> None:
     pages = audit.pages_done
-    everything = sum(spent.cpu_s.values())
+    total_cpu_s = sum(cost.cpu_s.values())
     table.head(f"an audit of {pages} pages, {len(PROGRAMS)} programs", "a page")
     assert audit.started_at
     assert audit.completed_at
     table.row("seconds", (audit.completed_at - audit.started_at).total_seconds() / pages)
-    table.row("processor, ms", everything / pages * 1000, most=(PAGE_CPU_MS,))
-    for name, seconds in spent.cpu_s.items():
+    table.row("processor, ms", total_cpu_s / pages * 1000, most=(MAX_PAGE_CPU_MS,))
+    for name, seconds in cost.cpu_s.items():
         table.row(f"  {name}", seconds / pages * 1000)
-    table.row("  of which visits", spent.visits_cpu_s / pages * 1000)
-    table.row("all other work, part of the visits", everything / spent.visits_cpu_s - 1, most=(OVERHEAD,))
-    table.row("commits", spent.commits / pages, most=(COMMITS,))
-    table.row("rows that PostgreSQL has read", spent.tuples_read / pages)
-    table.row("commands of Redis", spent.redis_commands / pages)
+    table.row("  of which visits", cost.visits_cpu_s / pages * 1000)
+    table.row("all other work, part of the visits", total_cpu_s / cost.visits_cpu_s - 1, most=(MAX_OVERHEAD,))
+    table.row("commits", cost.commits / pages, most=(MAX_COMMITS,))
+    table.row("rows that PostgreSQL has read", cost.tuples_read / pages)
+    table.row("commands of Redis", cost.redis_commands / pages)

@@ -1,7 +1,7 @@
-"""`make dogfood`: the real service scans its own pages and prints their scores; then `website-scan` gates them.
+"""Command `make dogfood`: the service scans its own pages and prints their scores, then `website-scan` gates them.
 
-Runs web behind nginx (Debian's package `nginx-light`), workers and a browser on the embedded stack. Like any client, it
-creates audits through the API: of the pages that everybody sees, and with the cookie of a log-in of those of a member.
+Runs the web process behind nginx (Debian's package `nginx-light`), workers and a browser on the embedded stack. The
+audits are created through the API, first of the public pages, then of a member's pages with the cookie of a login.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from tests.operations.stack.processes import wait_until
 from tests.website_scan.net.tls_servers import LOOPBACK
 from website_scan.urls import host_and_port_of
 
-# Pages that everybody sees; report and audit are shared.
-PUBLIC = (
+# Public pages. The report and the audit are shared.
+PUBLIC_PAGES = (
     "/",
     "/login/",
     "/signup/",
@@ -44,7 +44,7 @@ PUBLIC = (
     "/report/{scan}",
     "/audit/{audit}",
 )
-OF_MEMBER = (
+MEMBER_PAGES = (
     "/o/dogfood/",
     "/o/dogfood/scans/",
     "/o/dogfood/scans/new",
@@ -62,8 +62,8 @@ OF_MEMBER = (
     "/account/",
 )
 GOALS = {"security": 97, "accessibility": 97, "performance": 95}
-SEO_GOAL = 97  # of the landing page: the others are noindex
-PAGE_S, REQUEST_S = 240.0, 30.0
+SEO_GOAL = 97  # For the landing page only, because the other pages are noindex.
+PAGE_LIMIT_S, REQUEST_LIMIT_S = 240.0, 30.0
 PROGRAMS = ("web", "worker", "browser", "webhooks", "scheduler")
 
 
@@ -90,10 +90,10 @@ def _scan_pages(table: Table, base_url: str, ca_file: Path, share: float) -> Non
     names = {"scan": scan.id, "audit": landing_id, "host": host_and_port_of(base_url)}
     browser = browser_of(person_of(owner, "owner", "owner@dogfood.test"))
     cookies = {settings.SESSION_COOKIE_NAME: browser.cookies[settings.SESSION_COOKIE_NAME].value}
-    assert api.status(OF_MEMBER[0], cookies) == requests.codes.ok, "the cookie does not log in"
-    for title, paths, credentials in (("public pages", PUBLIC, {}), ("pages of a member", OF_MEMBER, cookies)):
-        some = [path.format(**names) for path in paths[: max(1, round(len(paths) * share))]]
-        audit_id = api.audit(some, types=list(GOALS), request={"cookies": credentials})
+    assert api.status(MEMBER_PAGES[0], cookies) == requests.codes.ok, "the cookie does not log in"
+    for title, paths, credentials in (("public pages", PUBLIC_PAGES, {}), ("pages of a member", MEMBER_PAGES, cookies)):
+        page_paths = [path.format(**names) for path in paths[: max(1, round(len(paths) * share))]]
+        audit_id = api.audit(page_paths, types=list(GOALS), request={"cookies": credentials})
         table.head(title, *GOALS)
         for page in api.get(f"/v1/audits/{audit_id}/pages?limit=100")["pages"]:
             scores = [page["results"].get(scan_type, {}).get("score") or 0 for scan_type in GOALS]
@@ -107,7 +107,7 @@ def _scan_pages(table: Table, base_url: str, ca_file: Path, share: float) -> Non
 
 
 class _Api:
-    """API client."""
+    """Client of the API with the key of an organization."""
 
     def __init__(self, base_url: str, key: str, ca_file: Path) -> None:
         self._base_url = base_url
@@ -118,18 +118,22 @@ class _Api:
         return self._request("GET", path)
 
     def status(self, path: str, cookies: dict[str, str]) -> int:
-        """Return the status of a page for a visitor with these cookies."""
+        """Return the HTTP status of a page for a visitor with these cookies."""
         response = requests.get(
-            f"{self._base_url}{path}", cookies=cookies, verify=self._ca_file, timeout=REQUEST_S, allow_redirects=False
+            f"{self._base_url}{path}",
+            cookies=cookies,
+            verify=self._ca_file,
+            timeout=REQUEST_LIMIT_S,
+            allow_redirects=False,
         )
         return response.status_code
 
     def audit(self, paths: Sequence[str], **options: object) -> str:
-        """Create an audit of pages and wait until it has ended; return its ID."""
+        """Create an audit of pages, wait until it has ended, and return its ID."""
         pages = [f"{self._base_url}{path}" for path in paths]
         audit_id = str(self._request("POST", "/v1/audits", {"pages": pages, **options})["id"])
         wait_until(
-            lambda: self.get(f"/v1/audits/{audit_id}")["completed_at"] is not None, len(paths) * PAGE_S, poll_s=1
+            lambda: self.get(f"/v1/audits/{audit_id}")["completed_at"] is not None, len(paths) * PAGE_LIMIT_S, poll_s=1
         )
         return audit_id
 
@@ -139,17 +143,17 @@ class _Api:
             f"{self._base_url}{path}",
             json=body,
             headers=self._headers,
-            # A session's would give way to the environment's.
+            # `verify` of a `requests.Session` would be overridden by an environment variable.
             verify=self._ca_file,
-            timeout=REQUEST_S,
+            timeout=REQUEST_LIMIT_S,
         )
         assert response.ok, response.text
         return response.json()
 
 
 def _gate(base_url: str, ca_file: Path) -> int:
-    """Return the exit status of `website-scan` for the pages that need no shared report."""
-    urls = [f"{base_url}{path}" for path in PUBLIC if "{" not in path]
+    """Return the exit status of `website-scan` for the public pages, except shared reports and audits."""
+    urls = [f"{base_url}{path}" for path in PUBLIC_PAGES if "{" not in path]
     options = ["--config", str(Path(__file__).with_name("website-scan.toml"))]
     options += ["--allow-network", f"{LOOPBACK}/32:{base_url.rpartition(':')[2]}"]
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
@@ -162,26 +166,28 @@ def _gate(base_url: str, ca_file: Path) -> int:
 
 
 @contextmanager
-def _proxy(folder: Path, host_file: Path, port: int, plain: int) -> Iterator[None]:
-    """Run nginx with the configuration that the project provides for operators, in front of the port `plain`."""
+def _proxy(folder: Path, host_file: Path, port: int, web_port: int) -> Iterator[None]:
+    """Run nginx in front of the port `web_port`, with the configuration that the project provides for operators."""
     server = (BASE_DIR / "deploy" / "nginx" / "website-scan.conf").read_text()
-    server = re.sub(r"server \{\s+listen 80;.*?\n\}\n", "", server, flags=re.DOTALL)  # there is no plain HTTP here
+    # The benchmark has no port for plain HTTP.
+    server = re.sub(r"server \{\s+listen 80;.*?\n\}\n", "", server, flags=re.DOTALL)
     for pattern, replacement in (
         (r"listen \[::\]:443 .*;\n", ""),
         (r"listen 443 ", f"listen {LOOPBACK}:{port} ssl http2 "),
         (r"server_name .*;", "server_name _;"),
         (r"ssl_certificate .*;", f"ssl_certificate {host_file};"),
         (r"ssl_certificate_key .*;", f"ssl_certificate_key {host_file};"),
-        (r"server 127\.0\.0\.1:8000;", f"server {LOOPBACK}:{plain};"),
+        (r"server 127\.0\.0\.1:8000;", f"server {LOOPBACK}:{web_port};"),
     ):
         server, count = re.subn(pattern, replacement, server)
         assert count == 1, f"{pattern} is {count} times in nginx's configuration"
     paths = "".join(
         f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    own = "user root;\n" if os.geteuid() == 0 else ""  # else nginx could not read the folder
+    # As root, nginx would switch to another user, who could not read the folder.
+    user_line = "user root;\n" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(
-        f"{own}daemon off;\npid {folder}/nginx.pid;\nworker_processes 1;\nevents {{}}\n"
+        f"{user_line}daemon off;\npid {folder}/nginx.pid;\nworker_processes 1;\nevents {{}}\n"
         f"http {{\naccess_log off;\n{paths}{server}}}\n"
     )
     command = ["nginx", "-e", str(folder / "nginx.log"), "-p", str(folder), "-c", str(folder / "nginx.conf")]

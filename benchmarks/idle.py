@@ -1,7 +1,7 @@
-"""Cost of the service that has nothing to do: `manage.py up` with all its processes and servers, on Linux.
+"""Cost of an idle service: `manage.py up` with all its processes and servers, on Linux.
 
-Memory is the proportional set size (PSS): a page that several processes share counts once. Processor time is that of
-the whole tree of processes, with those of it that have ended.
+Memory is the proportional set size (PSS), in which memory shared by several processes counts once. Processor time is
+the time of the whole process tree, including ended processes.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from tests.e2e.service import Service, free_port
 from tests.operations.stack.processes import wait_until
 from tests.targets.sample import sample_site
 
-START_S, SCAN_S, POLL_S = 120.0, 60.0, 1.0
-# The start is over when the processes have used little for a while.
+START_LIMIT_S, SCAN_LIMIT_S, POLL_S = 120.0, 60.0, 1.0
+# The start has ended when the processes have used less than CALM_CPU_S of processor time in CALM_S seconds.
 CALM_S, CALM_CPU_S = 3.0, 0.06
-IDLE_S, LEAST_IDLE_S, REST_S = 120.0, 60.0, 70.0
-SCANS, AT_ONCE = 500, 8
+IDLE_S, MIN_IDLE_S, REST_AFTER_SCANS_S = 120.0, 60.0, 70.0
+SCANS, CONCURRENT_SCANS = 500, 8
 FINAL = ("completed", "partial", "failed")
 
-MOST_PROCESSES, MOST_MIB, MOST_MIB_AFTER_SCANS = 16, 450, 700
-MOST_FIRST_CPU_S, MOST_SECOND_CPU_S = 10, 4
-MOST_CPU_S_A_MINUTE, MOST_COMMANDS_A_MINUTE = 0.3, 60
+MAX_PROCESSES, MAX_MIB, MAX_MIB_AFTER_SCANS = 16, 450, 700
+MAX_FIRST_CPU_S, MAX_SECOND_CPU_S = 10, 4
+MAX_CPU_S_A_MINUTE, MAX_COMMANDS_A_MINUTE = 0.3, 60
 
 
 def measure(table: Table, share: float) -> None:
@@ -44,23 +44,23 @@ def measure(table: Table, share: float) -> None:
         Path(name).chmod(0o755)
         table.head("start until it is calm", "CPU-s", "s to the page")
         with _running(folder, str(site.ca_file)) as service:
-            table.row("first", *_start(service), most=(MOST_FIRST_CPU_S,))
+            table.row("first", *_start(service), most=(MAX_FIRST_CPU_S,))
         with _running(folder, str(site.ca_file)) as service:
             root = psutil.Process(service.process.pid)
-            table.row("second", *_start(service), most=(MOST_SECOND_CPU_S,))
+            table.row("second", *_start(service), most=(MAX_SECOND_CPU_S,))
             table.head("idle", "processes", "MiB")
-            table.row("after the start", _processes(root), memory_mib(root), most=(MOST_PROCESSES, MOST_MIB))
+            table.row("after the start", _processes(root), memory_mib(root), most=(MAX_PROCESSES, MAX_MIB))
             table.head("a minute of it", "CPU-s", "Redis commands")
-            commands, cpu_before_s, began = _commands(folder), cpu_s(root), time.monotonic()
-            time.sleep(max(LEAST_IDLE_S, IDLE_S * share))
-            minutes = (time.monotonic() - began) / 60
+            commands, cpu_before_s, start = _commands(folder), cpu_s(root), time.monotonic()
+            time.sleep(max(MIN_IDLE_S, IDLE_S * share))
+            minutes = (time.monotonic() - start) / 60
             figures = (cpu_s(root) - cpu_before_s) / minutes, (_commands(folder) - commands) / minutes
-            table.row("all processes", *figures, most=(MOST_CPU_S_A_MINUTE, MOST_COMMANDS_A_MINUTE))
-            scans = max(AT_ONCE, round(SCANS * share))
+            table.row("all processes", *figures, most=(MAX_CPU_S_A_MINUTE, MAX_COMMANDS_A_MINUTE))
+            scans = max(CONCURRENT_SCANS, round(SCANS * share))
             _scan(service, site.url_as("localhost") + "/", scans)
-            time.sleep(REST_S)
+            time.sleep(REST_AFTER_SCANS_S)
             table.head(f"after {scans} scans", "MiB", "processes")
-            table.row("a minute later", memory_mib(root), _processes(root), most=(MOST_MIB_AFTER_SCANS,))
+            table.row("a minute later", memory_mib(root), _processes(root), most=(MAX_MIB_AFTER_SCANS,))
 
 
 @contextmanager
@@ -84,20 +84,21 @@ def _running(folder: Path, ca_file: str) -> Iterator[Service]:
 
 
 def _start(service: Service) -> tuple[float, float]:
-    """Wait until all programs have started. Return their processor seconds, and the seconds until the page was there.
+    """Wait until all programs have started. Returns their processor seconds, and the seconds until the page was
+    available.
 
-    Raises TimeoutError if they still work after START_S.
+    Raises TimeoutError if the programs are still busy after START_LIMIT_S.
     """
-    ready_s = service.wait_for_health(START_S)
+    ready_s = service.wait_for_health(START_LIMIT_S)
     root = psutil.Process(service.process.pid)
-    deadline = time.monotonic() + START_S
-    before = cpu_s(root)
+    deadline = time.monotonic() + START_LIMIT_S
+    previous_cpu_s = cpu_s(root)
     while time.monotonic() < deadline:
         time.sleep(CALM_S)
-        now = cpu_s(root)
-        if now - before <= CALM_CPU_S:
-            return now, ready_s
-        before = now
+        current_cpu_s = cpu_s(root)
+        if current_cpu_s - previous_cpu_s <= CALM_CPU_S:
+            return current_cpu_s, ready_s
+        previous_cpu_s = current_cpu_s
     raise TimeoutError("the service does not calm down")
 
 
@@ -106,33 +107,34 @@ def _processes(root: psutil.Process) -> int:
 
 
 def _commands(folder: Path) -> int:
-    """Return the number of commands that Redis has executed."""
+    """Return the number of commands that Redis has executed since its start."""
     with redis.Redis.from_url(variables_of(folder)["REDIS_URL"]) as client:
         return int(client.info("stats")["total_commands_processed"])
 
 
 def _scan(service: Service, url: str, number: int) -> None:
-    """Let the demo organization scan a page `number` times, AT_ONCE at once."""
+    """Scan a page `number` times for the demo organization, with CONCURRENT_SCANS scans at once."""
     key = json.loads((service.data_dir / "demo.json").read_text())["api_key"]
 
     def call(method: str, path: str, body: object = None) -> requests.Response:
         headers = {"Authorization": f"Bearer {key}"}
         return requests.request(
-            method, f"http://127.0.0.1:{service.port}{path}", json=body, headers=headers, timeout=SCAN_S
+            method, f"http://127.0.0.1:{service.port}{path}", json=body, headers=headers, timeout=SCAN_LIMIT_S
         )
 
     def scan(_: int) -> None:
         body = {"url": url, "type": "security"}
-        while (created := call("POST", "/v1/scan", body)).status_code == requests.codes.too_many:
-            time.sleep(float(created.headers["Retry-After"]))
-        created.raise_for_status()
-        path = f"/v1/scan/{created.json()['id']}"
+        while (response := call("POST", "/v1/scan", body)).status_code == requests.codes.too_many:
+            time.sleep(float(response.headers["Retry-After"]))
+        response.raise_for_status()
+        path = f"/v1/scan/{response.json()['id']}"
 
         def is_final() -> bool:
             response = call("GET", path)
-            return response.ok and response.json()["status"] in FINAL  # not ok beyond the limit of requests
+            # A response is not OK while the rate limit is exceeded.
+            return response.ok and response.json()["status"] in FINAL
 
-        wait_until(is_final, SCAN_S, poll_s=POLL_S)
+        wait_until(is_final, SCAN_LIMIT_S, poll_s=POLL_S)
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(CONCURRENT_SCANS) as pool:
         list(pool.map(scan, range(number)))

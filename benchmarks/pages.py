@@ -1,7 +1,7 @@
-"""Processor time, size and database queries of each page and list, with 100,000 scans, deliveries and many audits.
+"""Processor time, size and queries of each page and list, with 100,000 scans, as many deliveries, and many audits.
 
-Measured with Django's test client: middleware, view and template, without PostgreSQL. The goals are for the processor
-time, because elapsed time says little on a shared machine.
+Measured with Django's test client: middleware, view and template, without PostgreSQL. The goals are for processor time,
+because elapsed time depends on the other load of the machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.service import Service
 from benchmarks.table import Table
 from infrastructure.web.kept_html import KeptHtml
 from operations.metrics import endpoint
-from reports.page.kept import parts
+from reports.page.cached import parts
 from scans.models import Scan
 from tests.factories import Member, browser_of, person_of
 from tests.long_report import finished_long_scan
@@ -35,29 +35,30 @@ from tests.queries import counted
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType
 
-# The number of hosts is coprime to the four types, so that each host has scans of all types.
+# The number of hosts and the number of scan types are coprime, so that each host has scans of all types.
 SCANS, HOSTS = 100_000, 997
 WARM_UP, ROUNDS = 3, 20
-# Audits, and pages and places of the longest one, beside the scans. The usual one is as a real site has it.
+# Numbers of audits, and of pages and places of the longest audit, as shares of the number of scans. The usual audit has
+# the size of an audit of a real site.
 AUDITS_SHARE, PAGES_SHARE, PLACES_SHARE = 0.01, 0.1, 0.2
 USUAL_PAGES, USUAL_FINDINGS, USUAL_PLACES = 100, 60, 480
 COLUMNS = ("CPU ms", "kB", "queries", "median ms", "p95 ms", "least CPU ms")
-# Milliseconds of processor time, compressed kilobytes and queries; then milliseconds.
-PAGE, LIST, METRICS = (15.0, 60.0, 12.0, 30.0), (30.0, 60.0, 6.0, 50.0), (50.0, 60.0, 15.0, 100.0)
-# Pages that are longer than any real one, and a report that no process has rendered yet.
-LONGEST, FIRST = (50.0, 60.0, 12.0, 100.0), (50.0, 60.0, 12.0, 100.0)
+# Goals of each row: milliseconds of processor time, compressed kilobytes, queries, and milliseconds in all (median).
+PAGE_GOALS, LIST_GOALS, METRICS_GOALS = (15.0, 60.0, 12.0, 30.0), (30.0, 60.0, 6.0, 50.0), (50.0, 60.0, 15.0, 100.0)
+# Goals of pages that are longer than any real page, and of reports that are not in the cache.
+LONGEST_GOALS, UNCACHED_GOALS = (50.0, 60.0, 12.0, 100.0), (50.0, 60.0, 12.0, 100.0)
 
 Requests = Mapping[str, Callable[[], HttpResponseBase]]
 
 
 @dataclass(frozen=True)
 class World:
-    """Organization with its scans, deliveries and audits. IDs are those of the paths."""
+    """Organization with scans, deliveries and audits, and the IDs in the paths of its measured pages."""
 
     seeded: Seeded
     scans: int
     webhook_id: str
-    longest_audit_id: str  # with a finding of every check
+    longest_audit_id: str  # The longest audit has a finding of every check.
     usual_audit_id: str
     page_audit_id: str
     page_scan_id: str
@@ -81,20 +82,20 @@ def measure(table: Table, share: float, service: Service) -> None:
     }
     of_member = _gets(member, _paths_of_organization(world) | audits)
     of_stranger = _gets(Client(), {"login": "/login/", "landing": "/"})
-    _rows(table, "pages of an organization", {**of_member, **of_stranger}, PAGE)
+    _rows(table, "pages of an organization", {**of_member, **of_stranger}, PAGE_GOALS)
     longest_pages = {
         "an audit with a finding of every check": longest,
         "its pages": f"{longest}?show=pages",
         "a report of 250 checks": long_report,
         "the same, failed only": f"{long_report}?show=failed",
     }
-    _rows(table, "the longest pages", _gets(member, longest_pages), LONGEST)
+    _rows(table, "the longest pages", _gets(member, longest_pages), LONGEST_GOALS)
     reports = {"a report": report, "a report of 250 checks": long_report}
-    with patch.object(parts, "KEPT", KeptHtml(max_bytes=0, max_age_s=0)):
-        _rows(table, "reports that are not cached", _gets(member, reports), FIRST)
+    with patch.object(parts, "CACHE", KeptHtml(max_bytes=0, max_age_s=0)):
+        _rows(table, "reports that are not cached", _gets(member, reports), UNCACHED_GOALS)
     api = Client(headers={"Authorization": f"Bearer {world.member.plaintext}"})
-    _rows(table, "lists of the API", _gets(api, _paths_of_api(world)), LIST)
-    _rows(table, "metrics", _metrics(), METRICS)
+    _rows(table, "lists of the API", _gets(api, _paths_of_api(world)), LIST_GOALS)
+    _rows(table, "metrics", _metrics(), METRICS_GOALS)
 
 
 def _rows(table: Table, title: str, requests: Requests, goals: tuple[float, ...]) -> None:
@@ -106,10 +107,10 @@ def _rows(table: Table, title: str, requests: Requests, goals: tuple[float, ...]
             content = b"".join(request())
         ms, cpu_ms = [], []
         for _ in range(ROUNDS):
-            began, cpu_began = time.perf_counter(), time.thread_time()
+            start, cpu_start = time.perf_counter(), time.thread_time()
             request()
-            ms.append((time.perf_counter() - began) * 1000)
-            cpu_ms.append((time.thread_time() - cpu_began) * 1000)
+            ms.append((time.perf_counter() - start) * 1000)
+            cpu_ms.append((time.thread_time() - cpu_start) * 1000)
         p95_ms = sorted(ms)[int(ROUNDS * 0.95) - 1]
         table.row(
             name,
@@ -134,13 +135,13 @@ def _world(scans: int) -> World:
     fill_audit(longest, pages, every_check, round(scans * PLACES_SHARE))
     fill_audit(usual, min(pages, USUAL_PAGES), some_checks, USUAL_PLACES)
     results = {str(scan_type): real_result(scan_type) for scan_type in ScanType}
-    for seed in (1, 2):  # the second has a comparison
+    for seed in (1, 2):  # The second audit of the page has a comparison with the first one.
         page_audit = make_audit(seeded.member)
         (page,) = make_pages(page_audit, [SITE])
         look_at(page, timezone.now(), results)
         long_scan = finished_long_scan(organization, seed)
     with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")  # as autovacuum would do
+        cursor.execute("VACUUM ANALYZE")  # As autovacuum would do.
     page_scan = Scan.objects.get(audit_page=page, type="security")
     return World(seeded, scans, webhook.id, longest.id, usual.id, page_audit.id, page_scan.id, long_scan.id)
 
@@ -151,11 +152,11 @@ def _gets(client: Client, paths: Mapping[str, str]) -> Requests:
 
 def _paths_of_organization(world: World) -> dict[str, str]:
     scans = Scan.objects.filter(organization=world.member.organization)
-    deep = scans.order_by("created_at")[world.scans // 20]
+    deep_scan = scans.order_by("created_at")[world.scans // 20]
     paths = {
         "overview": "",
         "scans, first page": "scans/",
-        "scans, deep page": f"scans/?before={int(deep.created_at.timestamp()) * 1_000_000}_{deep.id}",
+        "scans, deep page": f"scans/?before={int(deep_scan.created_at.timestamp()) * 1_000_000}_{deep_scan.id}",
         "scans of a type and status": "scans/?type=seo&status=completed",
         "scans, a text": "scans/?q=12.example.com",
         "scans, a text nowhere": "scans/?q=nowhere",
@@ -192,7 +193,7 @@ def _metrics() -> Requests:
     client = Client(headers={"Authorization": f"Bearer {settings.METRICS_TOKEN}"})
 
     def new_figures() -> HttpResponseBase:
-        endpoint._latest.forget()  # it would serve those of the last seconds
+        endpoint._latest.forget()  # The endpoint would serve the cached figures of the last seconds.
         return client.get("/metrics")
 
     return {"/metrics": new_figures}

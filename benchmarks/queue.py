@@ -1,4 +1,4 @@
-"""Fairness and throughput of the queue: begin of single scans beside much work, cost of a claim, more workers.
+"""Fairness and throughput of the queue: start of single scans next to backlogs, cost of a claim, several workers.
 
 Runs real workers. Sites with slow responses stand in for slow scans, so that the figures depend on the queue and not on
 the processor.
@@ -35,35 +35,37 @@ from tests.targets.many_pages import shop_site
 from tests.targets.server import Answer
 from website_scan.findings import ScanType
 
-SLOTS, SLOW_S = 6, 5.0
-BACKLOGS = (24, 200)
-PAGES, PAGE_S, BEGUN = 1_000, 0.2, 5
-SINGLES, START_S = 5, 2.0
-ROWS, CLAIMS, WAITING, OF_FEW = 1_000_000, 300, 20, 1.5
-WORKERS, SLOTS_EACH, PER_WORKER, ANSWER_S, GOAL = 3, 4, 60, 0.35, 2.4
-PATIENCE_S = 180.0
+SLOTS, SLOW_S = 6, 5.0  # Slots of the worker, and the delay of slow sites in seconds.
+BACKLOGS = (24, 200)  # Scans of the two organizations with a backlog.
+# Of the audit: pages, delay of each page, and pages done before the single scans start.
+PAGES, PAGE_S, PAGES_BEFORE_SCANS = 1_000, 0.2, 5
+SINGLES, START_S = 5, 2.0  # Number of single scans, and the goal for their wait.
+ROWS, CLAIMS, WAITING, MAX_CLAIM_RATIO = 1_000_000, 300, 20, 1.5
+WORKERS, SLOTS_EACH, SCANS_PER_WORKER, RESPONSE_S, MIN_SPEEDUP = 3, 4, 60, 0.35, 2.4
+LIMIT_S = 180.0
 
 
 def measure(table: Table, share: float, service: Service) -> None:
     _beside_backlogs(table, service)
     _beside_an_audit(table, service, max(100, round(PAGES * share)))
-    _workers(table, service, max(10, round(PER_WORKER * share)))
+    _workers(table, service, max(10, round(SCANS_PER_WORKER * share)))
     _claims(table, round(ROWS * share), max(10, round(CLAIMS * share)))
 
 
 def _beside_backlogs(table: Table, service: Service) -> None:
     with slow(SLOW_S) as (url, _), slow(0) as (quick, _):
-        for number in range(SINGLES):  # create the organizations first: a single organization may use all slots
+        # The organizations must exist first, because a single organization may use all slots.
+        for number in range(SINGLES):
             _queue(f"Single {number}", "", 0)
         with service.worker(SLOTS):
             for number, count in enumerate(BACKLOGS):
                 _queue(f"Backlog {number}", url, count)
-            wait_until(lambda: Scan.objects.filter(status="scanning").count() >= SLOTS - 2, PATIENCE_S)
+            wait_until(lambda: Scan.objects.filter(status="scanning").count() >= SLOTS - 2, LIMIT_S)
             waits = [_wait_s(_queue(f"Single {number}", quick, 1)[0]) for number in range(SINGLES)]
-            left = Scan.objects.filter(status="queued").count()
+            queued = Scan.objects.filter(status="queued").count()
             Scan.objects.filter(status="queued").delete()
     table.head("a single scan begins, seconds after its request", "at most", "median", "waiting")
-    table.row("beside two backlogs", max(waits), statistics.median(waits), left, most=(START_S,))
+    table.row("beside two backlogs", max(waits), statistics.median(waits), queued, most=(START_S,))
 
 
 def _beside_an_audit(table: Table, service: Service, pages: int) -> None:
@@ -71,49 +73,52 @@ def _beside_an_audit(table: Table, service: Service, pages: int) -> None:
         for path, route in list(site.routes.items()):
             if isinstance(route, Answer) and not path.endswith((".txt", ".xml")):
                 site.routes[path] = replace(route, delay_s=PAGE_S)
-        one, other = _member("One", 20), _member("Other", 2)
+        audit_member, other_member = _member("One", 20), _member("Other", 2)
         with service.running("worker", "scheduler"):
             body = {"site": f"{site.url}/", "max_pages": pages, "types": ["security", "seo"]}
-            audit_id = one.api.post("/v1/audits", body).json()["id"]
+            audit_id = audit_member.api.post("/v1/audits", body).json()["id"]
             audit = Audit.objects.filter(id=audit_id)
-            wait_until(lambda: audit.filter(pages_done__gte=BEGUN).exists(), PATIENCE_S, poll_s=0.5)
-            for name, member in (("of another organization", other), ("of the audit's organization", one)):
+            wait_until(lambda: audit.filter(pages_done__gte=PAGES_BEFORE_SCANS).exists(), LIMIT_S, poll_s=0.5)
+            for name, member in (
+                ("of another organization", other_member),
+                ("of the audit's organization", audit_member),
+            ):
                 waits = []
                 for _ in range(SINGLES):
                     response = member.api.post("/v1/scan", {"url": quick, "type": "seo"})
                     waits.append(_wait_s(response.json()["id"]))
-                left = pages - audit.get().pages_done
-                table.row(f"beside an audit, {name}", max(waits), statistics.median(waits), left, most=(START_S,))
-            one.api.delete(f"/v1/audits/{audit_id}")
+                pages_left = pages - audit.get().pages_done
+                table.row(f"beside an audit, {name}", max(waits), statistics.median(waits), pages_left, most=(START_S,))
+            audit_member.api.delete(f"/v1/audits/{audit_id}")
 
 
 def _workers(table: Table, service: Service, per_worker: int) -> None:
-    """Measure the scans per minute of one, two and three workers, each with a host name of its own."""
+    """Measure the scans per minute of one, two and three workers. Each worker has a host name of its own."""
     table.head(f"workers of {SLOTS_EACH} slots, {per_worker} scans each", "of one", "a minute", "idle %")
     rates: list[float] = []
-    with slow(ANSWER_S, others_s=ANSWER_S) as (url, _), ExitStack() as cleanup:
+    with slow(RESPONSE_S, others_s=RESPONSE_S) as (url, _), ExitStack() as cleanup:
         for number in range(1, WORKERS + 1):
             cleanup.enter_context(service.worker(SLOTS_EACH, host=f"host{number}"))
-            # Warm-up: each process of the new worker imports its modules.
+            # Warm-up, in which each process of the new worker imports its modules.
             _ends(_queue("Scale", url, SLOTS_EACH * number))
             psutil.cpu_times_percent()
             rates.append(_rate(_ends(_queue("Scale", url, per_worker * number))))
             idle = psutil.cpu_times_percent().idle
-            goals = (GOAL,) if number == WORKERS else ()
+            goals = (MIN_SPEEDUP,) if number == WORKERS else ()
             table.row(str(number), rates[-1] / rates[0], rates[-1], idle, least=goals)
 
 
 def _ends(ids: list[str]) -> list[float]:
-    """Wait until the scans have ended; return the times of their ends, in order."""
+    """Wait until the scans have ended. Returns the times of their ends in order."""
     rows = Scan.objects.filter(id__in=ids)
-    wait_until(lambda: not rows.exclude(status__in=Scan.FINAL).exists(), PATIENCE_S, poll_s=0.5)
+    wait_until(lambda: not rows.exclude(status__in=Scan.FINAL).exists(), LIMIT_S, poll_s=0.5)
     assert not rows.exclude(status="completed").exists(), set(rows.values_list("status", "error_code"))
     ends = rows.order_by("completed_at").values_list("completed_at", flat=True)
     return [end.timestamp() for end in ends if end is not None]
 
 
 def _rate(ends: list[float]) -> float:
-    """Return the scans per minute in the middle of the period, when all slots were in use."""
+    """Return the scans per minute in the middle of the period, when all slots are in use."""
     first, last = len(ends) // 5, 4 * len(ends) // 5
     return (last - first) / (ends[last] - ends[first]) * 60
 
@@ -123,13 +128,13 @@ def _claims(table: Table, rows: int, rounds: int) -> None:
     organization_with("Many", rows, hosts=1_000)
     table.head(f"beside {rows:,} rows more", "ratio", "ms before", "ms")
     for name, ms in _claim_ms(rounds).items():
-        table.row(name, ms / before[name], before[name], ms, most=(OF_FEW,))
+        table.row(name, ms / before[name], before[name], ms, most=(MAX_CLAIM_RATIO,))
 
 
 def _claim_ms(rounds: int) -> dict[str, float]:
-    """Return the median times of a claim, and of the queries before a scan is accepted.
+    """Return the median milliseconds of a claim, and of the queries before a scan is accepted.
 
-    20 organizations have 200 waiting scans each, half of them for one domain that is at its limit of visits.
+    The queue has 200 waiting scans of each of 20 organizations, half of them for one domain that has reached its limit.
     """
     ids: list[str] = []
     for number in range(WAITING):
@@ -146,27 +151,27 @@ def _claim_ms(rounds: int) -> dict[str, float]:
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
-            began = time.perf_counter()
+            start = time.perf_counter()
             call()
-            times[name].append((time.perf_counter() - began) * 1000)
-        # End the claimed scan at once, so that only the queue changes; the domain's gap stays.
+            times[name].append((time.perf_counter() - start) * 1000)
+        # End the claimed scan at once, so that only the queue changes. The pause of its domain is set again.
         Scan.objects.filter(status="scanning").update(status="failed", lease_expires_at=None)
-        _rest("example.com")
+        _pause_domain("example.com")
     Scan.objects.filter(id__in=ids).delete()
     Turn.objects.all().delete()
     return {name: statistics.median(ms) for name, ms in times.items()}
 
 
-def _rest(domain: str) -> None:
-    """Make the domain rest, as after the start of a visit, and no other."""
+def _pause_domain(domain: str) -> None:
+    """Make this domain pause as after the start of a visit, and end the pauses of all other domains."""
     DomainTurn.objects.exclude(domain=domain).delete()
     now = timezone.now()
-    moments: dict[str, datetime] = {"taken_at": now - timedelta(seconds=1), "free_at": now + timedelta(minutes=5)}
-    DomainTurn.objects.update_or_create(domain=domain, defaults=moments)
+    times: dict[str, datetime] = {"taken_at": now - timedelta(seconds=1), "free_at": now + timedelta(minutes=5)}
+    DomainTurn.objects.update_or_create(domain=domain, defaults=times)
 
 
 def _queue(name: str, url: str, count: int, *, wakes_workers: bool = True) -> list[str]:
-    """Create queued scans of an organization; return their IDs."""
+    """Create queued scans of an organization, and return their IDs."""
     Tier.objects.update(concurrent_scans=1_000_000, scans_per_month=1_000_000)
     organization, period = ensure_organization(name=name), month_of(timezone.now())
     rows = Scan.objects.bulk_create(
@@ -178,7 +183,7 @@ def _queue(name: str, url: str, count: int, *, wakes_workers: bool = True) -> li
 
 
 def _member(name: str, slots: int) -> Member:
-    """Create an organization with a plan of its own."""
+    """Create an organization with a tier of its own."""
     tier = Tier.objects.get(name="business")
     tier.pk, tier.name, tier.concurrent_scans = name.lower(), name.lower(), slots
     tier.scans_per_month, tier.pages_per_audit, tier.requests_per_minute = 1_000_000, PAGES, 1_000_000
@@ -187,8 +192,8 @@ def _member(name: str, slots: int) -> Member:
 
 
 def _wait_s(scan_id: str) -> float:
-    """Wait until a scan has ended; return the seconds from its creation to its begin."""
-    wait_until(lambda: Scan.objects.get(id=scan_id).is_final, PATIENCE_S, poll_s=0.1)
+    """Wait until a scan has ended. Returns the seconds from its creation to its start."""
+    wait_until(lambda: Scan.objects.get(id=scan_id).is_final, LIMIT_S, poll_s=0.1)
     scan = Scan.objects.get(id=scan_id)
     assert scan.started_at
     return (scan.started_at - scan.created_at).total_seconds()

@@ -1,4 +1,4 @@
-"""Cost of a visit for one scan type and for all, without and with a browser: processor time, memory, requests."""
+"""Cost of a visit for one scan type and for all types, with and without a browser: processor time, memory, requests."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ from website_scan.run import scan
 
 ROUNDS = 5
 PAGES = 30
-ALL = tuple(ScanType)
+ALL_TYPES = tuple(ScanType)
 TIME_LIMIT_S = 60.0
-STATIC_MIB, BROWSER_MIB = 200.0, 600.0
-# Requests of a visit for all types beside the distinct ones of its types, and those of a later page of an audit beside
-# those of the type that asks for most.
-OF_DISTINCT, OF_WIDEST = 1.05, 1.2
+MAX_STATIC_MIB, MAX_BROWSER_MIB = 200.0, 600.0
+# Goals as ratios: requests of a visit for all types to the distinct requests of its types, and requests of a later page
+# of an audit to the requests of the type with the most requests.
+MAX_DISTINCT_RATIO, MAX_WIDEST_RATIO = 1.05, 1.2
 
 
 class Evidence:
-    """In-memory substitute for `scans.visits.origin_evidence`, which stores evidence of the origin in Redis."""
+    """In-memory substitute for `scans.visits.origin_evidence`, which caches evidence of the origin in Redis."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], Kept] = {}
+        self._evidence: dict[tuple[str, str], Kept] = {}
 
     def find(self, origin: str, probe: Probe) -> Kept | None:
-        return self._kept.get((origin, probe.name))
+        return self._evidence.get((origin, probe.name))
 
     def keep(self, origin: str, probe: Probe, evidence: object) -> None:
-        self._kept[origin, probe.name] = Kept(evidence, datetime.now(UTC))
+        self._evidence[origin, probe.name] = Kept(evidence, datetime.now(UTC))
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a visit: processor seconds, seconds, and the requested paths of the site."""
+    """Cost of a visit: processor seconds, elapsed seconds, and requests to the site by path."""
 
     cpu_s: float
     seconds: float
@@ -68,51 +68,52 @@ class Cost:
 
 @dataclass(frozen=True)
 class Visits:
-    """Visits of a site, with a browser or without."""
+    """Repeated visits of a site, with or without a browser."""
 
     site: Templated
     browser: Browser | None
     rounds: int
 
     def cost(self, types: tuple[ScanType, ...], *, is_audit: bool = False) -> Cost:
-        """Return the least cost of some visits after the first: other work of the machine can only add to it.
+        """Return the lowest cost of several visits, because other load of the machine can only increase the cost.
 
-        They are of one page, or for an audit of one page after the other.
+        The first visit does not count. All visits are of the same page; with `is_audit`, they are of different pages
+        and share responses and evidence like the visits of an audit.
         """
-        answers, shared = (Answers(), Evidence()) if is_audit else (None, None)
+        response_cache, evidence = (Answers(), Evidence()) if is_audit else (None, None)
         policy = Policy(allowed_networks=NETWORKS, ca_bundle=self.site.ca_file)
         paths = page_paths(PAGES)[7:]
         costs = []
         for number in range(self.rounds + 1):
-            before, began = cpu_s(psutil.Process()), time.monotonic()
+            start_cpu_s, start = cpu_s(psutil.Process()), time.monotonic()
             target = parse_target(f"{self.site.base}{paths[number if is_audit else 0]}", policy)
-            with Network(policy, time_limit_s=TIME_LIMIT_S, answers=answers) as network:
-                results = scan(target, types, network, Budget(TIME_LIMIT_S), browser=self.browser, shared=shared)
+            with Network(policy, time_limit_s=TIME_LIMIT_S, answers=response_cache) as network:
+                results = scan(target, types, network, Budget(TIME_LIMIT_S), browser=self.browser, shared=evidence)
             for result in results:
                 assert result.score is not None, (result.type, result.error)
             give_back()
-            seconds = time.monotonic() - began
-            costs.append(Cost(cpu_s(psutil.Process()) - before, seconds, self.site.requests()))
+            seconds = time.monotonic() - start
+            costs.append(Cost(cpu_s(psutil.Process()) - start_cpu_s, seconds, self.site.requests()))
         later = costs[1:]
-        least_cpu_s, least_s = min(cost.cpu_s for cost in later), min(cost.seconds for cost in later)
-        return Cost(least_cpu_s, least_s, later[-1].requests)
+        min_cpu_s, min_s = min(cost.cpu_s for cost in later), min(cost.seconds for cost in later)
+        return Cost(min_cpu_s, min_s, later[-1].requests)
 
 
 def measure(table: Table, share: float) -> None:
-    use_one_heap()  # like workers
+    use_one_heap()  # Workers do the same.
     rounds = max(1, round(ROUNDS * share))
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with templated(PAGES, Certificate.VALID) as site:
-        _visits(table, "a visit without a browser", Visits(site, None, rounds), STATIC_MIB)
+        _visits(table, "a visit without a browser", Visits(site, None, rounds), MAX_STATIC_MIB)
         with WarmBrowser(program, ca_bundle=site.ca_file) as browser:
-            _visits(table, "a visit with a browser", Visits(site, browser, rounds), BROWSER_MIB)
+            _visits(table, "a visit with a browser", Visits(site, browser, rounds), MAX_BROWSER_MIB)
 
 
 def _visits(table: Table, title: str, visits: Visits, goal_mib: float) -> None:
-    alone = {scan_type: visits.cost((scan_type,)) for scan_type in ALL}
+    alone = {scan_type: visits.cost((scan_type,)) for scan_type in ALL_TYPES}
     separate = functools.reduce(operator.add, alone.values())
-    together, later = visits.cost(ALL), visits.cost(ALL, is_audit=True)
+    together, later = visits.cost(ALL_TYPES), visits.cost(ALL_TYPES, is_audit=True)
     rows = {f"{name} alone": cost for name, cost in alone.items()}
     rows |= {"four separate scans": separate}
     rows |= {"all types": together, "all types, a later page of an audit": later}
@@ -121,12 +122,12 @@ def _visits(table: Table, title: str, visits: Visits, goal_mib: float) -> None:
         table.row(name, cost.cpu_s, cost.seconds, cost.requests.total())
     table.head("  beside four separate scans", "CPU-s", "seconds", "requests")
     for name, cost in (("  all types", together), ("  a later page", later)):
-        of_requests = cost.requests.total() / separate.requests.total()
-        table.row(name, cost.cpu_s / separate.cpu_s, cost.seconds / separate.seconds, of_requests)
+        request_ratio = cost.requests.total() / separate.requests.total()
+        table.row(name, cost.cpu_s / separate.cpu_s, cost.seconds / separate.seconds, request_ratio)
     distinct = functools.reduce(operator.or_, (cost.requests for cost in alone.values())).total()
     widest = max(cost.requests.total() for cost in alone.values())
     table.head("  requests, beside", "ratio")
-    table.row("  all types, the types' distinct ones", together.requests.total() / distinct, most=(OF_DISTINCT,))
-    table.row("  a later page, the widest type's", later.requests.total() / widest, most=(OF_WIDEST,))
+    table.row("  all types, the types' distinct ones", together.requests.total() / distinct, most=(MAX_DISTINCT_RATIO,))
+    table.row("  a later page, the widest type's", later.requests.total() / widest, most=(MAX_WIDEST_RATIO,))
     table.head("  memory of all processes", "MiB")
-    table.row("  all types", peak_mib(lambda: visits.cost(ALL)), most=(goal_mib,))
+    table.row("  all types", peak_mib(lambda: visits.cost(ALL_TYPES)), most=(goal_mib,))

@@ -1,4 +1,4 @@
-"""Rows for benchmarks: organizations with many scans, deliveries of webhooks, and audits."""
+"""Rows for benchmarks: organizations with many scans, webhook deliveries, and audits."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from webhooks.models import Delivery, Event, EventKind, Webhook
 from website_scan.catalogue import Check
 from website_scan.findings import ScanType
 
-# A limit that no benchmark reaches.
-PLENTY = 100_000_000
+# Limit that no benchmark reaches.
+NO_LIMIT = 100_000_000
 BATCH = 1_000
 SITE = "https://example.com"
 
@@ -45,8 +45,8 @@ SCANS = """
         FROM generate_series(1, %(scans)s) AS n
     ) AS numbered
 """
-# All but some of the deliveries have ended, each with an attempt.
-ENDS = (
+# Statements that end most deliveries, each with one attempt. The others stay pending.
+END_DELIVERIES = (
     """
     UPDATE webhooks_delivery SET attempts_made = 1, status = ended.status, finished_at = created_at
     FROM (
@@ -66,15 +66,19 @@ ENDS = (
 
 @dataclass(frozen=True)
 class Seeded:
-    """Created organization with its API key, and the ID of its scan that has a real report."""
+    """Created organization with an API key, and the ID of its scan that has a real report."""
 
     member: Member
     scan_id: str
 
 
 def organization_with(name: str, scans: int, hosts: int = 1) -> Seeded:
-    """Create an organization with `scans` scans spread over twelve months, types and hosts, and one real report."""
-    Tier.objects.update(scans_per_month=PLENTY, concurrent_scans=PLENTY, requests_per_minute=PLENTY, webhooks=PLENTY)
+    """Create an organization with scans over twelve months, all types and `hosts` hosts, one of them with a real
+    report.
+    """
+    Tier.objects.update(
+        scans_per_month=NO_LIMIT, concurrent_scans=NO_LIMIT, requests_per_minute=NO_LIMIT, webhooks=NO_LIMIT
+    )
     member, now = member_of(name), timezone.now()
     values: dict[str, str | int | datetime] = {
         "name": name,
@@ -90,7 +94,7 @@ def organization_with(name: str, scans: int, hosts: int = 1) -> Seeded:
 
 
 def pending_deliveries(organization: Organization, urls: Sequence[str], number: int) -> list[Webhook]:
-    """Create a webhook for each receiver on loopback, and events that are due at one of them each."""
+    """Create a webhook for each URL on loopback, and events that each have a delivery to one of the webhooks."""
     webhooks = Webhook.objects.bulk_create(
         Webhook(
             organization=organization,
@@ -114,17 +118,17 @@ def pending_deliveries(organization: Organization, urls: Sequence[str], number: 
 
 
 def ended_deliveries(organization: Organization, number: int) -> Webhook:
-    """Create a webhook and its deliveries, of which one in 20 is pending and one in 1,000 has failed."""
+    """Create a webhook and its deliveries, one in 20 of them pending and one in 1,000 failed."""
     (webhook,) = pending_deliveries(organization, ["https://hooks.example.com/"], number)
     with connection.cursor() as cursor:
-        for statement in ENDS:
+        for statement in END_DELIVERIES:
             cursor.execute(statement, {"webhook": webhook.id})
         cursor.execute("ANALYZE webhooks_delivery, webhooks_attempt")
     return webhook
 
 
 def audits_of(organization: Organization, number: int, pages: int) -> list[Audit]:
-    """Create audits of a site that have ended, one in ten failed, without pages and findings; the newest first."""
+    """Create ended audits of a site without pages and findings, newest first. One in ten has failed."""
     now = timezone.now()
     types = [str(scan_type) for scan_type in ScanType]
     total: TypeTotal = {"pages": pages, "sum": pages * 50, "flawless": 0, "gaps": 0, "cap": None, "caps": {}}
@@ -149,7 +153,7 @@ def audits_of(organization: Organization, number: int, pages: int) -> list[Audit
 
 
 def fill_audit(audit: Audit, pages: int, checks: Sequence[Check], places: int) -> None:
-    """Create pages of an audit, a finding of each of the checks, and places of the findings in turns."""
+    """Create pages of an audit, one finding of each check, and places, distributed evenly over the findings."""
     AuditPage.objects.bulk_create((_page(audit, number) for number in range(pages)), BATCH)
     samples = [SamplePage(url=f"{SITE}/page/{number}", scan_id=_scan_id(str(number))) for number in range(5)]
     findings = AuditFinding.objects.bulk_create(

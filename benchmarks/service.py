@@ -1,4 +1,4 @@
-"""Service for benchmarks: its servers in a temporary folder, Django in this process, and programs of `manage.py up`."""
+"""Service for benchmarks: servers in a temporary folder, Django in this process, and programs of `manage.py up`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from operations.stack import embedded
 from tests.e2e.service import BASE_DIR, free_port, get_status
 from tests.operations.stack.processes import wait_until
 
-START_S, STOP_S = 120.0, 40.0
+START_LIMIT_S, STOP_LIMIT_S = 120.0, 40.0
 LOG_CHARACTERS = 6_000
 
 
 @contextmanager
 def installed(variables: Mapping[str, str]) -> Iterator[Service]:
-    """Run PostgreSQL and Redis, migrate, and set Django up in this process. `variables` add to the environment."""
+    """Run PostgreSQL and Redis, migrate, and set up Django in this process. `variables` extend the environment."""
     with tempfile.TemporaryDirectory(prefix="wss-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -35,7 +35,7 @@ def installed(variables: Mapping[str, str]) -> Iterator[Service]:
                 "DJANGO_SETTINGS_MODULE": "config.settings",
                 "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8",
                 "ALLOWED_HOSTS": "127.0.0.1 testserver",
-                # Off, because its lines would appear between those of the tables.
+                # The access log is off, because its lines would appear between the lines of the tables.
                 "ACCESS_LOG": "0",
             }
             os.environ.update(stack.env | defaults | dict(variables))
@@ -46,7 +46,7 @@ def installed(variables: Mapping[str, str]) -> Iterator[Service]:
 
 @dataclass(frozen=True)
 class Service:
-    """Installation of the service: its folder, and the port of its web process."""
+    """Installation of the service: its data folder, and the port of its web process."""
 
     folder: Path
     port: int
@@ -55,51 +55,51 @@ class Service:
     def running(
         self, *names: str, env: Mapping[str, str] | None = None, options: Sequence[str] = ()
     ) -> Iterator[list[psutil.Process]]:
-        """Run programs of `manage.py up`, with further variables and with options that replace their own."""
-        # Reads the environment when it is imported.
+        """Run programs of `manage.py up`, with further variables, and with `options` that override their own."""
+        # This module reads the environment when it is imported.
         from operations.stack.management.commands.up import programs
 
         environment = {
             **os.environ,
             **(env or {}),
             "PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges",
-            "PYTHONFAULTHANDLER": "1",  # a crash writes its traceback to the log
+            "PYTHONFAULTHANDLER": "1",  # A crash then writes its traceback to the log.
         }
         commands = {program.name: program.command for program in programs(self.folder, self.port, environment)}
         path = self.folder / f"{'-'.join(names)}.log"
         with path.open("ab") as log:
-            started: list[psutil.Process] = [
+            processes: list[psutil.Process] = [
                 psutil.Popen([*commands[name], *options], cwd=BASE_DIR, env=environment, stdout=log, stderr=log)
                 for name in names
             ]
         try:
             if "web" in names:
-                wait_until(lambda: get_status(self.port, "/healthz") == 200, START_S)
-            yield started
+                wait_until(lambda: get_status(self.port, "/healthz") == 200, START_LIMIT_S)
+            yield processes
         except BaseException:
             print(path.read_text(errors="replace")[-LOG_CHARACTERS:])
             raise
         finally:
-            _stop(started)
+            _stop(processes)
 
     @contextmanager
     def worker(
         self, processes: int, *, host: str = "host", env: Mapping[str, str] | None = None
     ) -> Iterator[psutil.Process]:
-        """Run a worker for scans, and wait until its pool has this many processes."""
+        """Run a worker for scans, and wait until its pool has `processes` processes."""
         options = (f"--autoscale={processes},{processes}", f"--hostname=worker@{host}")
         with self.running("worker", env=env, options=options) as (worker,):
-            wait_until(lambda: len(worker.children()) >= processes, START_S)
+            wait_until(lambda: len(worker.children()) >= processes, START_LIMIT_S)
             yield worker
 
 
-def _stop(started: list[psutil.Process]) -> None:
-    """Let the processes finish what they have begun, for a while."""
-    everything = [each for process in started for each in (process, *process.children(recursive=True))]
-    for process in started:
+def _stop(processes: list[psutil.Process]) -> None:
+    """Stop the processes. They have STOP_LIMIT_S to finish their work before they are killed."""
+    tree = [process for process in processes for process in (process, *process.children(recursive=True))]
+    for process in processes:
         process.terminate()
-    psutil.wait_procs(started, STOP_S)
-    for each in everything:
-        if each.is_running():
-            each.kill()
-    psutil.wait_procs(everything, STOP_S)
+    psutil.wait_procs(processes, STOP_LIMIT_S)
+    for process in tree:
+        if process.is_running():
+            process.kill()
+    psutil.wait_procs(tree, STOP_LIMIT_S)

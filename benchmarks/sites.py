@@ -1,6 +1,6 @@
-"""Sites to scan and receivers of webhooks, in processes of their own, whose processor time and memory do not count.
+"""Sites to scan and receivers of webhooks, in separate processes whose processor time and memory do not count.
 
-Imports no models: Django is not set up in these processes.
+This module imports no models, because Django is not set up in these processes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok
 
 
 @contextmanager
-def _elsewhere(work: Callable[..., None], *arguments: object) -> Iterator[Connection]:
-    """Run `work(pipe, *arguments)` in a process of its own; yield the other end of the pipe."""
+def _in_process(work: Callable[..., None], *arguments: object) -> Iterator[Connection]:
+    """Run `work(pipe, *arguments)` in a separate process, and yield this process' end of the pipe."""
     context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=work, args=(theirs, *arguments), daemon=True)
+    own_end, other_end = context.Pipe()
+    process = context.Process(target=work, args=(other_end, *arguments), daemon=True)
     process.start()
     try:
-        yield ours
+        yield own_end
     finally:
         process.kill()
         process.join()
@@ -38,23 +38,23 @@ def _elsewhere(work: Callable[..., None], *arguments: object) -> Iterator[Connec
 
 @dataclass(frozen=True)
 class Templated:
-    """Site of some templates with many files, in another process."""
+    """Site in another process, whose pages come from a few templates with many files."""
 
     base: str
     ca_file: Path | None
     _pipe: Connection
 
     def requests(self) -> Counter[str]:
-        """Return the paths that were requested since the last call."""
+        """Return the requested paths with their numbers since the last call."""
         self._pipe.send(None)
-        found: Counter[str] = self._pipe.recv()
-        return found
+        paths: Counter[str] = self._pipe.recv()
+        return paths
 
 
 @contextmanager
 def templated(pages: int, certificate: Certificate | None = None, answer_s: float = 0) -> Iterator[Templated]:
-    """Run a site of that many pages; its files and pages take `answer_s` to answer."""
-    with _elsewhere(_serve_templated, pages, certificate, answer_s) as pipe:
+    """Run a site of `pages` pages. Its pages and files respond after `answer_s` seconds."""
+    with _in_process(_serve_templated, pages, certificate, answer_s) as pipe:
         base, ca_file = pipe.recv()
         yield Templated(base, ca_file, pipe)
 
@@ -67,7 +67,7 @@ def _serve_templated(pipe: Connection, pages: int, certificate: Certificate | No
         pipe.send((site.url_as("localhost"), site.ca_file))
         while True:
             pipe.recv()
-            pipe.send(Counter(each.path for each in site.requests))
+            pipe.send(Counter(request.path for request in site.requests))
             site.requests.clear()
 
 
@@ -75,8 +75,10 @@ def _serve_templated(pipe: Connection, pages: int, certificate: Certificate | No
 def slow(
     seconds: float, page: str = PAGE, others_s: float = 0, certificate: Certificate | None = None
 ) -> Iterator[tuple[str, Path | None]]:
-    """Run a site whose page takes `seconds` and others `others_s`; yield the page's URL and the root certificate."""
-    with _elsewhere(_serve_slow, seconds, page, others_s, certificate) as pipe:
+    """Run a site whose page responds after `seconds`, and all other paths after `others_s`. Yields URL and root
+    certificate.
+    """
+    with _in_process(_serve_slow, seconds, page, others_s, certificate) as pipe:
         yield pipe.recv()
 
 
@@ -89,22 +91,22 @@ def _serve_slow(pipe: Connection, seconds: float, page: str, others_s: float, ce
 
 @dataclass(frozen=True)
 class Receivers:
-    """Receivers of webhooks in another process, by host and port; the first ones may hang."""
+    """Receivers of webhooks in another process, by host and port. The first receivers may hang."""
 
     hosts: list[str]
     _pipe: Connection
 
-    def seen(self) -> tuple[float, int]:
-        """Return the time of the first request, and the number of requests. Call once: the receivers stop."""
+    def stop(self) -> tuple[float, int]:
+        """Stop the receivers. Returns the time of the first request, and the number of requests."""
         self._pipe.send(None)
-        began, requests = self._pipe.recv()
-        return began, requests
+        first_at, requests = self._pipe.recv()
+        return first_at, requests
 
 
 @contextmanager
 def receivers(number: int, hanging: int) -> Iterator[Receivers]:
-    """Run receivers of webhooks, of which the first `hanging` accept the connection and never respond."""
-    with _elsewhere(_receive, number, hanging) as pipe:
+    """Run receivers of webhooks. The first `hanging` receivers accept connections and never respond."""
+    with _in_process(_receive, number, hanging) as pipe:
         yield Receivers(pipe.recv(), pipe)
 
 
@@ -112,12 +114,12 @@ def _receive(pipe: Connection, number: int, hanging: int) -> None:
     asyncio.run(_receive_all(pipe, number, hanging))
 
 
-async def _receive_all(pipe: Connection, number: int, hanging: int) -> None:
-    began, requests = 0.0, 0
+async def _receive_all(pipe: Connection, receiver_count: int, hanging: int) -> None:
+    first_at, requests = 0.0, 0
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal began, requests
-        began = began or time.time()
+        nonlocal first_at, requests
+        first_at = first_at or time.time()
         head = await reader.readuntil(b"\r\n\r\n")
         length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
         await reader.readexactly(length)
@@ -126,13 +128,13 @@ async def _receive_all(pipe: Connection, number: int, hanging: int) -> None:
         writer.close()
 
     async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()  # wait until the client gives up
+        await reader.read()  # Wait until the client closes the connection.
         writer.close()
 
     servers = [
-        await asyncio.start_server(hang if at < hanging else answer, "127.0.0.1", 0, backlog=512)
-        for at in range(number)
+        await asyncio.start_server(hang if receiver_count < hanging else answer, "127.0.0.1", 0, backlog=512)
+        for receiver_count in range(receiver_count)
     ]
     pipe.send([f"127.0.0.1:{server.sockets[0].getsockname()[1]}" for server in servers])
     await asyncio.to_thread(pipe.recv)
-    pipe.send((began, requests))
+    pipe.send((first_at, requests))

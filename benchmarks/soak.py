@@ -1,7 +1,7 @@
-"""`make soak`: hundreds of scans of the zoo and of good pages through one worker, to find resource leaks.
+"""Command `make soak`: hundreds of scans of difficult and of good sites through one worker, to find resource leaks.
 
-A real worker takes the scans from the queue. The idle values of its whole process tree are compared: after the warm-up,
-when every process of the pool has run some scans, and at the end.
+A real worker runs the scans from the queue. The resources of its idle process tree are compared after the warm-up, when
+every process of the pool has run some scans, and at the end.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from tests.targets.zoo import ZOO
 from website_scan.findings import ScanType
 
 SCANS, CONCURRENCY, SEED = 500, 8, 1
-PATIENCE_S = 15 * 60.0
-REST_S = 3.0  # time for the remaining threads and processes of finished scans to end
+LIMIT_S = 15 * 60.0
+REST_S = 3.0  # Time in which the remaining threads and processes of finished scans end.
 SWEEP_EVERY_S, POLL_S = 15.0, 1.0
-WARM_UP_SCANS = 6  # for each process of the pool
-# Heavy pages are a minority, as on the web.
+WARM_UP_SCANS = 6  # For each process of the pool.
+# Heavy pages are a minority, as on the real web.
 HEAVY_SHARE, GOOD_SHARE = 0.15, 0.3
 MEMORY_FACTOR, MEMORY_EXTRA_MIB = 1.1, 20.0
 
@@ -41,7 +41,7 @@ Job = tuple[str, ScanType]  # URL and type
 
 @dataclass(frozen=True)
 class Resources:
-    """Resources of a process tree at one moment."""
+    """Resources of a process tree at one point in time."""
 
     processes: int
     threads: int
@@ -50,7 +50,7 @@ class Resources:
 
     @classmethod
     def of_idle(cls, worker: psutil.Process) -> Resources:
-        """Return the resources of the worker when nothing runs."""
+        """Return the resources of the worker and its processes while no scan runs."""
         time.sleep(REST_S)
         rows = []
         for process in [worker, *worker.children(recursive=True)]:
@@ -68,22 +68,22 @@ def measure(table: Table, share: float, service: Service) -> None:
 
 
 def _jobs(cleanup: ExitStack, count: int) -> tuple[list[Job], str]:
-    """Return `count` scans in random order, and the root certificate of their sites."""
-    dice = random.Random(SEED)
+    """Return `count` scans in random order, and the root certificate of the scanned sites."""
+    random_source = random.Random(SEED)
     good_site = cleanup.enter_context(sample_site())
     good = [(f"{good_site.url}/", scan_type) for scan_type in ScanType]
     quick: list[Job] = []
     heavy: list[Job] = []
-    for animal in ZOO:
-        if not animal.is_slow:
-            site = cleanup.enter_context(animal.start())
-            of_animal = [(animal.url(site), scan_type) for scan_type in animal.only]
-            (heavy if animal.is_heavy else quick).extend(of_animal)
+    for zoo_site in ZOO:
+        if not zoo_site.is_slow:
+            site = cleanup.enter_context(zoo_site.start())
+            zoo_jobs = [(zoo_site.url(site), scan_type) for scan_type in zoo_site.only]
+            (heavy if zoo_site.is_heavy else quick).extend(zoo_jobs)
     jobs: list[Job] = []
-    for kind, share in ((heavy, HEAVY_SHARE), (good, GOOD_SHARE), (quick, 1 - HEAVY_SHARE - GOOD_SHARE)):
-        dice.shuffle(kind)
-        jobs += [kind[number % len(kind)] for number in range(round(count * share))]
-    dice.shuffle(jobs)
+    for group, share in ((heavy, HEAVY_SHARE), (good, GOOD_SHARE), (quick, 1 - HEAVY_SHARE - GOOD_SHARE)):
+        random_source.shuffle(group)
+        jobs += [group[number % len(group)] for number in range(round(count * share))]
+    random_source.shuffle(jobs)
     return jobs, str(good_site.ca_file)
 
 
@@ -96,10 +96,10 @@ def _soak(table: Table, worker: psutil.Process, jobs: list[Job]) -> None:
     warm = Resources.of_idle(worker)
     table.row("warmed up", *astuple(warm))
     ends += _scan(jobs[warm_up:])
-    most_mib = warm.mib * MEMORY_FACTOR + MEMORY_EXTRA_MIB * warm.processes
-    # A process keeps the connection of its first message to the queue open.
-    most = (warm.processes, warm.threads, warm.descriptors + warm.processes, most_mib)
-    table.row("end", *astuple(Resources.of_idle(worker)), most=most)
+    max_mib = warm.mib * MEMORY_FACTOR + MEMORY_EXTRA_MIB * warm.processes
+    # Each process keeps a connection to the queue open after its first message.
+    limits = (warm.processes, warm.threads, warm.descriptors + warm.processes, max_mib)
+    table.row("end", *astuple(Resources.of_idle(worker)), most=limits)
     table.head("ends of scans", "")
     for name, count in sorted(ends.items()):
         table.row(name, count)
@@ -108,17 +108,20 @@ def _soak(table: Table, worker: psutil.Process, jobs: list[Job]) -> None:
 
 
 def _scan(jobs: list[Job]) -> Counter[str]:
-    """Create scans and sweep like the scheduler until all have ended; return their number by end."""
+    """Create scans and sweep until all have ended, as the scheduler does. Returns the numbers by status and error."""
     organization, period = ensure_organization(name="Soak"), month_of(timezone.now())
-    rows = [Scan.objects.create(organization=organization, type=kind, url=url, period=period) for url, kind in jobs]
+    rows = [
+        Scan.objects.create(organization=organization, type=scan_type, url=url, period=period)
+        for url, scan_type in jobs
+    ]
     for row in rows:
         enqueue(row.id, ScanType(row.type))
-    waiting = Scan.objects.exclude(status__in=Scan.FINAL)
-    began = time.monotonic()
+    unfinished = Scan.objects.exclude(status__in=Scan.FINAL)
+    start = time.monotonic()
     sweeps = 0
-    while waiting.exists():
-        seconds = time.monotonic() - began
-        assert seconds < PATIENCE_S, list(waiting.values_list("type", "url", "status", "attempts")[:10])
+    while unfinished.exists():
+        seconds = time.monotonic() - start
+        assert seconds < LIMIT_S, list(unfinished.values_list("type", "url", "status", "attempts")[:10])
         if seconds >= sweeps * SWEEP_EVERY_S:
             app.send_task("scans.tasks.sweep")
             sweeps += 1

@@ -1,4 +1,4 @@
-"""A host of static files on loopback that answers as usual ones do, so that findings are about the pages."""
+"""Host of static files on loopback that responds like a usual web server, so that findings only concern the pages."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, Scope
 from tests.website_scan.net.tls_servers import LOOPBACK, Identity
 
 NAME = "localhost"
-PACKED = ("text/", "application/javascript", "application/json", "image/svg+xml")
+COMPRESSED = ("text/", "application/javascript", "application/json", "image/svg+xml")
 HEADERS = {
     "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
     "Referrer-Policy": "strict-origin-when-cross-origin",
 }
-PART = re.compile(r"bytes=(\d+)-(\d*)")
+RANGE = re.compile(r"bytes=(\d+)-(\d*)")
 NOT_FOUND = b"<!doctype html><title>Not found</title><h1>Not found</h1>"
-STOP_S = 10.0
+STOP_LIMIT_S = 10.0
 
 
 class StaticHost:
-    """Serves a folder over HTTP/2 and 1.1 at `url`, compressed where it pays, with long caching for assets."""
+    """Host that serves a folder over HTTP/2 and HTTP/1.1 at `url`, with compressed text and long caching for assets."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -54,7 +54,7 @@ class StaticHost:
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(STOP_S)
+        self._thread.join(STOP_LIMIT_S)
 
     def _run(self) -> None:
         config = Config()
@@ -62,31 +62,31 @@ class StaticHost:
         config.certfile = config.keyfile = self._certificate
         config.errorlog = None
         config.graceful_timeout = 0.0
-        # A connection that a client resets is no news.
+        # Connections that a client resets need not be logged.
         self._loop.set_exception_handler(lambda *_: None)
         with contextlib.closing(self._loop):
             self._loop.run_until_complete(serve(self._answer, config, shutdown_trigger=self._stop.wait, mode="asgi"))
 
     async def _answer(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        """Answer a request in the event loop: a thread would wait for a client that stopped reading."""
+        """Respond to a request in the event loop, because a thread would wait for a client that has stopped reading."""
         if scope["type"] != "http":
             return
-        request = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        status, headers, body = self._response(scope["path"], request)
-        if headers.get("Content-Type", "").startswith(PACKED):
+        request_headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        status, headers, body = self._response(scope["path"], request_headers)
+        if headers.get("Content-Type", "").startswith(COMPRESSED):
             headers["Vary"] = "Accept-Encoding"
-            if "gzip" in request.get("accept-encoding", ""):
+            if "gzip" in request_headers.get("accept-encoding", ""):
                 headers["Content-Encoding"] = "gzip"
                 body = gzip.compress(body, 6, mtime=0)
         headers["Content-Length"] = str(len(body))
         fields = [(name.lower().encode(), value.encode()) for name, value in (HEADERS | headers).items()]
         await send({"type": "http.response.start", "status": status, "headers": fields, "trailers": False})
-        sent = b"" if scope["method"] == "HEAD" else body
-        await send({"type": "http.response.body", "body": sent, "more_body": False})
+        content = b"" if scope["method"] == "HEAD" else body
+        await send({"type": "http.response.body", "body": content, "more_body": False})
 
-    def _response(self, path: str, request: Mapping[str, str]) -> tuple[HTTPStatus, dict[str, str], bytes]:
-        """Return status, headers and body of a path, which includes no query."""
-        # Without "..", but with the links of one package to the files of another.
+    def _response(self, path: str, request_headers: Mapping[str, str]) -> tuple[HTTPStatus, dict[str, str], bytes]:
+        """Return status, headers and body for a path without query."""
+        # `normpath` removes "..", but symbolic links lead to the files of other packages.
         file = self._folder / posixpath.normpath(f"/{path}").lstrip("/")
         if file.is_dir() and not path.endswith("/"):
             return HTTPStatus.MOVED_PERMANENTLY, {"Location": f"{path}/"}, b""
@@ -97,22 +97,22 @@ class StaticHost:
         lifetime_s = 600 if media_type == "text/html" else 31_536_000
         headers = {"Content-Type": media_type, "Cache-Control": f"max-age={lifetime_s}"}
         body = file.read_bytes()
-        # Browsers play a video in parts.
-        if (part := PART.fullmatch(request.get("range", ""))) and media_type.startswith("video/"):
-            first, last = int(part[1]), min(int(part[2] or len(body)), len(body) - 1)
-            headers["Content-Range"] = f"bytes {first}-{last}/{len(body)}"
-            return HTTPStatus.PARTIAL_CONTENT, headers, body[first : last + 1]
+        # Browsers request a video in ranges.
+        if (byte_range := RANGE.fullmatch(request_headers.get("range", ""))) and media_type.startswith("video/"):
+            first_byte, last_byte = int(byte_range[1]), min(int(byte_range[2] or len(body)), len(body) - 1)
+            headers["Content-Range"] = f"bytes {first_byte}-{last_byte}/{len(body)}"
+            return HTTPStatus.PARTIAL_CONTENT, headers, body[first_byte : last_byte + 1]
         return HTTPStatus.OK, headers, body
 
 
 def authority() -> Path:
-    """Return the file of the root certificate for all hosts of this process."""
+    """Return the file with the root certificate of all hosts of this process."""
     return _files()[0]
 
 
 @functools.cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """Folder that is deleted when the process ends."""
+    """Return a temporary folder that is deleted when the process ends."""
     return tempfile.TemporaryDirectory(prefix="static-host-")
 
 
@@ -122,8 +122,8 @@ def _files() -> tuple[Path, Path]:
 
 
 def certificate_files(folder: Path, name: str) -> tuple[Path, Path]:
-    """Write a root certificate, and a host's key with its chain; return both files."""
-    folder.chmod(0o755)  # the browser may run as another user
+    """Write a root certificate, and a file with a host's key and certificate chain. Returns both files."""
+    folder.chmod(0o755)  # The browser may run as another user.
     root = Identity.root()
     intermediate = root.issue_authority()
     leaf = intermediate.issue(name)

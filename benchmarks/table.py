@@ -1,4 +1,4 @@
-"""Output of all benchmarks: tables of figures with their goals, and one summary of all goals."""
+"""Output of the benchmarks: tables of figures with their goals, and a summary of all goals."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-NAME, FIGURE = 50, 14
-GOAL = 40
+NAME_WIDTH, FIGURE_WIDTH = 50, 14
+GOAL_WIDTH = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Goals of a row's first columns, and its figures: at most these if `sign` is ≤, at least if it is ≥."""
+    """Goals of the first columns of a row, and its figures: upper limits if `sign` is ≤, lower limits if it is ≥."""
 
     table: str
     row: str
@@ -33,7 +33,7 @@ class Goal:
 
 
 class Table:
-    """Printer of tables. It collects the figures with goals in `goals`."""
+    """Printer of tables, which collects the figures with goals in `goals`."""
 
     def __init__(self) -> None:
         self.goals: list[Goal] = []
@@ -41,47 +41,56 @@ class Table:
         self._columns: tuple[str, ...] = ()
 
     def head(self, title: str, *columns: str) -> None:
-        """Begin a table."""
+        """Print the head of a new table."""
         self._title, self._columns = title, columns
-        print(f"\n{title:{NAME}}" + "".join(f"{each:>{FIGURE}}" for each in columns), flush=True)
+        print(f"\n{title:{NAME_WIDTH}}" + "".join(f"{column:>{FIGURE_WIDTH}}" for column in columns), flush=True)
 
     def row(
         self, name: str, *figures: float | str, most: tuple[float, ...] = (), least: tuple[float, ...] = ()
     ) -> None:
-        """Print a row. `most` and `least` are the goals of the first columns."""
+        """Print a row. `most` or `least` are upper or lower limits of the first columns."""
         columns = (*self._columns, *("",) * len(figures))
-        numbers = [float(each) if isinstance(each, str) else each for each in figures[: max(len(most), len(least))]]
+        limited_figures = [
+            float(figure) if isinstance(figure, str) else figure for figure in figures[: max(len(most), len(least))]
+        ]
         set_goals = [
-            Goal(self._title, name, columns[: len(of)], sign, of, numbers[: len(of)])
-            for sign, of in (("≤", most), ("≥", least))
-            if of
+            Goal(self._title, name, columns[: len(limits)], sign, limits, limited_figures[: len(limits)])
+            for sign, limits in (("≤", most), ("≥", least))
+            if limits
         ]
         self.goals += set_goals
-        goals = "".join(f"  {each.sign} {', '.join(f'{goal:,.4g}' for goal in each.goals)}" for each in set_goals)
-        verdict = f"{goals}: {'met' if all(each.is_met for each in set_goals) else 'MISSED'}" if goals else ""
-        print(f"{name:{NAME}}" + "".join(f"{_text(each):>{FIGURE}}" for each in figures) + verdict, flush=True)
+        goals = "".join(
+            f"  {goal_row.sign} {', '.join(f'{limit:,.4g}' for limit in goal_row.goals)}" for goal_row in set_goals
+        )
+        verdict = f"{goals}: {'met' if all(goal_row.is_met for goal_row in set_goals) else 'MISSED'}" if goals else ""
+        print(
+            f"{name:{NAME_WIDTH}}" + "".join(f"{_text(figure):>{FIGURE_WIDTH}}" for figure in figures) + verdict,
+            flush=True,
+        )
 
 
 def summary(goals: Sequence[Goal]) -> str:
-    """Return all goals as one table: measure, goal, now. Rows of a table with the same goals are one line.
+    """Return all goals as one table: measure, goal, now.
 
-    Such a line has the worst figure of each column.
+    Rows of a table with the same goals are one line, with the worst figure of each column.
     """
-    lines = [f"{'measure':{NAME + FIGURE}}{'goal':{GOAL}}now"]
-    for _, rows in groupby(goals, key=lambda each: (each.table, each.text)):
+    lines = [f"{'measure':{NAME_WIDTH + FIGURE_WIDTH}}{'goal':{GOAL_WIDTH}}now"]
+    for _, rows in groupby(goals, key=lambda goal: (goal.table, goal.text)):
         lines.append(_line(list(rows)))
-    missed = sum(not each.is_met for each in goals)
+    missed = sum(not goal.is_met for goal in goals)
     return "\n".join([*lines, f"{len(goals)} figures with goals, {missed} missed"])
 
 
 def _line(rows: Sequence[Goal]) -> str:
-    first = rows[0]
-    worst = max if first.sign == "≤" else min
-    now = ", ".join(_text(worst(each.figures[number] for each in rows)) for number in range(len(first.goals)))
-    missed = [each.row.strip() for each in rows if not each.is_met]
-    measure = first.table.strip() + (f": {first.row.strip()}" if len(rows) == 1 else f" ({len(rows)})")
-    verdict = "met" if not missed else "MISSED" if len(rows) == 1 else f"MISSED: {', '.join(missed)}"
-    return f"{measure:{NAME + FIGURE - 1}} {first.text:{GOAL - 1}} {now}  {verdict}"
+    first_row = rows[0]
+    worst = max if first_row.sign == "≤" else min
+    worst_figures = ", ".join(
+        _text(worst(goal_row.figures[number] for goal_row in rows)) for number in range(len(first_row.goals))
+    )
+    missed_rows = [goal_row.row.strip() for goal_row in rows if not goal_row.is_met]
+    measure = first_row.table.strip() + (f": {first_row.row.strip()}" if len(rows) == 1 else f" ({len(rows)})")
+    verdict = "met" if not missed_rows else "MISSED" if len(rows) == 1 else f"MISSED: {', '.join(missed_rows)}"
+    return f"{measure:{NAME_WIDTH + FIGURE_WIDTH - 1}} {first_row.text:{GOAL_WIDTH - 1}} {worst_figures}  {verdict}"
 
 
 def _text(figure: float | str) -> str:

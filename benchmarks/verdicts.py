@@ -1,7 +1,7 @@
-"""Precision of findings on real pages, by check, with and without a browser.
+"""Precision of findings on real pages by check, with and without a browser.
 
-The pages are templates and documentation in packages of npm and Debian, installed by their own clients.
-`real_pages.toml` lists them with the findings that an owner would agree to, judged by hand.
+The pages are templates and documentation in npm and Debian packages, installed by npm and apt. `real_pages.toml` lists
+the pages with the findings that an owner would agree to, judged by hand.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from website_scan.result import Budget, CheckResult
 from website_scan.run import scan
 
 LIST = Path(__file__).with_name("real_pages.toml")
-KEPT = Path(tempfile.gettempdir()) / "website-scan-real-pages"
+CACHE = Path(tempfile.gettempdir()) / "website-scan-real-pages"
 TIME_LIMIT_S = 120.0
-WEIGHTY = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
-# Shares of the findings that owners agree to: of all, and of each check.
-GOAL, GOAL_OF_CHECK = 0.97, 0.8
+COUNTED_SEVERITIES = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
+# Goals for the share of findings that owners agree to: of all findings, and of each check.
+MIN_PRECISION, MIN_CHECK_PRECISION = 0.97, 0.8
 
 Finding = tuple[ScanType, str]
 
 
 class NotJudged(Exception):
-    """The browser could not load a page, for example because the machine is busy; the message says why."""
+    """Raised if the browser could not load a page, for example on a busy machine. The message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class RealPage:
-    """A page of a package. `agreed` are the IDs of checks, by scan type, whose findings its owner would agree to."""
+    """Page of a package. `agreed` has the IDs of checks by scan type whose findings the page's owner would agree to."""
 
     package: str
     folder: Path
@@ -64,28 +64,43 @@ def measure(table: Table, share: float) -> None:
     assert program is not None, "no browser; `make browser` installs one"
     packages = tomllib.loads(LIST.read_text())["package"]
     number = sum(len(package["page"]) for package in packages)
-    chosen = list(islice(real_pages(packages), max(1, round(number * share))))
+    pages = list(islice(real_pages(packages), max(1, round(number * share))))
     with WarmBrowser(program, ca_bundle=authority()) as browser:
-        judged = {title: _judged(chosen, used) for title, used in (("static", None), ("browser", browser))}
+        counts_by_title = {
+            title: _count_findings(pages, browser_or_none)
+            for title, browser_or_none in (("static", None), ("browser", browser))
+        }
     table.head("findings, and the share that owners agree to", "static", "", "browser", "")
-    for scan_type, check in sorted({each for found, _ in judged.values() for each in found}):
-        figures = [figure for found, right in judged.values() for figure in _figures(found, right, (scan_type, check))]
+    for scan_type, check in sorted(
+        {finding for all_findings, _ in counts_by_title.values() for finding in all_findings}
+    ):
+        figures = [
+            figure
+            for all_findings, agreed in counts_by_title.values()
+            for figure in _figures(all_findings, agreed, (scan_type, check))
+        ]
         table.row(f"{scan_type} {check}", *figures)
-    for title, (found, right) in judged.items():
+    for title, (all_findings, agreed) in counts_by_title.items():
         table.head(title, "precision", "findings")
         for scan_type in ScanType:
-            of_type = [each for each in found if each[0] is scan_type]
-            total = sum(found[each] for each in of_type)
-            table.row(scan_type, sum(right[each] for each in of_type) / total if total else "", total)
-        table.row("all findings", right.total() / found.total(), found.total(), least=(GOAL,))
-        worst = min(found, key=lambda each: right[each] / found[each])
-        table.row(f"worst check: {' '.join(worst)}", right[worst] / found[worst], found[worst], least=(GOAL_OF_CHECK,))
+            of_type = [finding for finding in all_findings if finding[0] is scan_type]
+            total = sum(all_findings[finding] for finding in of_type)
+            table.row(scan_type, sum(agreed[finding] for finding in of_type) / total if total else "", total)
+        table.row("all findings", agreed.total() / all_findings.total(), all_findings.total(), least=(MIN_PRECISION,))
+        worst = min(all_findings, key=lambda finding: agreed[finding] / all_findings[finding])
+        table.row(
+            f"worst check: {' '.join(worst)}",
+            agreed[worst] / all_findings[worst],
+            all_findings[worst],
+            least=(MIN_CHECK_PRECISION,),
+        )
 
 
 def findings(page: RealPage, browser: Browser | None) -> Iterator[tuple[ScanType, CheckResult]]:
-    """Scan a page for all types; yield its findings of at least medium severity.
+    """Scan a page for all types, and yield its findings of at least medium severity.
 
-    Raises `NotJudged` if the browser could not load the page: the findings would be those without one.
+    Raises `NotJudged` if the browser could not load the page, because the findings would be those of a scan without
+    browser.
     """
     with StaticHost(page.folder) as host:
         policy = Policy(allowed_networks=NETWORKS, ca_bundle=authority())
@@ -97,76 +112,78 @@ def findings(page: RealPage, browser: Browser | None) -> Iterator[tuple[ScanType
                     raise NotJudged(result.skipped_checks[0].reason)
                 for category in result.categories:
                     for check in category.checks:
-                        if check.status != "pass" and check.severity in WEIGHTY:
+                        if check.status != "pass" and check.severity in COUNTED_SEVERITIES:
                             yield result.type, check
 
 
-def _judged(pages: Iterable[RealPage], browser: Browser | None) -> tuple[Counter[Finding], Counter[Finding]]:
-    """Return on how many pages each check has a finding, and on how many of these its owner would agree."""
-    found: Counter[Finding] = Counter()
-    right: Counter[Finding] = Counter()
+def _count_findings(pages: Iterable[RealPage], browser: Browser | None) -> tuple[Counter[Finding], Counter[Finding]]:
+    """Return the number of pages with a finding of each check, and on how many of them the owner would agree."""
+    all_findings: Counter[Finding] = Counter()
+    agreed: Counter[Finding] = Counter()
     for page in pages:
         try:
-            of_page = list(findings(page, browser))
+            page_findings = list(findings(page, browser))
         except NotJudged as error:
             print(f"left out: {page.name} ({error})", flush=True)
             continue
-        for scan_type, check in of_page:
-            found[scan_type, check.id] += 1
-            right[scan_type, check.id] += check.id in page.agreed[scan_type]
-    return found, right
+        for scan_type, check in page_findings:
+            all_findings[scan_type, check.id] += 1
+            agreed[scan_type, check.id] += check.id in page.agreed[scan_type]
+    return all_findings, agreed
 
 
-def _figures(found: Counter[Finding], right: Counter[Finding], of: Finding) -> tuple[int | str, str]:
-    return (found[of], f"{right[of] / found[of]:.0%}") if found[of] else ("", "")
+def _figures(all_findings: Counter[Finding], agreed: Counter[Finding], finding: Finding) -> tuple[int | str, str]:
+    return (
+        (all_findings[finding], f"{agreed[finding] / all_findings[finding]:.0%}") if all_findings[finding] else ("", "")
+    )
 
 
 def real_pages(packages: Iterable[dict[str, Any]]) -> Iterator[RealPage]:
-    """Yield the pages of packages, downloaded when their turn comes; print the packages that are not available."""
+    """Yield the pages of packages. Packages are downloaded one by one; unavailable packages are printed."""
     for package in packages:
         name = package.get("npm") or package["debian"]
         try:
-            unpacked = _npm(name) if "npm" in package else _debian(name, package.get("needs", ()))
+            package_folder = _npm(name) if "npm" in package else _debian(name, package.get("needs", ()))
         except (OSError, subprocess.SubprocessError, tarfile.TarError) as error:
             print(f"left out: {name} ({error})")
             continue
         for page in package["page"]:
-            agreed = {each: frozenset(page.get(each, ())) for each in ScanType}
-            yield RealPage(name, unpacked / package["folder"], page["path"], agreed)
+            agreed = {scan_type: frozenset(page.get(scan_type, ())) for scan_type in ScanType}
+            yield RealPage(name, package_folder / package["folder"], page["path"], agreed)
 
 
 def _npm(spec: str) -> Path:
-    """Return the folder of a package of npm, downloaded once."""
-    folder = KEPT / spec.replace("/", "_")
+    """Return the folder of an npm package, which is downloaded once."""
+    folder = CACHE / spec.replace("/", "_")
     if not folder.exists():
         with tempfile.TemporaryDirectory() as temporary:
             _run("npm", "pack", spec, "--silent", "--pack-destination", temporary)
             (archive,) = Path(temporary).iterdir()
             with tarfile.open(archive) as files:
                 files.extractall(unpacking := Path(temporary) / "unpacked", filter="data")
-            _keep(unpacking, folder)
+            _cache(unpacking, folder)
     return folder
 
 
 def _debian(name: str, needs: Sequence[str]) -> Path:
-    """Return the folder of a Debian package in the version of this machine's release, downloaded once.
+    """Return the folder of a Debian package, which is downloaded once in the version of this machine's release.
 
-    `needs` are the packages with files that its pages link to by symbolic links.
+    `needs` names packages with files that the package's pages use through symbolic links.
     """
     names = [name, *needs]
-    folder = KEPT / "+".join(names)
+    folder = CACHE / "+".join(names)
     if not folder.exists():
         with tempfile.TemporaryDirectory() as temporary:
             _run("apt-get", "download", "-qq", *names, folder=temporary)
             unpacking = Path(temporary) / "unpacked"
             for archive in Path(temporary).glob("*.deb"):
                 _run("dpkg-deb", "-x", str(archive), str(unpacking))
-            _keep(unpacking, folder)
+            _cache(unpacking, folder)
     return folder
 
 
-def _keep(unpacked: Path, folder: Path) -> None:
-    KEPT.mkdir(parents=True, exist_ok=True)
+def _cache(unpacked: Path, folder: Path) -> None:
+    CACHE.mkdir(parents=True, exist_ok=True)
     shutil.move(unpacked, folder)
 
 

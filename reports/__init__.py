@@ -1,1 +1,1 @@
-"""Reports: stored when the scan ends, and never changed or computed again."""
+"""Reports, which are stored when the scan ends and never change afterwards."""

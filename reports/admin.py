@@ -31,7 +31,7 @@ class MuteAdmin(ReadOnlyAdmin):
 class ReportAdmin(ReadOnlyAdmin):
     list_display = ("id", "scan_id", "organization", "created_at", "expires_at", "shared_at")
     list_select_related = ("organization",)
-    # `expires_at` has an index, and is in the same order as `created_at`.
+    # Sorting by `expires_at` uses its index and yields the same order as `created_at`.
     ordering = ("-expires_at",)
     ids = {"rpt": "id__startswith", "scan": "scan__id__startswith"}
     search_help_text = "The beginning of a report's or a scan's ID, or an organization's slug or name."
@@ -42,7 +42,7 @@ class ReportAdmin(ReadOnlyAdmin):
 
     @admin.display(description="size of the document")
     def size(self, report: Report) -> str:
-        """Return the size of the export from the database, which needs not read the text for it."""
+        """Return the size of the export, computed by the database without loading the text."""
         octets = Func(F("export"), function="octet_length", output_field=IntegerField())
         return messages.size(Report.objects.filter(id=report.id).values_list(octets).get()[0])
 

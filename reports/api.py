@@ -54,12 +54,14 @@ class ReportView(ApiView):
     )
     def get(self, request: Request, scan_id: str) -> HttpResponse:
         """The stored report of a scan that is `completed` or `partial`."""
-        found_id, body = access_report(caller_of(request).organization_id, scan_id, "body")
-        etag = f'"{found_id}_v1"'
-        fresh = _matches(request, etag)
+        canonical_id, body = access_report(caller_of(request).organization_id, scan_id, "body")
+        etag = f'"{canonical_id}_v1"'
+        is_unchanged = _matches(request, etag)
         # The response is the stored text, without parsing or rendering.
-        response = HttpResponse(b"" if fresh else body, status=304 if fresh else 200, content_type="application/json")
-        if fresh:
+        response = HttpResponse(
+            b"" if is_unchanged else body, status=304 if is_unchanged else 200, content_type="application/json"
+        )
+        if is_unchanged:
             del response["Content-Type"]
         response["ETag"] = etag
         response["Cache-Control"] = CACHE_CONTROL
@@ -97,12 +99,12 @@ class ReportExport(ApiView):
         return _export(request, scan_id, choice(request.query_params, "format", list(exports.FORMATS)) or "json")
 
 
-def _export_view(ending: str, export_format: exports.ExportFormat) -> type[ApiView]:
-    """Return the view of GET /v1/report/:id/export/<ending>."""
+def _export_view(extension: str, export_format: exports.ExportFormat) -> type[ApiView]:
+    """Return the view of GET /v1/report/:id/export/<extension>."""
 
     class ReportFile(ApiView):
         @operation(
-            operation_id=f"export_report_{ending}",
+            operation_id=f"export_report_{extension}",
             summary=f"Export the findings as {export_format.name}",
             description=export_format.about,
             tags=["Reports"],
@@ -110,13 +112,17 @@ def _export_view(ending: str, export_format: exports.ExportFormat) -> type[ApiVi
             responses=responses(file_response(export_format.media_type), **EXPORT_ERRORS),
         )
         def get(self, request: Request, scan_id: str) -> HttpResponse:
-            return _export(request, scan_id, ending)
+            return _export(request, scan_id, extension)
 
     return ReportFile
 
 
-# The views of the formats by the ends of their paths, except JSON, whose path is `export` itself.
-EXPORT_VIEWS = {ending: _export_view(ending, each) for ending, each in exports.FORMATS.items() if ending != "json"}
+# Views of the export formats by the last segment of their path. JSON is not here: its path is `export` itself.
+EXPORT_VIEWS = {
+    extension: _export_view(extension, export_format)
+    for extension, export_format in exports.FORMATS.items()
+    if extension != "json"
+}
 
 
 class UnknownReportExport(ApiView):
@@ -196,19 +202,19 @@ class ReportMutes(ApiView):
     def get(self, request: Request, scan_id: str) -> Answer[MutedOfReport]:
         """The mutes in force now; the report itself never changes."""
         organization_id = caller_of(request).organization_id
-        found_id, export = access_report(organization_id, scan_id, "export")
+        canonical_id, export = access_report(organization_id, scan_id, "export")
         mutes = active_mutes(organization_id, timezone.now())
-        return Answer(muted_of_report(read_export(export), scoring_of(organization_id, found_id), mutes))
+        return Answer(muted_of_report(read_export(export), scoring_of(organization_id, canonical_id), mutes))
 
 
 def _export(request: Request, scan_id: str, ending: str) -> HttpResponse:
     organization_id = caller_of(request).organization_id
-    found_id, export = access_report(organization_id, scan_id, "export")
+    canonical_id, export = access_report(organization_id, scan_id, "export")
     export_format = exports.FORMATS[ending]
     mutes = active_mutes(organization_id, timezone.now()) if export_format.has_mutes else NO_MUTES
     content = export_format.render(export, mutes.findings, check_pages())
     response = HttpResponse(content, content_type=export_format.media_type)
-    response["Content-Disposition"] = f'attachment; filename="{found_id}.{ending}"'
+    response["Content-Disposition"] = f'attachment; filename="{canonical_id}.{ending}"'
     # Mutes may change; the other formats contain only stored data.
     response["Cache-Control"] = "private, no-cache" if export_format.has_mutes else "private, max-age=86400"
     response["Vary"] = "Authorization"
@@ -217,7 +223,7 @@ def _export(request: Request, scan_id: str, ending: str) -> HttpResponse:
 
 def _matches(request: Request, etag: str) -> bool:
     """Return True if If-None-Match contains the ETag, by weak comparison (RFC 9110, section 13.1.2)."""
-    sent = request.headers.get("If-None-Match")
-    if sent is None:
+    if_none_match = request.headers.get("If-None-Match")
+    if if_none_match is None:
         return False
-    return any(each == "*" or each.removeprefix("W/") == etag for each in parse_etags(sent))
+    return any(tag == "*" or tag.removeprefix("W/") == etag for tag in parse_etags(if_none_match))

@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 
 class ReportsConfig(AppConfig):
-    """App configuration; connects the storing of reports to the end of scans."""
+    """App configuration, which connects `store_reports` to the signal `scan_ended`."""
 
     name = "reports"
 

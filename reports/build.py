@@ -1,4 +1,4 @@
-"""Builder of reports: makes the Report row of a scan's result."""
+"""Creation of the Report row from the result of a scan."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from website_scan.result import ScanResult
 
 COLUMNS = Report._meta.concrete_fields
 INSERT = (
-    f"INSERT INTO {Report._meta.db_table} ({', '.join(each.attname for each in COLUMNS)})"  # noqa: S608  # of constants
-    f" VALUES ({', '.join(f'%({each.attname})s' for each in COLUMNS)})"
+    f"INSERT INTO {Report._meta.db_table} ({', '.join(column.attname for column in COLUMNS)})"  # noqa: S608  # built from constants only
+    f" VALUES ({', '.join(f'%({column.attname})s' for column in COLUMNS)})"
 )
 
 
@@ -28,8 +28,10 @@ def store_reports(*, ended: Ended, **_: object) -> None:
 
 
 def _insert(report: Report) -> None:
-    """Insert a report. Django would put its long documents into the text of the statement."""
-    values = {each.attname: each.get_db_prep_save(getattr(report, each.attname), connection) for each in COLUMNS}
+    """Insert a report with server-side parameters, because Django would copy its long texts into the statement."""
+    values = {
+        column.attname: column.get_db_prep_save(getattr(report, column.attname), connection) for column in COLUMNS
+    }
     execute(INSERT, values)
 
 

@@ -20,7 +20,7 @@ from website_scan.report.diff import Change, Diff, NotCompared, Place, Reason, S
 from website_scan.report_json import ExportJson, FindingStatus, ReportStatus
 
 SIDES = ("from", "to")
-REASONS = [str(each) for each in Reason]
+REASONS = [str(reason) for reason in Reason]
 
 
 @component("Place")
@@ -127,20 +127,20 @@ def diff_json_of(diff: Diff[ExportJson]) -> DiffJson:
     }
 
 
-def _report_of(document: ExportJson) -> ComparedReport:
-    score, grade = document["score"], document["grade"]
+def _report_of(export: ExportJson) -> ComparedReport:
+    score, grade = export["score"], export["grade"]
     assert score is not None  # a failed scan has no report
     assert grade is not None
     return {
-        "id": document["id"],
-        "url": document["url"],
-        "created_at": document["created_at"],
-        "completed_at": document["completed_at"],
-        "status": document["status"],
+        "id": export["id"],
+        "url": export["url"],
+        "created_at": export["created_at"],
+        "completed_at": export["completed_at"],
+        "status": export["status"],
         "score": score,
         "grade": grade,
-        "browser": document.get("browser"),
-        "catalogue_version": document["catalogue_version"],
+        "browser": export.get("browser"),
+        "catalogue_version": export["catalogue_version"],
     }
 
 

@@ -1,4 +1,4 @@
-"""Models: reports, which never change after their scan ended, and mutes, which apply to all of their organization's."""
+"""Models of reports, which never change, and of mutes, which apply to all reports of their organization."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from website_scan.report.storage import read_export
 from website_scan.report_json import ExportJson
 from website_scan.stored_data import Facts, PicturePlaces, StoredBasis, StoredExhibits, StoredWaterfall
 
-# Annotation: True if the report has a screenshot, without reading it.
+# Annotation that is True if the report has a screenshot. The picture itself is not loaded.
 HAS_SCREENSHOT = ExpressionWrapper(Q(screenshot__isnull=False), output_field=models.BooleanField())
 
 
@@ -22,7 +22,7 @@ def new_mute_id() -> str:
 
 
 class Report(models.Model):
-    """A stored report. `body` is the API's response, `export` the JSON export, byte for byte.
+    """Stored report of a scan: `body` is the response of GET /v1/report/:id, `export` the JSON export, byte for byte.
 
     Both are text, because jsonb would lose the order of keys.
     """
@@ -33,16 +33,16 @@ class Report(models.Model):
     body = models.TextField()
     export = models.TextField()
     facts: models.JSONField[Facts, Facts] = models.JSONField(default=dict)
-    # The basis of the score, to compute it without muted findings; None in old reports.
+    # Basis of the score, with which the score without muted findings is computed. Old reports have None.
     scoring: models.JSONField[StoredBasis | None, StoredBasis | None] = models.JSONField(null=True, blank=True)
-    # Data for the exhibits of the page, such as response headers and previews; None in old reports.
+    # Data for the exhibits of the report page, such as response headers and previews. Old reports have None.
     exhibits: models.JSONField[StoredExhibits | None, StoredExhibits | None] = models.JSONField(null=True, blank=True)
-    # Recorded by a browser: the requests of the load, and the first screen as WebP.
+    # Recorded by the browser: requests of the page load, and a screenshot of the first screen as WebP.
     waterfall: models.JSONField[StoredWaterfall | None, StoredWaterfall | None] = models.JSONField(
         null=True, blank=True
     )
     screenshot = models.BinaryField(null=True)
-    # The fields of `website_scan.result.Pictures`; `pictures` has the positions within the other two.
+    # Fields of `website_scan.result.Pictures`. `pictures` has the positions of elements and frames in the other two.
     page_picture = models.BinaryField(null=True)
     film = models.BinaryField(null=True)
     pictures: models.JSONField[PicturePlaces | None, PicturePlaces | None] = models.JSONField(null=True, blank=True)
@@ -54,12 +54,13 @@ class Report(models.Model):
         return self.id
 
     @property
-    def document(self) -> ExportJson:
+    def export_json(self) -> ExportJson:
         return read_export(self.export)
 
 
 class Mute(models.Model):
-    """A mute of findings that an organization accepts. It is applied when reports are read; they do not change.
+    """Mute of findings that an organization accepts. It is applied when reports are read, and the reports do not
+    change.
 
     A mute can only be renewed or ended. It is in force until `ended_at`, or `expires_at` if that is earlier.
     """

@@ -11,18 +11,18 @@ from infrastructure.postgresql.deletion import delete_with_what_refers
 from infrastructure.retention import HasTime, Retention, always
 from reports.models import Mute, Report
 
-# How long mutes are kept after their end, to look up what was muted, by whom and why.
-MUTES_KEPT = timedelta(days=90)
+# How long mutes stay in the database after their end, so that members can look up what was muted, by whom and why.
+MUTES_RETENTION = timedelta(days=90)
 
 
 def delete_reports(has_time: HasTime = always) -> bool:
-    """Delete expired reports. They cannot be read any more anyway; this frees their space."""
+    """Delete expired reports to free their disk space. Their pages are already unavailable."""
     return delete_with_what_refers(Report.objects.filter(expires_at__lte=timezone.now()), has_time)
 
 
 def delete_mutes(has_time: HasTime = always) -> bool:
     """Delete mutes 90 days after they ended."""
-    before = timezone.now() - MUTES_KEPT
+    before = timezone.now() - MUTES_RETENTION
     return delete_with_what_refers(Mute.objects.filter(Q(ended_at__lte=before) | Q(expires_at__lte=before)), has_time)
 
 

@@ -1,4 +1,4 @@
-"""Views of the sample reports: their gallery, reports, pictures, and the frozen pages of an audit and a list."""
+"""Views of the sample reports: gallery, reports, pictures, and the prerendered pages of an audit and a list."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from infrastructure.web.cards import responses as cards
+from reports.page.cached.parts import parts_of
 from reports.page.frozen import FROZEN, frozen_page
-from reports.page.kept.parts import parts_of
 from reports.page.preview import card_address, card_of, preview_of
 from reports.page.sample import PAGES, Sample, page_of, sample_of, samples_of
 from reports.page.tabs import Tab
@@ -31,16 +31,16 @@ GALLERY_DESCRIPTION = (
 @require_safe
 def samples(request: HttpRequest) -> HttpResponse:
     """Gallery of the sample reports."""
-    shown = []
+    pages = []
     for page in PAGES:
-        found = samples_of(page)
+        samples = samples_of(page)
         reports = [
-            Tab(each, reverse("sample", args=[page.names[each]]), sample.document["grade"])
-            for each, sample in found.items()
+            Tab(scan_type, reverse("sample", args=[page.names[scan_type]]), sample.export_json["grade"])
+            for scan_type, sample in samples.items()
         ]
-        shown.append({"page": page, "url": next(iter(found.values())).document["url"], "reports": reports})
+        pages.append({"page": page, "url": next(iter(samples.values())).export_json["url"], "reports": reports})
     context = {
-        "pages": shown,
+        "pages": pages,
         "frozen": FROZEN,
         "base_url": settings.BASE_URL,
         "description": GALLERY_DESCRIPTION,
@@ -50,23 +50,23 @@ def samples(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def frozen(request: HttpRequest, slug: str) -> HttpResponse:
-    """Page of an audit or a list that was made once."""
-    found = frozen_page(slug)
-    if found is None:
+    """Page of an audit or a list that was rendered once."""
+    page = frozen_page(slug)
+    if page is None:
         raise Http404
-    return render(request, "reports/samples/frozen.html", {"sample": found, "base_url": settings.BASE_URL})
+    return render(request, "reports/samples/frozen.html", {"sample": page, "base_url": settings.BASE_URL})
 
 
 @require_safe
 def sample(request: HttpRequest, name: str) -> HttpResponse:
-    """Page of a sample report, shown as a shared report to strangers."""
-    found = sample_of(name)
-    if found is None:
+    """Page of a sample report, displayed like a shared report to strangers."""
+    sample = sample_of(name)
+    if sample is None:
         return _not_found(request)
     page = page_of(name)
-    scan = _scan_of(found, name)
-    chosen = Filter.asked_by(request.GET, scan.type)
-    addresses = {each: reverse("sample", args=[other]) for each, other in page.names.items()}
+    scan = _scan_of(sample, name)
+    page_filter = Filter.asked_by(request.GET, scan.type)
+    addresses = {scan_type: reverse("sample", args=[other]) for scan_type, other in page.names.items()}
     siblings = samples_of(page)
     context = {
         "shell": "base.html",
@@ -80,36 +80,36 @@ def sample(request: HttpRequest, name: str) -> HttpResponse:
         "since": "",
         "formats": (),
         "scan": scan,
-        "report": found,
+        "report": sample,
         "link": None,
         "tabs": [
-            Tab(each, addresses[each], other.document["grade"], is_current=each == scan.type)
-            for each, other in siblings.items()
+            Tab(scan_type, addresses[scan_type], other.export_json["grade"], is_current=scan_type == scan.type)
+            for scan_type, other in siblings.items()
         ],
         "is_sample": True,
         "base_url": settings.BASE_URL,
         "preview": preview_of(scan),
     }
 
-    def of_parts() -> dict[str, Any]:
+    def part_values() -> dict[str, Any]:
         others = [
-            OtherReport(other.document, f"{addresses[each]}#check-")
-            for each, other in siblings.items()
-            if each != scan.type
+            OtherReport(other.export_json, f"{addresses[scan_type]}#check-")
+            for scan_type, other in siblings.items()
+            if scan_type != scan.type
         ]
-        return {"page": found.page(chosen, reverse("docs-checks"), reverse("sample", args=[name]), others)}
+        return {"page": sample.page(page_filter, reverse("docs-checks"), reverse("sample", args=[name]), others)}
 
-    context["parts"] = parts_of(of_parts, request, context, chosen, key=("sample", name))
+    context["parts"] = parts_of(part_values, request, context, page_filter, key=("sample", name))
     return render(request, "reports/report.html", context)
 
 
 @require_safe
 def sample_picture(request: HttpRequest, name: str, path: str) -> HttpResponse:
     sample = sample_of(name)
-    found = sample.picture(path) if sample else None
-    if found is None:
+    picture_and_type = sample.picture(path) if sample else None
+    if picture_and_type is None:
         return _not_found(request)
-    picture, media_type = found
+    picture, media_type = picture_and_type
     response = HttpResponse(picture, content_type=media_type)
     response["Cache-Control"] = "public, max-age=86400"
     return response
@@ -118,22 +118,22 @@ def sample_picture(request: HttpRequest, name: str, path: str) -> HttpResponse:
 @require_safe
 def sample_card(request: HttpRequest, name: str, digest: str) -> HttpResponse:
     """Card of a sample report for previews of its link."""
-    found = sample_of(name)
-    if found is None:
+    sample = sample_of(name)
+    if sample is None:
         return _not_found(request)
-    scan = _scan_of(found, name)
+    scan = _scan_of(sample, name)
     return cards.card_at(request, card_of(scan), digest, functools.partial(card_address, scan), cards.PUBLIC)
 
 
-def _scan_of(found: Sample, name: str) -> Scan:
-    document = found.document
+def _scan_of(sample: Sample, name: str) -> Scan:
+    export = sample.export_json
     return Scan(
-        id=f"sample/{name}",  # so that URLs made from the ID lead to the sample
-        type=document["type"],
-        url=document["url"],
-        score=document["score"],
-        grade=document["grade"],
-        created_at=datetime.fromisoformat(document["created_at"]),
+        id=f"sample/{name}",  # URLs made from this ID lead to the sample.
+        type=export["type"],
+        url=export["url"],
+        score=export["score"],
+        grade=export["grade"],
+        created_at=datetime.fromisoformat(export["created_at"]),
     )
 
 

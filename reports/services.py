@@ -1,4 +1,4 @@
-"""Access to stored reports of an organization, and to two reports to compare."""
+"""Access to the stored reports of an organization, also two at once for a diff."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class NoPreviousReport(Refusal):
 
 PREVIOUS = "previous"
 
-# Both placeholders in braces are column names from this module, never user input.
+# Both placeholders in braces are filled with column names from this module, never with user input.
 REPORT_QUERY = """
     SELECT scan_id, {column} FROM reports_report
     WHERE {id_column} = %(id)s AND organization_id = %(organization)s AND expires_at > %(now)s
@@ -45,29 +45,29 @@ REPORT_QUERY = """
 
 
 def access_report(organization_id: int, public_id: str, column: Literal["body", "export"]) -> tuple[str, str]:
-    """Return the scan's ID and one column of its report, as JSON text. `public_id` is a `scan_` or `rpt_` ID.
+    """Return the scan's ID and one column of its report as JSON text. `public_id` is an ID of a scan or a report.
 
-    Raises NotFound (unknown, another organization's, expired) or ScanNotComplete.
+    Raises NotFound (unknown, another organization's, or expired) or ScanNotComplete.
     """
     is_scan_id = is_id("scan", public_id)
     if not is_scan_id and not is_id("rpt", public_id):
         raise _not_found()
     query = REPORT_QUERY.format(column=column, id_column="scan_id" if is_scan_id else "id")
-    found = access.fetch_rows(query, organization_id, id=public_id, now=timezone.now())
-    if found:
-        return found[0][0], found[0][1]
+    rows = access.fetch_rows(query, organization_id, id=public_id, now=timezone.now())
+    if rows:
+        return rows[0][0], rows[0][1]
     if is_scan_id:
         _explain(organization_id, public_id)
     raise _not_found()
 
 
 def scoring_of(organization_id: int, scan_id: str) -> StoredBasis | None:
-    """Return the basis of the score of a scan's report; None if it was not stored."""
+    """Return the basis of the score of a scan's report, or None if the report has no stored basis."""
     return access.rows(Report, organization_id).filter(scan_id=scan_id).values_list("scoring", flat=True).first()
 
 
 def exports_to_compare(organization_id: int, public_id: str, other: str) -> tuple[ExportJson, ExportJson]:
-    """Return the JSON exports of two reports of the same page and type: that of `other`, an ID or PREVIOUS, first.
+    """Return the JSON exports of two reports of the same page and type, first the one of `other`, an ID or PREVIOUS.
 
     Raises NoPreviousReport, ReportsNotComparable, and the exceptions of `access_report`.
     """
@@ -76,9 +76,9 @@ def exports_to_compare(organization_id: int, public_id: str, other: str) -> tupl
         before = _previous_export(access.rows(Scan, organization_id).get(id=after_id))
     else:
         _, before = access_report(organization_id, other, "export")
-    documents = read_export(before), read_export(after)
-    require_comparable(*documents)
-    return documents
+    exports = read_export(before), read_export(after)
+    require_comparable(*exports)
+    return exports
 
 
 def _previous_export(scan: Scan) -> str:
@@ -94,9 +94,11 @@ def _previous_export(scan: Scan) -> str:
 def require_comparable(before: ExportJson, after: ExportJson) -> None:
     """Raise ReportsNotComparable if two exports are not of the same page and type."""
     types, pages = (before["type"], after["type"]), (before["url"], after["url"])
-    for noun, (one, other) in (("type", types), ("page", pages)):
-        if one != other:
-            raise ReportsNotComparable(f"The reports are not of the same {noun}: {excerpt(one)} and {excerpt(other)}.")
+    for noun, (before_value, after_value) in (("type", types), ("page", pages)):
+        if before_value != after_value:
+            raise ReportsNotComparable(
+                f"The reports are not of the same {noun}: {excerpt(before_value)} and {excerpt(after_value)}."
+            )
 
 
 def _explain(organization_id: int, scan_id: str) -> None:

@@ -8,13 +8,13 @@ from celery import current_app, shared_task
 
 from reports.mutes.notices import post_due
 
-# Time limit of a task, because other tasks wait for its process.
+# Time limit of a run of the task, because other tasks wait for the same worker process.
 NOTICES_LIMIT_S = 45
 
 
 @shared_task
 def announce_mutes() -> None:
-    """Announce, every morning, mutes that end soon. A task that runs out of time enqueues another one for the rest."""
+    """Send notices, every morning, of mutes that end soon. If time runs out, the task enqueues itself for the rest."""
     ends_at = time.monotonic() + NOTICES_LIMIT_S
     if not post_due(lambda: time.monotonic() < ends_at):
         current_app.send_task("reports.tasks.announce_mutes")

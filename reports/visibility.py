@@ -1,4 +1,6 @@
-"""Access control of reports: members of the organization, and anybody with the link of a shared report or audit."""
+"""Access control of reports: for members of the organization, and for visitors with the link of a shared report or
+audit.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,19 @@ from reports.models import Report
 from scans.models import Scan
 from website_scan.ids import is_id
 
-# Lookup path from a report to its audit.
+# Lookup path from a report to its audit in Django queries.
 AUDIT = "scan__audit_page__audit"
 
 
-LARGE = (
+LARGE = (  # Columns that are large, and that only the report page and the exports need.
     *("body", "export", "facts", "scoring", "exhibits", "waterfall"),
     *("screenshot", "page_picture", "film", "pictures"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A scan that a person may see. Without a membership, they have only the link of a shared report."""
+class VisibleScan:
+    """Scan that a person may see. Without a membership, the person is a stranger with the link of a shared report."""
 
     scan: Scan
     membership: Membership | None
@@ -39,7 +41,7 @@ class Seen:
 
     @property
     def audit(self) -> Any:
-        """The scan's audit, None if there is none. Strangers see it only if it is shared itself."""
+        """Audit of the scan, or None. Strangers see the audit only if it is shared itself."""
         audit = self.scan.audit_page.audit if self.scan.audit_page else None
         return audit if audit is not None and (self.membership or audit.shared_at) else None
 
@@ -49,24 +51,24 @@ class Seen:
         return self.scan.kept_until <= self.now
 
     def reports(self) -> QuerySet[Report]:
-        """Return the scan's report if it has not expired; for strangers, only while it is shared."""
-        return self._kept().filter(scan_id=self.scan.id)
+        """Return the scan's report if it has not expired. For strangers, it must also be shared."""
+        return self._readable_reports().filter(scan_id=self.scan.id)
 
     def reports_of_other_types(self) -> QuerySet[Report]:
         """Return the other reports of the same visit. Only visits of audits have several types."""
         if self.scan.audit_page_id is None:
             return Report.objects.none()
-        return self._kept().filter(scan__audit_page=self.scan.audit_page_id).exclude(scan_id=self.scan.id)
+        return self._readable_reports().filter(scan__audit_page=self.scan.audit_page_id).exclude(scan_id=self.scan.id)
 
-    def _kept(self) -> QuerySet[Report]:
-        found = access.rows(Report, self.scan.organization_id).filter(expires_at__gt=self.now)
-        return found if self.membership else found.filter(access.is_shared(part_of=AUDIT))
+    def _readable_reports(self) -> QuerySet[Report]:
+        unexpired = access.rows(Report, self.scan.organization_id).filter(expires_at__gt=self.now)
+        return unexpired if self.membership else unexpired.filter(access.is_shared(part_of=AUDIT))
 
 
-def seen_by(request: HttpRequest, scan_id: str) -> Seen | None:
+def find_visible_scan(request: HttpRequest, scan_id: str) -> VisibleScan | None:
     """Return the scan if the person may see it, else None. Members see scans of any status, strangers shared reports.
 
-    Raises `Unmet` for members who have not logged in as the organization requires it.
+    Raises `Unmet` for members who have not logged in the way the organization requires.
     """
     if not is_id("scan", scan_id):
         return None
@@ -76,30 +78,30 @@ def seen_by(request: HttpRequest, scan_id: str) -> Seen | None:
     scan = scans.filter(id=scan_id).first()
     if scan is not None:
         membership = roles.membership_in(request, scan.organization_id)
-        # The membership may have ended since the last query: then the person is a stranger.
+        # The membership may have ended since the last query. Then the person counts as a stranger.
         unmet = requirements.missing(request.user, membership.organization) if membership else None
         if membership is not None and unmet is None:
-            return Seen(scan, membership, now)
+            return VisibleScan(scan, membership, now)
     shared = access.shared_rows(Report, part_of=AUDIT)
     shared = shared.filter(scan_id=scan_id, expires_at__gt=now, scan__status__in=Scan.REPORTED)
     report = shared.select_related(AUDIT).defer(*LARGE).first()
     if report is None and unmet is not None:
         raise unmet
-    return Seen(report.scan, None, now) if report else None
+    return VisibleScan(report.scan, None, now) if report else None
 
 
-def set_sharing(seen: Seen, *, is_shared: bool) -> bool:
+def set_sharing(visible: VisibleScan, *, is_shared: bool) -> bool:
     """Share a report with anybody who has its link, or stop sharing it.
 
     Returns False if nothing changed or there is no report. Raises PermissionDenied for strangers and for viewers.
     """
-    if seen.membership is None or not seen.membership.is_member:
+    if visible.membership is None or not visible.membership.is_member:
         raise PermissionDenied
-    scan = seen.scan
+    scan = visible.scan
     with transaction.atomic():
-        other_way = seen.reports().filter(shared_at__isnull=is_shared)
-        changed = bool(other_way.update(shared_at=seen.now if is_shared else None))
-        if changed:
+        changing = visible.reports().filter(shared_at__isnull=is_shared)
+        is_changed = bool(changing.update(shared_at=visible.now if is_shared else None))
+        if is_changed:
             action = "report.shared" if is_shared else "report.unshared"
-            activity.record_by(seen.membership, action, scan.url, scan=scan.id, type=str(scan.type))
-    return changed
+            activity.record_by(visible.membership, action, scan.url, scan=scan.id, type=str(scan.type))
+    return is_changed

@@ -1,1 +1,1 @@
-"""Scans: from a submitted URL to a finished report."""
+"""Scans, from the submitted URL to the result that a report is made of."""

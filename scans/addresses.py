@@ -1,4 +1,4 @@
-"""Addresses of hosts before their visits: visits of lists wait for each other by address (`visits/queue.py`)."""
+"""Name resolution for queued visits: visits of lists wait for each other by IP address (`visits/queue.py`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from website_scan.net.policy import Policy
 from website_scan.net.resolver import Resolver
 from website_scan.net.targets import Target
 
-# Names that are looked up at the same time, and the time limit for all of a call.
+# Maximum number of concurrent lookups, and the time limit of a call of `look_up`.
 AT_ONCE = 16
 TIME_LIMIT_S = 4.0
 
@@ -23,8 +23,9 @@ TIME_LIMIT_S = 4.0
 def look_up(targets: Sequence[Target], policy: Policy, resolver: Resolver | None = None) -> list[list[str] | None]:
     """Return the addresses of each target's host, in the form of `address_of`.
 
-    Empty for a host that has none or that may not be scanned: its visit will tell why. None if time was up before it
-    was asked for; at least the first `AT_ONCE` are asked for in each call.
+    The list is empty for a host that has no address or may not be scanned; the scan itself will report the reason. It
+    is None for a host whose lookup could not start or end in time. Each call starts at least the first `AT_ONCE`
+    lookups.
     """
     if not targets:
         return []
@@ -46,12 +47,12 @@ def _look_up(network: Network, target: Target) -> list[str] | None:
 
 def known_addresses(network: Network, target: Target) -> list[str]:
     """Return the addresses of the target's host, sorted. Raises the errors of `Network.addresses`."""
-    found = network.addresses(target.host, target.port)
-    return sorted({address_of(_plain(each), target.port) for each in found})
+    addresses = network.addresses(target.host, target.port)
+    return sorted({address_of(_normalized(address), target.port) for address in addresses})
 
 
-def _plain(address: str) -> str:
-    """Return an address in its only spelling; one of IPv4 inside IPv6 is that of IPv4."""
+def _normalized(address: str) -> str:
+    """Return an IP address in its canonical form. An IPv4 address mapped into IPv6 becomes plain IPv4."""
     parsed = ip_address(address)
     mapped = parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else None
     return str(mapped or parsed)

@@ -1,4 +1,4 @@
-"""Admin of scans and of the blocklist, and of organizations with their scans."""
+"""Admin pages of scans, of the blocklist, and of organizations with their scans."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from scans.services import NotRequeued, requeue_scan
 from scans.visits.queue import MAX_ATTEMPTS
 
 SHOWN_URL = 80
-SHOWN_DELIVERIES = 100
+MAX_DELIVERIES = 100
 
 
 class BlockedDomainForm(forms.ModelForm):
@@ -35,9 +35,9 @@ class BlockedDomainForm(forms.ModelForm):
         fields = ("domain", "reason")
 
     def clean_domain(self) -> str:
-        """Normalize the domain to lower case without a leading `*.` or outer dots.
+        """Normalize the domain to lower case, without a leading `*.` or outer dots.
 
-        Raises ValidationError if it can't be a host name or an IP address.
+        Raises ValidationError if the result is neither a host name nor an IP address.
         """
         domain: str = self.cleaned_data["domain"].strip().lower().removeprefix("*.").strip(".")
         is_address = re.fullmatch(r"[0-9a-f:.]+", domain)
@@ -48,7 +48,7 @@ class BlockedDomainForm(forms.ModelForm):
 
 @admin.register(BlockedDomain)
 class BlockedDomainAdmin(admin.ModelAdmin):
-    """Admin of the blocklist: domains that may not be scanned, subdomains included."""
+    """Admin page of the blocklist: domains that may not be scanned, with their subdomains."""
 
     form = BlockedDomainForm
     list_display = ("domain", "reason", "created_at")
@@ -78,7 +78,7 @@ class ScanAdmin(ReadOnlyAdmin):
 
     @admin.display(description="url")
     def address(self, scan: Scan) -> str:
-        """Return the scan's URL, truncated."""
+        """Return the scan's URL, shortened for the list."""
         return truncatechars(scan.url, SHOWN_URL)
 
     @admin.display(description="report page")
@@ -91,32 +91,36 @@ class ScanAdmin(ReadOnlyAdmin):
 
     @admin.display(description="timeline")
     def timeline(self, scan: Scan) -> str:
-        """Render the scan's history in order of time, from its creation to the last delivery."""
-        moments = sorted(_moments(scan), key=lambda each: each.at)
+        """Render the events of the scan from its creation to the last delivery, in the order of time."""
+        moments = sorted(_moments(scan), key=lambda moment: moment.at)
         return render_to_string("admin/scans/timeline.html", {"moments": moments})
 
     @admin.action(description="Put back into the queue", permissions=["requeue"])
     def requeue(self, request: HttpRequest, queryset: QuerySet[Scan]) -> None:
-        """Requeue the scans one by one: `requeue_scan` decides on each under its own lock."""
+        """Requeue the scans one by one, because `requeue_scan` decides about each scan under the lock of its visit."""
         assert isinstance(request.user, User)
         for scan in queryset[: self.list_per_page]:
             try:
-                waiting = requeue_scan(actor=request.user, scan_id=scan.id)
+                queued_scan = requeue_scan(actor=request.user, scan_id=scan.id)
             except NotRequeued as reason:
                 messages.error(request, f"{scan.id}: {reason}")
                 continue
-            is_new = waiting.id != scan.id
-            self.log_change(request, scan, "Put back into the queue." if not is_new else f"Done again by {waiting.id}.")
-            text = f"{scan.id}: a new scan takes its place, {waiting.id}." if is_new else f"{scan.id} is queued again."
+            is_new = queued_scan.id != scan.id
+            self.log_change(
+                request, scan, "Put back into the queue." if not is_new else f"Done again by {queued_scan.id}."
+            )
+            text = (
+                f"{scan.id}: a new scan takes its place, {queued_scan.id}." if is_new else f"{scan.id} is queued again."
+            )
             messages.success(request, text)
 
     def has_requeue_permission(self, request: HttpRequest) -> bool:
-        """Return True for users with the permission to change scans, although this admin is read-only."""
+        """Return True for users who may change scans, although the other pages of this admin are read-only."""
         return request.user.has_perm("scans.change_scan")
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Moment:  # Entry of a scan's timeline.
     at: datetime
     what: str
     detail: str = ""
@@ -130,22 +134,20 @@ def _moments(scan: Scan) -> Iterator[Moment]:
     if scan.started_at:
         yield Moment(scan.started_at, "started", f"attempt {scan.attempts} of {MAX_ATTEMPTS}")
     if scan.lease_expires_at:
-        ran_out = scan.lease_expires_at < timezone.now()
-        yield Moment(scan.lease_expires_at, "lease ran out" if ran_out else "lease runs out")
+        has_expired = scan.lease_expires_at < timezone.now()
+        yield Moment(scan.lease_expires_at, "lease ran out" if has_expired else "lease runs out")
     if scan.completed_at:
         yield Moment(scan.completed_at, f"ended: {scan.status}", scan.error_code or f"{scan.score} ({scan.grade})")
     for event in scan.events.defer("body"):
         yield Moment(event.created_at, "event", event.kind, page_of(event))
-        for delivery in event.deliveries.select_related("webhook").defer("webhook__encrypted_secret")[
-            :SHOWN_DELIVERIES
-        ]:
-            detail = f"to {delivery.webhook.receiver}, attempts: {delivery.attempts_made}"
-            moment = delivery.finished_at or delivery.next_attempt_at
-            what = f"delivery {delivery.status}" if delivery.finished_at else "delivery due"
-            yield Moment(moment, what, detail, page_of(delivery))
+        for delivery in event.deliveries.select_related("webhook").defer("webhook__encrypted_secret")[:MAX_DELIVERIES]:
+            attempts = f"to {delivery.webhook.receiver}, attempts: {delivery.attempts_made}"
+            at = delivery.finished_at or delivery.next_attempt_at
+            state = f"delivery {delivery.status}" if delivery.finished_at else "delivery due"
+            yield Moment(at, state, attempts, page_of(delivery))
 
 
-# Replaces the admin class of accounts.admin, which may not import scans.
+# This class replaces the admin class of accounts.admin, which may not import scans.
 admin.site.unregister(Organization)
 
 
@@ -156,9 +158,9 @@ class TenantAdmin(OrganizationAdmin):
     readonly_fields = (*OrganizationAdmin.readonly_fields, "running", "scans")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
-        running = Scan.objects.unfinished().filter(organization_id=OuterRef("pk")).order_by()
-        counted = running.values("organization_id").annotate(number=Count("*")).values("number")
-        return super().get_queryset(request).annotate(running_count=Coalesce(Subquery(counted), 0))
+        unfinished = Scan.objects.unfinished().filter(organization_id=OuterRef("pk")).order_by()
+        counts = unfinished.values("organization_id").annotate(number=Count("*")).values("number")
+        return super().get_queryset(request).annotate(running_count=Coalesce(Subquery(counts), 0))
 
     @admin.display(description="running scans")
     def running(self, organization: Organization) -> str:

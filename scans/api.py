@@ -1,4 +1,4 @@
-"""The scan and usage endpoints of /v1."""
+"""Endpoints of scans and of the usage in /v1."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ class ScanCollection(ApiView):
     def post(self, request: Request) -> Answer[ScanDetail]:
         """Queues a scan of a public web page and returns it."""
         body, key = json_body(request), idempotency.key_of(request.headers)
-        asked = ScanRequestSerializer.judged(body, policy=scan_policy())
+        scan_request = ScanRequestSerializer.judged(body, policy=scan_policy())
         once = idempotency.once(key, {"url": body["url"], "type": body["type"]})
-        created = services.create_scan(caller=caller_of(request), request=asked, once=once)
-        return Answer(created.response, status=201, headers=created.headers("/v1/scan"))
+        creation = services.create_scan(caller=caller_of(request), request=scan_request, once=once)
+        return Answer(creation.response, status=201, headers=creation.headers("/v1/scan"))
 
 
 class ScanItem(ApiView):
@@ -89,8 +89,8 @@ class ScanItem(ApiView):
         scan = find_scan(caller_of(request).organization_id, scan_id)
         if scan is None:
             raise services.SCAN.not_found()
-        waiting = {} if scan.is_final else {"Retry-After": str(POLL_AFTER_S)}
-        return Answer(scan_detail_of(scan), headers=waiting)
+        retry_headers = {} if scan.is_final else {"Retry-After": str(POLL_AFTER_S)}
+        return Answer(scan_detail_of(scan), headers=retry_headers)
 
 
 class ScanListing(ApiView):
@@ -112,21 +112,21 @@ class ScanListing(ApiView):
         """The organization's scans, newest first."""
         caller = caller_of(request)
         query = request.query_params
-        part = slice_of(query)
+        page_slice = slice_of(query)
         filters = {
             "status": choice(query, "status", Scan.Status.values),
             "type": choice(query, "type", Scan.Type.values),
             "audit": _audit_id(query),
         }
-        given = {column: value for column, value in filters.items() if value is not None}
-        listed = scan_list(
+        chosen_filters = {column: value for column, value in filters.items() if value is not None}
+        json_text = scan_list(
             organization_id=caller.organization_id,
             limits=caller.limits,
-            filters=given,
-            part=part,
+            filters=chosen_filters,
+            page_slice=page_slice,
             now=timezone.now(),
         )
-        return HttpResponse(listed, content_type="application/json")
+        return HttpResponse(json_text, content_type="application/json")
 
 
 class UsageView(ApiView):
@@ -165,10 +165,10 @@ class UsageView(ApiView):
 
 
 def _audit_id(query: QueryDict) -> str | None:
-    raw = query.get("audit")
-    if raw is not None and not is_id("aud", raw):
+    audit_id = query.get("audit")
+    if audit_id is not None and not is_id("aud", audit_id):
         raise InvalidParams("audit must be the ID of an audit.")
-    return raw
+    return audit_id
 
 
 def _midnight(day: date) -> str:

@@ -5,7 +5,7 @@ from django.db.models.signals import post_delete
 
 
 class ScansConfig(AppConfig):
-    """Configuration of the app; connects its receivers to the signals of an organization's closing and deletion."""
+    """Configuration of the app. It connects receivers to the closing and the deletion of an organization."""
 
     name = "scans"
 
@@ -15,4 +15,4 @@ class ScansConfig(AppConfig):
         from scans import closing
 
         organization_closed.connect(closing.stop_scans, sender=Organization, dispatch_uid="scans.closing.stop")
-        post_delete.connect(closing.forget_counts, sender=Organization, dispatch_uid="scans.closing.counts")
+        post_delete.connect(closing.delete_counts, sender=Organization, dispatch_uid="scans.closing.counts")

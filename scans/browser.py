@@ -1,4 +1,4 @@
-"""Browser of this process: one instance, started by the first scan that needs it; `SCAN_BROWSER` selects it."""
+"""Browser of this process, which the first scan that needs it starts. `SCAN_BROWSER` selects the program."""
 
 from __future__ import annotations
 
@@ -22,81 +22,82 @@ if TYPE_CHECKING:
 
 
 def browser_program() -> Path | None:
-    """Return the Chromium that scans of this process use; None if it or Playwright is missing."""
+    """Return the path of the Chromium that scans of this process use, or None if Chromium or Playwright is missing."""
     return browser_to_drive(settings.SCAN_BROWSER)
 
 
 def browser() -> Browser | None:
-    """Return the browser for scans; it closes when the process ends. Processes of a pool need `close_browser`."""
+    """Return the browser for scans. An exit handler closes it, except in pool processes, which call `close_browser`."""
     return _warm()
 
 
 def close_browser() -> None:
-    """Close the browser if it was ever started."""
-    if (found := _started()) is not None:
-        found.close()
-        _count_ends(found)
+    """Close the browser of this process, if it was ever started."""
+    if (browser := _started()) is not None:
+        browser.close()
+        _count_ends(browser)
 
 
-class Spent:
-    """Meter of the processor time of this process and its browser from now on; a process does one visit at a time.
+class CpuMeter:
+    """Meter of the processor time of this process and its browser since the meter was created, for one visit.
 
-    Without a browser, it includes the ended processes in which markup was tried (`website_scan.page.bounded_parser`).
-    With one, these cannot be told from those of the browser, which the meter of the browser has counted already.
+    Without a browser, the time includes ended child processes, which test whether markup can be parsed
+    (`website_scan.page.bounded_parser`). With a browser, its ended processes are children as well, and the browser's
+    own meter has already counted them.
     """
 
     def __init__(self) -> None:
-        self._began_s = self._now_s()
-        self._ended_began_s = _ended_s()
+        self._start_s = self._now_s()
+        self._start_children_s = _children_s()
 
     def cpu_s(self) -> float:
-        """Return the processor time in seconds; also count the browsers that started and ended meanwhile."""
-        if (found := _started()) is not None:
-            _count_ends(found)
-            return self._now_s() - self._began_s
-        return self._now_s() - self._began_s + _ended_s() - self._ended_began_s
+        """Return the processor time in seconds. Also counts the browsers that have started and ended meanwhile."""
+        if (browser := _started()) is not None:
+            _count_ends(browser)
+            return self._now_s() - self._start_s
+        return self._now_s() - self._start_s + _children_s() - self._start_children_s
 
     def _now_s(self) -> float:
-        found = _started()
-        return time.process_time() + (0.0 if found is None else found.history.cpu_s)
+        browser = _started()
+        return time.process_time() + (0.0 if browser is None else browser.history.cpu_s)
 
 
-def _ended_s() -> float:
-    """Return the processor time of this process' children that have ended, in seconds."""
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return ended.ru_utime + ended.ru_stime
+def _children_s() -> float:
+    """Return the processor time of the ended child processes of this process, in seconds."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
-_counted = History(0, {}, 0.0)
+_counted_history = History(0, {}, 0.0)
 
 
-def _count_ends(of: WarmBrowser) -> None:
-    global _counted
-    now, before = of.history, _counted
-    _counted = now
-    if now.starts > before.starts:
-        count(BROWSER_STARTS, by=now.starts - before.starts)
-    for reason, ends in now.ends.items():
-        if ends > before.ends.get(reason, 0):
-            count(BROWSER_ENDS, reason, by=ends - before.ends.get(reason, 0))
+def _count_ends(browser: WarmBrowser) -> None:
+    global _counted_history
+    current, counted = browser.history, _counted_history
+    _counted_history = current
+    if current.starts > counted.starts:
+        count(BROWSER_STARTS, by=current.starts - counted.starts)
+    for reason, number in current.ends.items():
+        if number > counted.ends.get(reason, 0):
+            count(BROWSER_ENDS, reason, by=number - counted.ends.get(reason, 0))
 
 
 def _started() -> WarmBrowser | None:
     return _warm() if _warm.cache_info().currsize else None
 
 
-@cache
+@cache  # The browser of this process, created on the first call.
 def _warm() -> WarmBrowser | None:
     program = browser_program()
     if program is None:
         return None
-    from website_scan.browser.warm import WarmBrowser  # importable only with the extra `browser`
+    from website_scan.browser.warm import WarmBrowser  # Only importable with the extra `browser`.
 
-    found = WarmBrowser(
+    browser = WarmBrowser(
         program,
         memory_mib=settings.SCAN_BROWSER_MEMORY_MIB,
         sandbox=settings.SCAN_BROWSER_SANDBOX,
         ca_bundle=settings.SCAN_CA_BUNDLE,
     )
-    atexit.register(found.close)
-    return found
+    atexit.register(browser.close)
+    return browser

@@ -1,6 +1,6 @@
-"""The catalogue of checks as the service reads it: from `website_scan/checks.json`, which `make docs` writes.
+"""Catalogue of checks for the service, read from `website_scan/checks.json`, which `make docs` writes.
 
-Importing `website_scan.catalogue` instead would load the engine into each process.
+Importing `website_scan.catalogue` instead would load the scan engine into each process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from website_scan.values import outline
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """Cap of the score that a failure of the check sets."""
+    """Upper limit of the score while the check fails."""
 
     limit: int
     reason: str
@@ -31,7 +31,7 @@ class Cap:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeEntry:
-    """Outcome of a check: its stable name, the template of its title, its severities, and an example."""
+    """Outcome of a check: its stable name, its title as a template, its severities, and an example."""
 
     name: str
     title: str
@@ -40,13 +40,13 @@ class OutcomeEntry:
 
     @property
     def outline(self) -> str:
-        """Return the title with dots in place of its values."""
+        """Title of the outcome with dots in place of its values."""
         return outline(self.title)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckEntry:
-    """Entry of a check in the catalogue, as `manage.py checks --format json` prints it."""
+    """Entry of a check in the catalogue, as printed by `manage.py checks --format json`."""
 
     id: str
     name: str
@@ -73,7 +73,7 @@ class CheckEntry:
 
     @property
     def sources(self) -> list[ReferenceLink]:
-        return [reference(each) for each in self.references]
+        return [reference(source) for source in self.references]
 
     @property
     def fix_parts(self) -> tuple[Part, ...]:
@@ -86,38 +86,39 @@ class CheckEntry:
 
 @functools.cache
 def entries() -> dict[str, CheckEntry]:
-    """Return all checks by ID, in the order of reports."""
-    written = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
-    made = (
+    """Return all checks by ID, in their order in reports."""
+    stored_checks = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
+    entries_of_checks = (
         CheckEntry(
-            **each
+            **check
             | {
-                "type": ScanType(each["type"]),
-                "caps": tuple(Cap(**cap) for cap in each["caps"]),
+                "type": ScanType(check["type"]),
+                "caps": tuple(Cap(**cap) for cap in check["caps"]),
                 "outcomes": tuple(
-                    OutcomeEntry(**one | {"severities": tuple(one["severities"])}) for one in each["outcomes"]
+                    OutcomeEntry(**outcome | {"severities": tuple(outcome["severities"])})
+                    for outcome in check["outcomes"]
                 ),
-                "evidence": tuple(each["evidence"]),
-                "references": tuple(each["references"]),
+                "evidence": tuple(check["evidence"]),
+                "references": tuple(check["references"]),
             }
         )
-        for each in written
+        for check in stored_checks
     )
-    return {each.id: each for each in made}
+    return {entry.id: entry for entry in entries_of_checks}
 
 
 def check_name(check_id: str) -> str:
-    """Return the name of a check, or the ID itself for a removed check."""
-    found = entries().get(check_id)
-    return found.name if found else check_id
+    """Return the name of a check, or its ID if the check was removed from the catalogue."""
+    entry = entries().get(check_id)
+    return entry.name if entry else check_id
 
 
 @functools.lru_cache(maxsize=1024)
 def check_page(check_id: str) -> str:
-    """Return the path of a check's page, empty for a removed check."""
+    """Return the path of a check's documentation page, or an empty string for a removed check."""
     return page_url(reverse("docs-checks"), check_id)
 
 
 def check_pages() -> str:
-    """Return the absolute base URL of the checks' pages, for exports and e-mails."""
+    """Return the absolute base URL of the documentation pages of checks, for exports and e-mails."""
     return f"{settings.BASE_URL}{reverse('docs-checks')}"

@@ -1,4 +1,4 @@
-"""Receivers that end an organization's scans when it is closed, and delete their counters when it is deleted."""
+"""Signal receivers that end an organization's scans when it is closed, and delete its counters when it is deleted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from scans.models import Scan, ScanCount
 
 
 def stop_scans(*, organization: Organization, **_: object) -> None:
-    """End queued and running scans. Workers lose their claims and write nothing; no receiver is left for events."""
+    """End queued and running scans as failed. Workers lose their claims and write nothing. No webhook event is sent."""
     scans = access.rows(Scan, organization.id)
     unfinished = scans.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
-    stopped = [each.pk for each in unfinished.locked().only("pk")]  # type: ignore[attr-defined]  # ScanQuerySet
-    Scan.objects.filter(pk__in=stopped).update(
+    scan_ids = [scan.pk for scan in unfinished.locked().only("pk")]  # type: ignore[attr-defined]  # ScanQuerySet
+    Scan.objects.filter(pk__in=scan_ids).update(
         status=Scan.Status.FAILED,
         completed_at=timezone.now(),
         percent=100,
@@ -28,6 +28,6 @@ def stop_scans(*, organization: Organization, **_: object) -> None:
     scans.filter(encrypted_credentials__isnull=False).update(encrypted_credentials=None)
 
 
-def forget_counts(*, instance: Model, **_: object) -> None:
-    """Delete the organization's counters, which have no foreign key to it and so do not follow its deletion."""
+def delete_counts(*, instance: Model, **_: object) -> None:
+    """Delete the organization's scan counters. They have no foreign key, so the database does not cascade to them."""
     ScanCount.objects.filter(organization_id=instance.pk).delete()

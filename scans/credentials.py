@@ -1,4 +1,4 @@
-"""Credentials that scans send to their targets: read from rows, and deleted after their retention."""
+"""Credentials that scans send to their targets: reading them from rows, and deleting them after their retention."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ BATCH = 1000
 
 
 def credentials_of(scan_id: str, target: Target) -> OriginCredentials | None:
-    """Return the credentials of a scan for its target. Raises `CredentialsForgotten` and InvalidToken."""
+    """Return the credentials of a scan for its target. Raises `CredentialsForgotten` and `InvalidToken`."""
     scan = Scan.objects.filter(id=scan_id).first()
     return shown_by(scan, target) if scan is not None else None
 
 
 def shown_by(row: Keyed, target: Target) -> OriginCredentials | None:
-    """Return the credentials of a row for its target. Raises the same errors as `credentials_of`."""
+    """Return the credentials of a row, such as an audit, for its target. Raises the same errors as `credentials_of`."""
     credentials = row.credentials
     return OriginCredentials(target.origin, credentials) if credentials is not None else None
 
 
 def forget(model: type[Keyed], has_time: HasTime = always) -> bool:
-    """Delete the credentials of rows whose report has expired; return False if the time did not suffice for all."""
+    """Delete the credentials of rows whose report has expired. Returns False if time ran out."""
     rows: QuerySet[Any] = model._default_manager.filter(encrypted_credentials__isnull=False)
     while has_time():
-        old = rows.filter(created_at__lte=timezone.now() - KEPT)
-        ids = list(old.values_list("pk", flat=True)[:BATCH])
+        expired = rows.filter(created_at__lte=timezone.now() - KEPT)
+        ids = list(expired.values_list("pk", flat=True)[:BATCH])
         model._default_manager.filter(pk__in=ids).update(encrypted_credentials=None)
         if len(ids) < BATCH:
             return True

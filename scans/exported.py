@@ -1,4 +1,4 @@
-"""Scans in an organization's export, in the API's format."""
+"""Scans in an organization's data export, in the format of the API."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def _scans(organization_id: int) -> QuerySet[Scan]:
 
 
 def _scan(scan: Scan) -> dict[str, Any]:
-    shown = {key: value for key, value in scan_detail_of(scan).items() if key != "progress"}
-    return shown | {
+    scan_json = {key: value for key, value in scan_detail_of(scan).items() if key != "progress"}
+    return scan_json | {
         "catalogue_version": scan.catalogue_version or None,
         "audit_id": scan.audit_page.audit_id if scan.audit_page else None,
         "api_key": scan.api_key_id,

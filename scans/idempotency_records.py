@@ -1,4 +1,4 @@
-"""Stored first responses to requests with an Idempotency-Key."""
+"""Stored responses to requests with an Idempotency-Key, so that a repeated request gets the first response."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ Document = TypeVar("Document", bound=Mapping[str, object])
 
 @dataclass(frozen=True, slots=True)
 class Created(Generic[Document]):
-    """Response to a request that creates something; `replayed` if its Idempotency-Key was seen before."""
+    """Response to a request that creates an object. `replayed` is True if the response to an earlier request is
+    repeated.
+    """
 
     response: Document
     replayed: bool = False
 
     def headers(self, collection: str) -> dict[str, str]:
-        """Return the headers of the API's response; `collection` is the path of the new object's collection."""
+        """Return the headers of the response. `collection` is the path that the new object's ID is appended to."""
         location = {"Location": f"{collection}/{self.response['id']}"}
         return location | ({"Idempotent-Replayed": "true"} if self.replayed else {})
 
@@ -38,53 +40,55 @@ def created_once(
     create: Callable[[], Document],
     kind: Literal["scan", "audit", "monitor", "site_list"],
 ) -> Created[Document]:
-    """Return the response of `create`, or the first response to a known key of `once`. Raises the refusals of `create`,
-    IdempotencyConflict and IdempotencyMismatch.
+    """Return the response of `create`, or the stored response if the key of `once` was used before.
 
-    With a key everything happens under its lock and in one transaction: a second request with it is told to wait
-    instead of being accepted twice. Credentials are no part of the digest and are compared separately.
+    Raises the refusals of `create`, IdempotencyConflict and IdempotencyMismatch. With a key, everything happens under a
+    lock and in one transaction: a second request with the same key gets IdempotencyConflict instead of creating a
+    second object. Credentials are not part of the request's digest and are compared separately.
     """
     if once is None:
         return Created(create())
     with transaction.atomic():
         idempotency.hold(organization_id, once.key)
-        earlier = _find(organization_id, once, credentials)
-        if earlier is not None:
-            return Created(earlier, replayed=True)
-        answer = create()
-        _keep(organization_id, once, answer, **{f"{kind}_id": str(answer["id"])})
-        return Created(answer)
+        stored_response = _find(organization_id, once, credentials)
+        if stored_response is not None:
+            return Created(stored_response, replayed=True)
+        response = create()
+        _store_response(organization_id, once, response, **{f"{kind}_id": str(response["id"])})
+        return Created(response)
 
 
 def _find(organization_id: int, once: idempotency.Once, credentials: Credentials | None) -> Any:
-    """Return the first response to a request with this key, or None. Raises IdempotencyMismatch.
+    """Return the stored response to an earlier request with this key, or None. Raises IdempotencyMismatch.
 
-    Credentials are compared in plain text: a digest of them in the database would allow guessing passwords.
+    Credentials are compared in plain text, because a digest in the database would allow guessing passwords.
     """
     records = access.rows(IdempotencyRecord, organization_id)
     recent = records.filter(key=once.key, created_at__gt=timezone.now() - idempotency.LIFETIME)
     record = recent.select_related("scan", "audit", "monitor", "site_list").first()
     if record is None:
         return None
-    made = record.scan or record.audit or record.monitor or record.site_list
-    given = made.credentials if made is not None else None
-    if record.request_digest != once.digest or given != credentials:
+    created_object = record.scan or record.audit or record.monitor or record.site_list
+    stored_credentials = created_object.credentials if created_object is not None else None
+    if record.request_digest != once.digest or stored_credentials != credentials:
         raise idempotency.IdempotencyMismatch("This Idempotency-Key was used with another body.")
     return json.loads(record.response)
 
 
-def _keep(organization_id: int, once: idempotency.Once, answer: Mapping[str, object], **made: str) -> None:
-    """Store the response and the ID of the created object, such as `scan_id`."""
+def _store_response(
+    organization_id: int, once: idempotency.Once, response: Mapping[str, object], **created_ids: str
+) -> None:
+    """Store the response and the ID of the created object, such as `scan_id`, for later requests with the same key."""
     IdempotencyRecord.objects.update_or_create(
         organization_id=organization_id,
         key=once.key,
         defaults={
             "request_digest": once.digest,
-            "scan_id": made.get("scan_id"),
-            "audit_id": made.get("audit_id"),
-            "monitor_id": made.get("monitor_id"),
-            "site_list_id": made.get("site_list_id"),
-            "response": json.dumps(answer),
+            "scan_id": created_ids.get("scan_id"),
+            "audit_id": created_ids.get("audit_id"),
+            "monitor_id": created_ids.get("monitor_id"),
+            "site_list_id": created_ids.get("site_list_id"),
+            "response": json.dumps(response),
             "created_at": timezone.now(),
         },
     )

@@ -1,4 +1,4 @@
-"""An organization's scans for the API: one by its ID, the list, and the numbers from counters (ScanCount)."""
+"""Scans of an organization for the API: one by its ID, the list, and the numbers by type or status."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scans.models import Scan, ScanCount
 from scans.schemas import ListedScan, quota_of
 from website_scan.ids import is_id
 
-# Clients poll GET /v1/scan/:id, so it is a prepared statement with the columns that it shows.
+# Clients poll GET /v1/scan/:id. So the query is a prepared statement, and it reads only the columns of the response.
 COLUMNS = (
     *("id", "type", "url", "status", "score", "grade", "created_at", "started_at", "completed_at"),
     *("percent", "phase", "checks_done", "checks_total", "skipped_checks"),
@@ -28,10 +28,10 @@ COLUMNS = (
 JSON_COLUMNS = ("skipped_checks", "credential_names")
 SCAN_QUERY = f"""
     SELECT {", ".join(COLUMNS)} FROM scans_scan WHERE organization_id = %(organization)s AND id = %(id)s
-"""  # noqa: S608  # of constants
+"""  # noqa: S608  # built from constants only
 
-# GET /v1/scans is the most frequent request of dashboards and pollers: one prepared statement, whose JSON is sent
-# unchanged. The conditions are fixed texts; their values are parameters.
+# GET /v1/scans is the most frequent request. So it is one prepared statement, which returns the JSON of the response.
+# The conditions are constant texts, and their values are parameters.
 FILTERS = {
     "status": "status = %(status)s",
     "type": "type = %(type)s",
@@ -49,7 +49,7 @@ TOTAL = """
 """
 TOTAL_OF_AUDIT = "SELECT count(*) FROM scans_scan WHERE organization_id = %(organization)s{conditions}"
 FIRST_PAGE = "scans_scan AS scan WHERE organization_id = %(organization)s{conditions}"
-# An index-only scan reads the rows that the offset skips.
+# Rows that the offset skips are read from the index alone (index-only scan).
 LATER_PAGE = """
     scans_scan AS scan JOIN (
         SELECT id FROM scans_scan WHERE organization_id = %(organization)s{conditions}
@@ -59,12 +59,12 @@ LATER_PAGE = """
 
 
 def find_scan(organization_id: int, scan_id: str) -> Scan | None:
-    """Return the scan with the columns that the API shows; None if the organization has no such scan."""
-    found = access.fetch_rows(SCAN_QUERY, organization_id, id=scan_id) if is_id("scan", scan_id) else ()
-    for row in found:
+    """Return the scan with the columns of the API's response, or None if the organization has no such scan."""
+    rows = access.fetch_rows(SCAN_QUERY, organization_id, id=scan_id) if is_id("scan", scan_id) else ()
+    for row in rows:
         values = dict(zip(COLUMNS, row, strict=True))
-        parsed = {name: json.loads(values[name]) for name in JSON_COLUMNS if values[name] is not None}
-        return Scan(**values | parsed)
+        json_values = {name: json.loads(values[name]) for name in JSON_COLUMNS if values[name] is not None}
+        return Scan(**values | json_values)
     return None
 
 
@@ -73,32 +73,38 @@ def scan_list(
     organization_id: int,
     limits: TierLimits,
     filters: Mapping[str, str],
-    part: Slice,
+    page_slice: Slice,
     now: datetime,
 ) -> str:
-    """Return the response of GET /v1/scans as JSON text: newest first; the ID breaks ties, so pages never overlap."""
-    given = "".join(f" AND {condition}" for name, condition in FILTERS.items() if name in filters)
-    conditions = given.format(pages_of_audit=audit_sql().pages_of_audit)
+    """Return the response of GET /v1/scans as JSON text, newest first. The ID breaks ties, so pages never overlap."""
+    condition_sql = "".join(f" AND {condition}" for name, condition in FILTERS.items() if name in filters)
+    conditions = condition_sql.format(pages_of_audit=audit_sql().pages_of_audit)
     query = LIST_QUERY.format(
         summary=_summary_columns(),
-        source=(LATER_PAGE if part.offset else FIRST_PAGE).format(conditions=conditions),
+        source=(LATER_PAGE if page_slice.offset else FIRST_PAGE).format(conditions=conditions),
         total=(TOTAL_OF_AUDIT if "audit" in filters else TOTAL).format(conditions=conditions),
-        # The first page's query has a literal limit: with a parameter PostgreSQL would plan it anew every time.
-        page="" if part.offset else f"LIMIT {part.limit:d}",
+        # The limit of the first page is a literal, because PostgreSQL would plan the query anew for each parameter
+        # value.
+        page="" if page_slice.offset else f"LIMIT {page_slice.limit:d}",
         used=USED,
         used_elsewhere=USED_ELSEWHERE,
     )
-    ((scans, total, used, elsewhere),) = access.fetch_rows(
-        query, organization_id, limit=part.limit, offset=part.offset, **quota_parameters(limits, now), **filters
+    ((scans, total, used, used_elsewhere),) = access.fetch_rows(
+        query,
+        organization_id,
+        limit=page_slice.limit,
+        offset=page_slice.offset,
+        **quota_parameters(limits, now),
+        **filters,
     )
-    quota = quota_of(Quota(used, elsewhere, limits.scans_per_month, limits.tier))
-    rest = json.dumps({"total": total, "limit": part.limit, "offset": part.offset, "quota": quota})
-    return f'{{"scans": {scans}, {rest[1:]}'
+    quota = quota_of(Quota(used, used_elsewhere, limits.scans_per_month, limits.tier))
+    other_fields = json.dumps({"total": total, "limit": page_slice.limit, "offset": page_slice.offset, "quota": quota})
+    return f'{{"scans": {scans}, {other_fields[1:]}'
 
 
 @functools.cache
 def _summary_columns() -> str:
-    """Return the SQL columns for the keys of a listed scan, with timestamps in the format of the API."""
+    """Return SQL columns for the keys of a listed scan, with timestamps in the format of the API."""
     return ", ".join(
         f"{audit_sql().audit_of_scan} AS audit"
         if name == "audit"
@@ -110,9 +116,9 @@ def _summary_columns() -> str:
 
 
 def scan_counts(organization_id: int, column: str, period: date) -> dict[str, int]:
-    """Count the scans of a month by `type` or `status`; values without scans are listed with 0."""
-    known = Scan.Type.values if column == "type" else Scan.Status.values
-    counted = (
+    """Return the number of the month's scans by `type` or `status`. Values without scans have 0."""
+    column_values = Scan.Type.values if column == "type" else Scan.Status.values
+    totals = (
         access.rows(ScanCount, organization_id).filter(period=period).values_list(column).annotate(total=Sum("count"))
     )
-    return dict.fromkeys(known, 0) | dict(counted)
+    return dict.fromkeys(column_values, 0) | dict(totals)

@@ -1,7 +1,7 @@
 """Reachability test of a target before its scan is accepted.
 
-Anybody can name a host that drops packets, and each test blocks a thread of the web process. So tests have a short
-timeout, few run at once, and failures are cached; beyond that a scan is accepted untested, and its worker finds out.
+Anybody can submit a host that drops packets, and each test blocks a thread of the web process. So tests have a short
+timeout, few run at once, and failures are cached. If too many tests are running, the scan is accepted without a test.
 """
 
 from __future__ import annotations
@@ -24,39 +24,40 @@ from website_scan.net.http.request import Request
 from website_scan.net.policy import Policy
 from website_scan.net.targets import Target, parse_target
 
-# Time limit for name resolution and connection together; a lost packet is sent again after a second.
+# Limit for DNS and TCP together. A lost packet is sent again after one second.
 TIMEOUT_S = 2.0
-# Maximum number of concurrent tests in this process, which has four threads or more.
-AT_ONCE = 2
-REMEMBERED_S = 30
-# Quicker failures are not cached: a retry costs nothing, and the site may have been fixed.
-QUICK_S = 0.5
+# Maximum number of concurrent tests in this process, which has at least four threads.
+MAX_CONCURRENT_TESTS = 2
+FAILURE_CACHED_S = 30
+# Failures that take less time are not cached: a retry costs little, and the site may have been repaired.
+QUICK_FAILURE_S = 0.5
 
 _lock = threading.Lock()
-_looking: Counter[int] = Counter()
+_running_tests: Counter[int] = Counter()
 
-# A scheme, valid or not; an address without one begins with a host, perhaps with a port.
+# Scheme of a URL, supported or not. A URL without a scheme begins with a host, perhaps with a port.
 _SCHEME = re.compile(r"https?:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def has_scheme(address: str) -> bool:
-    """Return True if an address as people type it has a scheme."""
+    """Return True if an address has a scheme. People often type addresses without one."""
     return _SCHEME.match(address) is not None
 
 
 def with_scheme(address: str, policy: Policy, organization_id: int) -> str:
-    """Return an address without a scheme with https:// in front, or http:// if the site does not support TLS.
+    """Return an address without scheme as a URL: with https://, or with http:// if the site does not support TLS.
 
-    Connects to find out. Uses https if too many tests are running, or nothing answers. Raises InvalidUrl or Blocked.
+    Connects to the site to test TLS. Chooses https if too many tests are running or the site does not respond. Raises
+    InvalidUrl or Blocked.
     """
     secure, plain = (parse_target(f"{scheme}://{address}", policy) for scheme in ("https", "http"))
-    with place(organization_id) as has_place:
-        if has_place and not _speaks_tls(secure) and _is_reachable(plain):
+    with place(organization_id) as has_slot:
+        if has_slot and not _supports_tls(secure) and _is_reachable(plain):
             return plain.url
     return secure.url
 
 
-def _speaks_tls(target: Target) -> bool:
+def _supports_tls(target: Target) -> bool:
     try:
         with Network(target.policy, time_limit_s=TIMEOUT_S) as network:
             network.fetch(Request(target, method="HEAD", verify=False, max_bytes=0))
@@ -66,7 +67,7 @@ def _speaks_tls(target: Target) -> bool:
         return False
     except Blocked:
         raise
-    except NetError:  # a late or invalid response still shows that TLS works
+    except NetError:  # A late or invalid response still proves that TLS works.
         return True
     return True
 
@@ -80,55 +81,55 @@ def _is_reachable(target: Target) -> bool:
     return True
 
 
-def looking(organization_id: int) -> int:
-    """Count the organization's running tests in this process: each counts for the concurrency limit, like its scan."""
-    return _looking[organization_id]
+def running_tests(organization_id: int) -> int:
+    """Return the number of the organization's running tests in this process. Tests count for its concurrency limit."""
+    return _running_tests[organization_id]
 
 
 def refuse_unreachable(target: Target, organization_id: int) -> list[str] | None:
-    """Connect to a target, and return its addresses (`address_of`). Raises NotReachable, Blocked or InvalidUrl.
+    """Connect to a target and return its addresses (`address_of`). Raises NotReachable, Blocked or InvalidUrl.
 
-    Skips the test and returns None if too many are running.
+    Returns None without a test if too many tests are running.
     """
     key = _key(target)
-    if (message := _remembered(key)) is not None:
+    if (message := _cached_failure(key)) is not None:
         raise NotReachable(message)
-    with place(organization_id) as has_place:
-        if not has_place:
+    with place(organization_id) as has_slot:
+        if not has_slot:
             return None
-        began = time.monotonic()
+        started = time.monotonic()
         try:
             with Network(target.policy, time_limit_s=TIMEOUT_S) as network:
                 network.reach(target, timeout_s=TIMEOUT_S)
                 return known_addresses(network, target)
         except NotReachable as error:
-            if time.monotonic() - began > QUICK_S:
-                _remember(key, str(error))
+            if time.monotonic() - started > QUICK_FAILURE_S:
+                _cache_failure(key, str(error))
             raise
 
 
 @contextmanager
 def place(organization_id: int) -> Iterator[bool]:
-    """Reserve a slot for a reachability test; yields False if too many tests are running."""
+    """Reserve a slot for a reachability test. Yields False if too many tests are running."""
     with _lock:
-        has_place = _looking.total() < AT_ONCE
-        if has_place:
-            _looking[organization_id] += 1
+        has_slot = _running_tests.total() < MAX_CONCURRENT_TESTS
+        if has_slot:
+            _running_tests[organization_id] += 1
     try:
-        yield has_place
+        yield has_slot
     finally:
-        if has_place:
+        if has_slot:
             with _lock:
-                _looking[organization_id] -= 1
-                if not _looking[organization_id]:
-                    del _looking[organization_id]
+                _running_tests[organization_id] -= 1
+                if not _running_tests[organization_id]:
+                    del _running_tests[organization_id]
 
 
 def _key(target: Target) -> str:
     return f"unreachable:{hashlib.sha256(f'{target.host}:{target.port}'.encode()).hexdigest()}"
 
 
-def _remembered(key: str) -> str | None:
+def _cached_failure(key: str) -> str | None:
     try:
         message: str | None = cache.get(key)
     except RedisError:
@@ -136,8 +137,8 @@ def _remembered(key: str) -> str | None:
     return message
 
 
-def _remember(key: str, message: str) -> None:
+def _cache_failure(key: str, message: str) -> None:
     try:
-        cache.set(key, message, REMEMBERED_S)
+        cache.set(key, message, FAILURE_CACHED_S)
     except RedisError:
         return

@@ -1,4 +1,4 @@
-"""Requests for scans: what POST /v1/scan and the pages ask for, and the body of the API's request."""
+"""Requests for scans, from the API and from the dashboard, and the body of POST /v1/scan."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ TYPES_RULE = f"types must be a list with one or more of {', '.join(Scan.Type.val
 
 
 def types_of(names: Collection[str]) -> tuple[ScanType, ...]:
-    """Return the types of scans with these names, in the order of the types. Raises InvalidType."""
+    """Return the scan types with these names, in their usual order. Raises InvalidType."""
     if not names or not set(names) <= set(ScanType):
         refusal = InvalidType(TYPES_RULE)
         refusal.field = "types"
         raise refusal
-    return tuple(each for each in ScanType if each in names)
+    return tuple(scan_type for scan_type in ScanType if scan_type in names)
 
 
 def chosen_types() -> Chosen:
-    """Return the field `types` of a body."""
+    """Return the field `types` for the body of a request."""
     return Chosen(Scan.Type.choices, required=False, says=TYPES_RULE, code=InvalidType.code)
 
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """Request for a scan of one page. The credentials are sent to the target's origin alone."""
+    """Request for a scan of one page. Its credentials are sent to the target's origin only."""
 
     target: Target
     type: ScanType
@@ -49,7 +49,7 @@ class ScanRequest:
 
 
 class BasicAuthSerializer(serializers.Serializer[Any]):
-    """User name and password, as RFC 7617 has them."""
+    """User name and password of HTTP basic authentication (RFC 7617)."""
 
     username = serializers.CharField(allow_blank=True)
     password = serializers.CharField(allow_blank=True)
@@ -63,7 +63,7 @@ class CredentialsSerializer(serializers.Serializer[Any]):
     cookies = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False, allow_null=True)
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """Return them as `Credentials`; None where there is nothing in them."""
+        """Return the validated credentials, or None if the object is empty."""
         if data is serializers.empty:
             raise serializers.SkipField
         with refusal_as_error():
@@ -71,7 +71,7 @@ class CredentialsSerializer(serializers.Serializer[Any]):
 
 
 def without_credentials(body: Mapping[str, object]) -> dict[str, object]:
-    """Return the body without its credentials, of which nothing is stored in plain text, not even a digest."""
+    """Return the body without its credentials, of which nothing may be stored in plain text, not even a digest."""
     return {name: value for name, value in body.items() if name != "request"}
 
 

@@ -1,4 +1,4 @@
-"""Retention of scans (unlimited unless the plan limits it), of credentials and of idempotency records."""
+"""Retention of scans, of credentials and of idempotency records. Scans are unlimited unless the tier limits them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from scans.models import IdempotencyRecord, Scan
 
 
 def delete_scans(has_time: HasTime = always) -> bool:
-    """Delete scans past the retention of their organization's plan, with the rows that refer to them.
+    """Delete scans past the retention of their organization's tier, with the rows that refer to them.
 
-    Scans of an audit stay as long as the audit, and unfinished scans stay. Triggers update the counters.
+    Scans of an audit are deleted together with the audit. Unfinished scans are not deleted. Triggers update the
+    counters.
     """
     for organization_id, before in with_expired(Scan, "scans_kept_days", "created_at"):
         ended = access.rows(Scan, int(organization_id)).filter(status__in=sorted(Scan.FINAL), audit_page=None)
@@ -28,9 +29,9 @@ def delete_scans(has_time: HasTime = always) -> bool:
 
 
 def delete_idempotency_records(has_time: HasTime = always) -> bool:
-    """Delete idempotency records after 24 hours."""
-    old = IdempotencyRecord.objects.filter(created_at__lt=timezone.now() - idempotency.LIFETIME)
-    return delete_with_what_refers(old, has_time)
+    """Delete idempotency records older than 24 hours."""
+    expired = IdempotencyRecord.objects.filter(created_at__lt=timezone.now() - idempotency.LIFETIME)
+    return delete_with_what_refers(expired, has_time)
 
 
 RETENTION = (

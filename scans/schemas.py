@@ -1,4 +1,4 @@
-"""Scans, usage and quota as the API shows them."""
+"""JSON of scans, usage and quota in the API."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Usage(TypedDict):
 
 
 class HasError(Protocol):
-    """Row of something that may have failed; its code is empty or None if it has not."""
+    """Protocol of a row that may have failed. Its error code is empty or None if it has not."""
 
     @property
     def error_code(self) -> str | None: ...
@@ -153,7 +153,7 @@ class HasError(Protocol):
 
 
 def scan_detail_of(scan: Scan) -> ScanDetail:
-    shown: ScanDetail = {
+    scan_json: ScanDetail = {
         "id": scan.id,
         "type": scan.type,
         "url": scan.url,
@@ -174,8 +174,8 @@ def scan_detail_of(scan: Scan) -> ScanDetail:
         "skipped_checks": [{"name": check["name"], "reason": check["reason"]} for check in scan.skipped_checks],
     }
     if scan.credential_names is not None:
-        shown["request"] = credential_names_of(scan.credential_names)
-    return shown
+        scan_json["request"] = credential_names_of(scan.credential_names)
+    return scan_json
 
 
 def failure_of(row: HasError) -> ScanFailure | None:
@@ -183,7 +183,7 @@ def failure_of(row: HasError) -> ScanFailure | None:
 
 
 def credential_names_of(names: CredentialNames) -> CredentialNames:
-    """Return stored names of credentials, in the order of the API: PostgreSQL sorts the keys of JSON by length."""
+    """Return stored names of credentials in the order of the API. PostgreSQL sorts the keys of jsonb by length."""
     return {"headers": names["headers"], "basic_auth": names["basic_auth"], "cookies": names["cookies"]}
 
 

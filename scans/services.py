@@ -1,4 +1,4 @@
-"""Services of scans: create, cancel, requeue. Every step is one transaction."""
+"""Services of scans: create, cancel and requeue, each in one transaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from infrastructure.api.idempotency import Once
 from infrastructure.logging import request_id
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
-from scans.reachability import looking, refuse_unreachable
+from scans.reachability import refuse_unreachable, running_tests
 from scans.requests import ScanRequest
 from scans.schemas import ScanDetail, scan_detail_of
 from scans.visits.claims import OWN_FAULTS, fail_visit
@@ -30,14 +30,15 @@ SCAN = Resource(Scan, "scan", "scan")
 
 
 class NotRequeued(Exception):
-    """Refusal to requeue a scan; the message tells operators the reason."""
+    """Refusal to requeue a scan. The message is the reason for operators."""
 
 
 def create_scan(*, caller: Caller, request: ScanRequest, once: Once | None = None) -> Created[ScanDetail]:
-    """Create a scan, or raise the first refusal: of an overloaded service, of the quota, of the site.
+    """Create a scan. Raises the first refusal: the service is overloaded, the quota is used up, or the site is
+    unreachable.
 
-    With `once` everything happens under its lock and in one transaction, including the reachability test:
-    a second request with the key is told to wait instead of being accepted twice.
+    With `once`, everything including the reachability test happens under a lock and in one transaction. A second
+    request with the same key gets IdempotencyConflict instead of creating a second scan.
     """
     return created_once(caller.organization_id, once, request.credentials, lambda: _create(caller, request), "scan")
 
@@ -48,7 +49,7 @@ def _create(caller: Caller, request: ScanRequest) -> ScanDetail:
 
     running = functools.partial(running_visits, caller.organization_id)
     usage.refuse_when_exhausted(
-        caller.organization_id, caller.limits, lambda: running() + looking(caller.organization_id), now
+        caller.organization_id, caller.limits, lambda: running() + running_tests(caller.organization_id), now
     )
     addresses = refuse_unreachable(request.target, caller.organization_id)
     with transaction.atomic():
@@ -74,7 +75,7 @@ def _create(caller: Caller, request: ScanRequest) -> ScanDetail:
 
 
 def cancel_scan(*, member: Membership, scan_id: str) -> bool:
-    """Cancel a queued scan and its visit's other scans: `failed` with SCAN_CANCELLED, refunded to the quota.
+    """Cancel a queued scan with all scans of its visit: `failed` with SCAN_CANCELLED, and refunded to the quota.
 
     Returns False if the scan is running or has ended. Raises NotFound.
     """
@@ -91,47 +92,51 @@ def cancel_scan(*, member: Membership, scan_id: str) -> bool:
 
 
 def requeue_scan(*, actor: User, scan_id: str) -> Scan:
-    """Requeue a scan for an operator; return the scan that is queued now. Raises NotRequeued.
+    """Requeue a scan for an operator, and return the scan that is queued now. Raises NotRequeued.
 
-    A queued scan, or one whose worker died, is requeued itself, with all its attempts. A scan that failed through the
-    service's fault has ended, and its client was notified: one new scan replaces it, within the organization's limits.
+    A queued scan, or a scan whose worker died, is requeued itself, with all its attempts. A scan that failed through
+    the service's fault has ended, and its client was notified. So a new scan replaces it, within the organization's
+    limits.
     """
     with transaction.atomic():
-        asked = Scan.objects.filter(id=scan_id).values_list("id", "lead_id").first()
-        if asked is None:
+        ids = Scan.objects.filter(id=scan_id).values_list("id", "lead_id").first()
+        if ids is None:
             raise NotRequeued("It no longer exists.")
-        list(Scan.objects.of_visit(asked[1] or asked[0]).locked())  # in the common lock order
+        # Lock the visit's scans in the order that prevents deadlocks.
+        list(Scan.objects.of_visit(ids[1] or ids[0]).locked())
         scan = Scan.objects.select_related("organization", "lead").get(id=scan_id)
         now = timezone.now()
         lead = scan.lead or scan
-        died = Scan.objects.without_lease().filter(id=lead.id).exists()
-        note: dict[str, str] = {"scan": scan.id, "type": str(scan.type)}
-        if scan.status == Scan.Status.QUEUED or died:
-            waiting = lead
-            waiting.attempts, waiting.enqueued_at = 0, now
-            waiting.save(update_fields=["attempts", "enqueued_at"])
+        is_abandoned = Scan.objects.without_lease().filter(id=lead.id).exists()
+        details: dict[str, str] = {"scan": scan.id, "type": str(scan.type)}
+        if scan.status == Scan.Status.QUEUED or is_abandoned:
+            queued_scan = lead
+            queued_scan.attempts, queued_scan.enqueued_at = 0, now
+            queued_scan.save(update_fields=["attempts", "enqueued_at"])
         elif scan.error_code in OWN_FAULTS:
-            waiting = _repeat(scan, now)
-            note["new_scan"] = waiting.id
+            queued_scan = _create_replacement(scan, now)
+            details["new_scan"] = queued_scan.id
         elif scan.status == Scan.Status.SCANNING:
             raise NotRequeued("A worker is processing it.")
         else:
             raise NotRequeued("It has ended, and not because of an error on our side.")
-        activity.record(scan.organization, actor, "scan.requeued", scan.url, **note)
-        transaction.on_commit(lambda: enqueue(waiting.id, ScanType(waiting.type)))
-    return waiting
+        activity.record(scan.organization, actor, "scan.requeued", scan.url, **details)
+        transaction.on_commit(lambda: enqueue(queued_scan.id, ScanType(queued_scan.type)))
+    return queued_scan
 
 
-def _repeat(failed: Scan, now: datetime) -> Scan:
-    """Create the replacement of a failed scan; the caller holds the failed scan's lock, so that there is only one."""
-    notes = access.rows(ActivityEvent, failed.organization_id).filter(action="scan.requeued", details__scan=failed.id)
-    if notes.filter(details__has_key="new_scan").exists():
+def _create_replacement(failed: Scan, now: datetime) -> Scan:
+    """Create the replacement of a failed scan. The caller has locked the failed scan, so there is only one."""
+    requeue_entries = access.rows(ActivityEvent, failed.organization_id).filter(
+        action="scan.requeued", details__scan=failed.id
+    )
+    if requeue_entries.filter(details__has_key="new_scan").exists():
         raise NotRequeued("A new scan has already replaced it.")
     try:
         usage.reserve(failed.organization_id, functools.partial(running_visits, failed.organization_id), now)
     except Refusal as refusal:
         raise NotRequeued(str(refusal)) from refusal
     columns = (*("organization_id", "api_key_id", "created_by_id", "type", "url", "kept_days"), *sealed(None))
-    copied = {each: getattr(failed, each) for each in columns}
+    values = {column: getattr(failed, column) for column in columns}
     period = usage.month_of(now)
-    return Scan.objects.create(**copied, created_at=now, enqueued_at=now, period=period, request_id=request_id())
+    return Scan.objects.create(**values, created_at=now, enqueued_at=now, period=period, request_id=request_id())

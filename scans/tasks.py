@@ -21,7 +21,7 @@ from infrastructure.telemetry import tracing
 from infrastructure.telemetry.counters import count, counters
 from infrastructure.telemetry.process_metrics import EGRESS_REFUSED
 from scans import credentials
-from scans.browser import Spent, browser, close_browser
+from scans.browser import CpuMeter, browser, close_browser
 from scans.models import SCAN_LEASE, EndedScan, Scan
 from scans.policy import scan_policy
 from scans.signals import page_read, place_freed
@@ -44,7 +44,7 @@ from website_scan.run import failed_result, scan
 
 logger = logging.getLogger(__name__)
 
-# In the worker, before it forks its pool.
+# These calls run in the main process of the worker, before it forks the processes of its pool.
 use_one_heap()
 import_late_modules()
 
@@ -52,16 +52,16 @@ PROGRESS_STEP_S = 1.0
 
 
 @worker_process_shutdown.connect
-def end_browser(**_: object) -> None:
-    """Close the browser, the counters and the tracing: processes of the pool end without atexit handlers."""
+def close_process_resources(**_: object) -> None:
+    """Close the browser, the counters and the tracing. Pool processes end without running atexit handlers."""
     close_browser()
     counters.hand_over()
     tracing.stop()
 
 
 @celeryd_after_setup.connect
-def know_worker(sender: str, instance: Any, **_: object) -> None:
-    """Record the worker's name and concurrency before it forks its pool."""
+def record_worker(sender: str, instance: Any, **_: object) -> None:
+    """Store the worker's name and concurrency before the worker forks the processes of its pool."""
     global _this_worker
     _this_worker = Worker(sender, instance.max_concurrency or instance.concurrency)
 
@@ -76,10 +76,10 @@ def this_worker() -> Worker:
 
 @shared_task
 def run_scan(scan_id: str) -> None:
-    """Run one attempt of the visit whose turn it is in this scan's queue.
+    """Run one attempt of the visit that is next in this scan's queue.
 
-    Duplicate messages are harmless: the claim and its token ensure that. If the database does not answer at the start
-    or the end of a visit, the sweeper takes it up again.
+    Duplicate messages are harmless because of the claim and its token. If the database is down at the start or the end
+    of a visit, the sweeper requeues the visit.
     """
     try:
         claim = claims.claim_next(scan_id, _this_worker)
@@ -100,19 +100,19 @@ def _attempt(claim: claims.ScanClaim) -> None:
         working_on(claim.scan_id, claim.request_id),
         tracing.job_span("scan", claim.request_id, scan=claim.scan_id, types=types, attempt=claim.attempt),
     ):
-        if claim.audit_id:  # its place in the queue is free
-            _tell_of_place(claim)
-        spent = Spent()
+        if claim.audit_id:  # A page that is claimed no longer occupies a slot of the queue.
+            _announce_free_slot(claim)
+        cpu_meter = CpuMeter()
         results = _visit(claim, scan_policy())
-        cpu_s = spent.cpu_s()
+        cpu_s = cpu_meter.cpu_s()
         if not written(lambda: claims.finish_scan(claim, *results, cpu_s=cpu_s)):
             logger.warning("scan %s was ended by another attempt", claim.scan_id)
-        _tell_of_place(claim)
+        _announce_free_slot(claim)
         claims.wake_next(claim, _this_worker)
 
 
-def _tell_of_place(claim: claims.ScanClaim) -> None:
-    """Send `place_freed`. While the database does not answer, this is left to the sweeper, not to the visit."""
+def _announce_free_slot(claim: claims.ScanClaim) -> None:
+    """Send `place_freed`. If the database is down, the sweeper does this later, and the visit goes on."""
     try:
         place_freed.send(Scan, organization_id=claim.organization_id)
     except (OperationalError, InterfaceError) as error:
@@ -123,46 +123,53 @@ def _tell_of_place(claim: claims.ScanClaim) -> None:
 def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
     started_at = datetime.now(UTC)
     limit_s = settings.SCAN_TIME_LIMIT_S
-    shared = OriginEvidence(claim.audit_id) if claim.audit_id else None
-    answers = answers_of(claim.audit_id) if claim.audit_id else None
+    origin_evidence = OriginEvidence(claim.audit_id) if claim.audit_id else None
+    response_cache = answers_of(claim.audit_id) if claim.audit_id else None
     try:
         target = parse_target(claim.url, policy)
-        given = credentials.credentials_of(claim.scan_id, target) if claim.has_credentials else None
-        others = OtherSites(target, account_of(claim.organization_id))
-        network = Network(policy, time_limit_s=limit_s, credentials=given, answers=answers, shared=others)
-        latest = Progress(0, "connecting", {})
+        site_credentials = credentials.credentials_of(claim.scan_id, target) if claim.has_credentials else None
+        other_sites = OtherSites(target, account_of(claim.organization_id))
+        network = Network(
+            policy, time_limit_s=limit_s, credentials=site_credentials, answers=response_cache, shared=other_sites
+        )
+        latest_progress = Progress(0, "connecting", {})
 
-        def tell(progress: Progress) -> None:
-            nonlocal latest
-            latest = progress
+        def report_progress(progress: Progress) -> None:
+            nonlocal latest_progress
+            latest_progress = progress
             renewal.hasten()
 
-        def admit(page: Page) -> None:
+        def publish_page(page: Page) -> None:
             if claim.audit_id:
                 page_read.send(Scan, scan_id=claim.scan_id, page=page, network=network)
 
-        # A separate thread renews the lease, so that the engine needs no database. A lost claim closes the network.
-        renewal = Renewal(SCAN_LEASE, lambda: claims.renew_claim(claim, latest), network.close, PROGRESS_STEP_S)
-        with others, network, renewal:
+        # A separate thread renews the lease, so that the scan engine needs no database. If the claim is lost, the
+        # network is closed.
+        renewal = Renewal(
+            SCAN_LEASE, lambda: claims.renew_claim(claim, latest_progress), network.close, PROGRESS_STEP_S
+        )
+        with other_sites, network, renewal:
             budget = Budget(time_limit_s=limit_s)
-            results = scan(target, claim.types, network, budget, tell, browser(), shared, admit)
+            results = scan(
+                target, claim.types, network, budget, report_progress, browser(), origin_evidence, publish_page
+            )
         if network.refused:
             count(EGRESS_REFUSED, "scan", by=len(network.refused))
-        return tuple(redacted(each, given) for each in results)
-    except Refusal as refusal:  # the policy has changed since the scan was accepted
+        return tuple(redacted(result, site_credentials) for result in results)
+    except Refusal as refusal:  # The policy has changed since the scan was accepted.
         error = ScanError(refusal.code, str(refusal))
     except SoftTimeLimitExceeded:
         error = ScanError("TIMEOUT", f"The scan did not end within {limit_s} seconds.")
-    except (OperationalError, InterfaceError):
+    except (OperationalError, InterfaceError):  # The sweeper requeues the visit.
         raise  # the sweeper takes the visit up again
     except Exception:
         logger.exception("scan %s failed", claim.scan_id)
         error = ScanError("INTERNAL_ERROR", "The scanner failed. It does not count against your quota.")
-    return tuple(failed_result(each, claim.url, started_at, error) for each in claim.types)
+    return tuple(failed_result(scan_type, claim.url, started_at, error) for scan_type in claim.types)
 
 
 def _has_scans() -> bool:
-    """Return True if scans are unfinished, or have ended since the last sweep. Else records the heartbeat itself."""
+    """Return True if scans are unfinished or have ended since the last sweep. Else record the scheduler's heartbeat."""
     if Scan.objects.unfinished().exists() or EndedScan.objects.exists():
         return True
     beat()
@@ -171,14 +178,14 @@ def _has_scans() -> bool:
 
 @shared_task(base=PeriodicTask, has_work=staticmethod(_has_scans))
 def sweep() -> None:
-    """Requeue or end lost scans every 15 seconds. Also records the scheduler's heartbeat for operators."""
+    """Requeue or end lost scans, every 15 seconds. Also records the scheduler's heartbeat for operators."""
     beat()
     tallies.add_up()
-    if put_back := sweep_scans(_queue_depth):
-        logger.warning("%d scans were put back into the queue", put_back)
+    if requeued := sweep_scans(_queue_depth):
+        logger.warning("%d scans were put back into the queue", requeued)
 
 
 def _queue_depth() -> int:
     with current_app.connection_for_write() as broker:
-        channel: Any = broker.default_channel  # only Redis channels have a client
+        channel: Any = broker.default_channel  # Only Redis channels have a client.
         return sum(int(channel.client.llen(queue)) for queue in QUEUES)

@@ -1,10 +1,11 @@
-"""Corpus of hundreds of requests that the API refuses, with the exact answers in bad_requests.json.
+"""Invalid requests to the API. bad_requests.json has the exact responses.
 
-If an answer is meant to change, record the answers again and read the diff:
+After an intended change of responses, record them again and read the diff:
 
     RECORD=1 .venv/bin/python -m pytest -n 0 tests/test_bad_requests.py
 
-An entry's name describes its request. `{scan}` and the like in paths, headers and bodies stand for IDs of the cast.
+The name of an entry describes its request. Placeholders such as `{scan}` in paths, headers and bodies are replaced by
+the IDs in `Cast.names`.
 """
 
 from __future__ import annotations
@@ -42,28 +43,28 @@ from website_scan.ids import new_id
 from website_scan.net import client
 from website_scan.net.credentials import parse as parse_credentials
 
-ANSWERS = Path(__file__).with_suffix(".json")
-LONGEST_ERROR = 2_000
+RESPONSES_FILE = Path(__file__).with_suffix(".json")
+MAX_ERROR_LENGTH = 2_000
 PAGE, OTHER_PAGE = "https://example.com/", "https://example.org/"
-# DNS answers; all other names do not resolve.
-RESOLVED = {
+# Addresses of the host names that resolve.
+ADDRESSES = {
     "private.example.com": ("10.0.0.1",),
     "rebound.example.com": (PUBLIC, "127.0.0.1"),
     "hooks.example.com": (PUBLIC,),
 }
-# Times to mask, except the time that messages give as an example.
+# Times that are masked. The excluded time is the example in error messages.
 TIME = re.compile(r"\b(?!2026-11-21T07:15:00Z)\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?\b")
 ID = re.compile(r"\b(scan|rpt|aud|mon|mute|bdg|lst|ent|shr|wh|evt|dlv|whsec|wss)_[0-9A-Za-z+/=]{22,}")
 PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 
 
-# Value that removes a field from the good body.
-LEFT_OUT = object()
+# Value that removes a field from the valid body.
+REMOVED = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Bad:
-    """Request that is refused. `body` is a JSON value, or bytes that are sent unchanged; `caller` names a client."""
+class BadRequest:
+    """Invalid request. `body` is a JSON value, or bytes that are sent unchanged. `caller` is a key of Cast.callers."""
 
     name: str
     method: str
@@ -76,7 +77,7 @@ class Bad:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Callers and IDs for the requests: `{name}` in a request stands for `names[name]`."""
+    """API clients that send the requests, and values for placeholders: `{name}` is replaced by `names[name]`."""
 
     callers: Mapping[str, Api]
     names: Mapping[str, str]
@@ -91,47 +92,49 @@ class Cast:
             text = text.replace(value, f"{{{name}}}")
         text = ID.sub(r"\1_…", text)
         text = PORT.sub("…", TIME.sub("…", text))
-        return text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]}… ({len(text)} characters)"
+        return text if len(text) <= MAX_ERROR_LENGTH else f"{text[:MAX_ERROR_LENGTH]}… ({len(text)} characters)"
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Operation of the API: method, path, and a valid body if it takes one."""
+    """Operation of the API: method, path, and a valid body if the operation needs one."""
 
     method: str
     path: str
-    good: Mapping[str, Any] = field(default_factory=dict)
-    noun: str = ""
+    valid_body: Mapping[str, Any] = field(default_factory=dict)
+    target: str = ""  # For operations with several kinds of bodies, a part of the names of requests.
 
     @property
     def name(self) -> str:
         return f"{self.method} {self.path}"
 
-    def bad(self, name: str = "", query: str = "", **request: Any) -> Bad:
+    def request(self, name: str = "", query: str = "", **options: Any) -> BadRequest:
         """Return a request whose name consists of the operation, the query and `name`."""
-        words = filter(None, (f"{self.name}{query}", self.noun, name))
-        return Bad(" ".join(words), self.method, self.path + query, **request)
+        words = filter(None, (f"{self.name}{query}", self.target, name))
+        return BadRequest(" ".join(words), self.method, self.path + query, **options)
 
-    def fields(self, *changes: Mapping[str, Any]) -> Iterator[Bad]:
-        """Yield requests with the good body changed, named by the change. `a.b` is the field b of the object a."""
+    def fields(self, *changes: Mapping[str, Any]) -> Iterator[BadRequest]:
+        """Yield a request for each change of the valid body, named by the change. `a.b` is the field b of object a."""
         for change in changes:
-            yield self.bad(json.dumps(change, default=lambda _: "(left out)"), body=changed(self.good, change))
+            yield self.request(
+                json.dumps(change, default=lambda _: "(left out)"), body=changed(self.valid_body, change)
+            )
 
-    def values(self, place: str, *values: object) -> Iterator[Bad]:
-        """Yield requests with one field set to each of these values."""
+    def values(self, field_name: str, *values: object) -> Iterator[BadRequest]:
+        """Yield a request for each value of a field."""
         for value in values:
-            yield from self.fields({place: value})
+            yield from self.fields({field_name: value})
 
-    def long(self, label: str, /, **change: Any) -> Bad:
-        """Return a request with a change that is too long for a name; `label` is the name instead."""
-        return self.bad(label, body=changed(self.good, change))
+    def named(self, label: str, /, **change: Any) -> BadRequest:
+        """Return a request named `label`, with a change of the valid body that would be too long as a name."""
+        return self.request(label, body=changed(self.valid_body, change))
 
-    def queries(self, *queries: str) -> Iterator[Bad]:
+    def queries(self, *queries: str) -> Iterator[BadRequest]:
         for query in queries:
-            yield self.bad(query=f"?{query}")
+            yield self.request(query=f"?{query}")
 
-    def at(self, **ids: str) -> Operation:
-        """Return the operation with other IDs in the path, such as `at(monitor="{no_monitor}")`."""
+    def with_ids(self, **ids: str) -> Operation:
+        """Return the operation with other IDs in the path, such as `with_ids(monitor="{no_monitor}")`."""
         path = self.path
         for name, value in ids.items():
             path = path.replace(f"{{{name}}}", value)
@@ -139,14 +142,14 @@ class Operation:
 
 
 def changed(body: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the body with these fields; missing objects on a path such as `a.b` are created."""
+    """Return a copy of the body with changed fields. For `a.b`, a missing object `a` is created."""
     copy: dict[str, Any] = json.loads(json.dumps(body))
-    for place, value in change.items():
-        *outer, last = place.split(".") if re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", place) else [place]
+    for field_name, value in change.items():
+        *outer, last = field_name.split(".") if re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", field_name) else [field_name]
         inner = copy
         for name in outer:
             inner = inner.setdefault(name, {})
-        if value is LEFT_OUT:
+        if value is REMOVED:
             del inner[last]
         else:
             inner[last] = value
@@ -225,8 +228,8 @@ POST_ROTATION = Operation("POST", "/api/webhooks/{webhook}/rotate-secret")
 GET_DELIVERIES = Operation("GET", "/api/webhooks/{webhook}/deliveries")
 POST_REPLAY = Operation("POST", "/api/webhooks/{webhook}/deliveries/{delivery}/replay")
 
-# Values of all JSON types except strings.
-NO_STRINGS: tuple[Any, ...] = (None, True, 5, [], {})
+# One value of each JSON type except strings.
+NON_STRINGS: tuple[Any, ...] = (None, True, 5, [], {})
 FEW_BAD_URLS: tuple[Any, ...] = (
     *(None, 5, [], ""),
     *("example.com", "ftp://example.com/", "javascript:alert(1)", "https:/example.com/", "https://example.com/\u0000"),
@@ -253,7 +256,7 @@ BAD_URLS: tuple[Any, ...] = (
     *("http://\u2460\u2461\u2466.0.0.1/", "http://%31%32%37.0.0.1/", "http://0/"),
     *("http://10.0.0.1/", "http://172.16.0.1/", "http://100.64.0.1/", "http://169.254.169.254/", "http://224.0.0.1/"),
     *("http://192.0.2.1/", "http://168.63.129.16/"),
-    # Pythons write addresses that carry others in two ways, so none is here.
+    # Without IPv6 addresses that contain IPv4 addresses, because versions of Python write them differently.
     *("http://[::1]/", "http://[fe80::1]/"),
     *("http://[64:ff9b::a00:1]/", "http://[2002:7f00:1::]/", "http://[2001:db8::1]/"),
     *("https://BLOCKED.example.net./", "https://private.example.com/", "https://rebound.example.com/"),
@@ -319,59 +322,61 @@ KINDS = (
 )
 
 
-def bodies(operation: Operation, names: Iterable[str], content_types: Iterable[str], kib: int = 64) -> Iterator[Bad]:
-    """Yield requests whose body is not a JSON object, has a wrong type or encoding, or is too large."""
+def bodies(
+    operation: Operation, names: Iterable[str], content_types: Iterable[str], kib: int = 64
+) -> Iterator[BadRequest]:
+    """Yield requests whose body is not a JSON object, has a wrong content type or encoding, or is too large."""
     for name in names:
-        yield operation.bad(name, body=OBJECTS[name])
+        yield operation.request(name, body=OBJECTS[name])
     for content_type in content_types:
-        yield operation.bad(f"as {content_type or 'no type'}", body=operation.good, content_type=content_type)
-    yield operation.bad("compressed", body=operation.good, headers={"Content-Encoding": "gzip"})
-    yield operation.bad(f"over {kib} KiB", body=b"{" + b" " * (kib * 1024 - 1) + b"}")
+        yield operation.request(f"as {content_type or 'no type'}", body=operation.valid_body, content_type=content_type)
+    yield operation.request("compressed", body=operation.valid_body, headers={"Content-Encoding": "gzip"})
+    yield operation.request(f"over {kib} KiB", body=b"{" + b" " * (kib * 1024 - 1) + b"}")
 
 
 def pages(
     operation: Operation, limits: Iterable[str] = FEW_LIMITS, offsets: Iterable[str] = FEW_OFFSETS
-) -> Iterator[Bad]:
-    """Yield requests with invalid parameters of pagination."""
-    yield from operation.queries(*(f"limit={each}" for each in limits), *(f"offset={each}" for each in offsets))
+) -> Iterator[BadRequest]:
+    """Yield requests with invalid `limit` and `offset`."""
+    yield from operation.queries(*(f"limit={limit}" for limit in limits), *(f"offset={offset}" for offset in offsets))
     yield from operation.queries("page=2", "limit=0&offset=-1", "limit=0&x=1")
 
 
-def strangers(operation: Operation, kind: str, *, body: object = b"") -> Iterator[Bad]:
+def unknown_ids(operation: Operation, kind: str, *, body: object = b"") -> Iterator[BadRequest]:
     """Yield requests with unknown IDs, IDs of another organization or kind, and malformed IDs."""
-    others = "audit" if kind == "scan" else "scan"
+    other_kind = "audit" if kind == "scan" else "scan"
     for value in (
-        *(f"{{no_{kind}}}", f"{{foreign_{kind}}}", f"{{{others}}}", "x", "%00", "%F0%9F%92%A9"),
+        *(f"{{no_{kind}}}", f"{{foreign_{kind}}}", f"{{{other_kind}}}", "x", "%00", "%F0%9F%92%A9"),
         f"{{{kind}}}%0A",
     ):
-        yield operation.at(**{kind: value}).bad(body=body)
+        yield operation.with_ids(**{kind: value}).request(body=body)
 
 
-def few_strangers(operation: Operation, kind: str, *, body: object = b"") -> Iterator[Bad]:
-    """Yield a few requests like those of `strangers`."""
+def few_unknown_ids(operation: Operation, kind: str, *, body: object = b"") -> Iterator[BadRequest]:
+    """Yield three of the requests of `unknown_ids`."""
     for value in (f"{{no_{kind}}}", f"{{foreign_{kind}}}", f"{{{kind}}}%00"):
-        yield operation.at(**{kind: value}).bad(body=body)
+        yield operation.with_ids(**{kind: value}).request(body=body)
 
 
-def keys(operation: Operation) -> Iterator[Bad]:
-    """Yield requests with Idempotency-Keys that are invalid, or were used for another request."""
+def keys(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with an Idempotency-Key that is invalid or belongs to another request."""
     for name, value in {"empty": "", "of 256 characters": "k" * 256, "with NUL": "a\0b"}.items():
-        yield operation.bad(f"with a key {name}", body=operation.good, headers={"Idempotency-Key": value})
-    for used in ("scan", "audit", "monitor", "list"):
-        key = {"Idempotency-Key": f"used-for-{used}"}
-        yield operation.bad(f"with the key of another {used}", body=operation.good, headers=key)
-    yield operation.bad("with a key and no body", headers={"Idempotency-Key": "used-for-scan"})
-    yield operation.bad("with an empty key and no field", body={}, headers={"Idempotency-Key": ""})
+        yield operation.request(f"with a key {name}", body=operation.valid_body, headers={"Idempotency-Key": value})
+    for kind in ("scan", "audit", "monitor", "list"):
+        key = {"Idempotency-Key": f"used-for-{kind}"}
+        yield operation.request(f"with the key of another {kind}", body=operation.valid_body, headers=key)
+    yield operation.request("with a key and no body", headers={"Idempotency-Key": "used-for-scan"})
+    yield operation.request("with an empty key and no field", body={}, headers={"Idempotency-Key": ""})
 
 
-def urls(operation: Operation, place: str, values: Iterable[Any]) -> Iterator[Bad]:
-    yield from operation.values(place, *values)
+def urls(operation: Operation, field_name: str, values: Iterable[Any]) -> Iterator[BadRequest]:
+    yield from operation.values(field_name, *values)
     for name, value in LONG_URLS.items():
-        yield operation.long(f"{place}: {name}", **{place: value})
+        yield operation.named(f"{field_name}: {name}", **{field_name: value})
 
 
-def credentials(operation: Operation) -> Iterator[Bad]:
-    """Yield requests with headers and cookies that may not be sent to a target."""
+def credentials(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with invalid headers, cookies and basic authentication for the target."""
     yield from operation.values("request", True, 5, "X-Key: a", [], ["headers"], {"header": {}})
     yield from operation.values("request", {"headers": {}, "a": 1})
     yield from operation.values("request.headers", True, "X-Key: a", [], {"X-Key": 5}, {"X-Key": None})
@@ -394,40 +399,42 @@ def credentials(operation: Operation) -> Iterator[Bad]:
     yield from operation.values("request.basic_auth", True, "a:b", [], ["a", "b"], {}, {"username": "a"})
     yield from operation.values("request.basic_auth", {"password": "b"})
     yield from operation.values("request.basic_auth", {"username": "a", "password": "b", "realm": "c"})
-    unusable: tuple[tuple[object, object], ...]
-    unusable = (("a:b", "c"), ("", ""), ("a\n", "b"), ("a", "b\0"), (None, "a"), ("a", 5), ("\ud800", ""))
-    for username, word in unusable:
-        yield from operation.values("request.basic_auth", {"username": username, "password": word})
+    invalid: tuple[tuple[object, object], ...]
+    invalid = (("a:b", "c"), ("", ""), ("a\n", "b"), ("a", "b\0"), (None, "a"), ("a", 5), ("\ud800", ""))
+    for username, password in invalid:
+        yield from operation.values("request.basic_auth", {"username": username, "password": password})
     both = {"headers": {"authorization": "Bearer a"}, "basic_auth": {"username": "a", "password": "b"}}
-    yield operation.long("request: two authorizations", request=both)
-    yield operation.long("request: 21 headers", request={"headers": {f"X-{n}": "a" for n in range(21)}})
+    yield operation.named("request: two authorizations", request=both)
+    yield operation.named("request: 21 headers", request={"headers": {f"X-{n}": "a" for n in range(21)}})
     ten = {f"a{n}": "b" for n in range(10)}
-    yield operation.long("request: 11 headers, 10 cookies", request={"headers": {**ten, "X": "y"}, "cookies": ten})
-    yield operation.long("request: a value of 4 KiB", request={"headers": {"X-Key": "a" * 4096}})
-    yield operation.long("request: a name of 4 KiB", request={"cookies": {"a" * 4097: ""}})
-    yield operation.long(
+    yield operation.named("request: 11 headers, 10 cookies", request={"headers": {**ten, "X": "y"}, "cookies": ten})
+    yield operation.named("request: a value of 4 KiB", request={"headers": {"X-Key": "a" * 4096}})
+    yield operation.named("request: a name of 4 KiB", request={"cookies": {"a" * 4097: ""}})
+    yield operation.named(
         "request: a password of 4 KiB", request={"basic_auth": {"username": "a", "password": "b" * 4096}}
     )
     large = {f"X-{n}": "a" * 4000 for n in range(5)}
-    yield operation.long("request: 20 KiB in all", request={"headers": large})
+    yield operation.named("request: 20 KiB in all", request={"headers": large})
 
 
-def some(bads: Iterable[Bad], most: int = 1) -> Iterator[Bad]:
-    """Yield the first `most` requests of each field."""
-    met: Counter[str] = Counter()
-    for bad in bads:
-        place = bad.name.partition(": ")[0].replace("'", "").replace('"', "")
-        met[place] += 1
-        if met[place] <= most:
-            yield bad
+def first_of_each_field(bad_requests: Iterable[BadRequest], limit: int = 1) -> Iterator[BadRequest]:
+    """Yield at most `limit` requests of each field."""
+    count_by_field: Counter[str] = Counter()
+    for bad_request in bad_requests:
+        field_name = bad_request.name.partition(": ")[0].replace("'", "").replace('"', "")
+        count_by_field[field_name] += 1
+        if count_by_field[field_name] <= limit:
+            yield bad_request
 
 
-def of_audit(operation: Operation) -> Iterator[Bad]:
-    """Yield requests with bad values of the fields that audits and monitors share; the good body has a page."""
-    site = replace(operation, good=changed(operation.good, {"page": LEFT_OUT, "site": PAGE}), noun="of a site")
-    pages_alone = changed(operation.good, {"page": LEFT_OUT, "pages": [PAGE]})
-    listed = replace(operation, good=pages_alone, noun="of a list")
-    yield from operation.fields({"page": LEFT_OUT}, {"site": PAGE}, {"pages": [PAGE]}, {"page": None, "site": PAGE})
+def of_audit(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with invalid values of the fields that audits and monitors share. The valid body has a `page`."""
+    site = replace(
+        operation, valid_body=changed(operation.valid_body, {"page": REMOVED, "site": PAGE}), target="of a site"
+    )
+    pages_body = changed(operation.valid_body, {"page": REMOVED, "pages": [PAGE]})
+    listed = replace(operation, valid_body=pages_body, target="of a list")
+    yield from operation.fields({"page": REMOVED}, {"site": PAGE}, {"pages": [PAGE]}, {"page": None, "site": PAGE})
     yield from operation.fields({"discover": ["links"]}, {"max_pages": 1}, {"include": ["/a"]}, {"exclude": []})
     yield from listed.fields({"max_pages": 1}, {"include": None}, {"site": PAGE})
     yield from operation.values("types", True, "seo", [], [None], ["SEO"], ["seo", "speed"], [["seo"]])
@@ -436,18 +443,18 @@ def of_audit(operation: Operation) -> Iterator[Bad]:
     for name in ("exclude", "include"):
         yield from site.values(name, 5, "/docs/*", {}, [None], [""], ["docs/*"], ["https://example.com/a"])
         yield from site.values(name, ["/a\u0000"], ["/\ud800"], ["/a", ["/b"]], ["/a", "b"])
-        yield site.long(f"{name}: a pattern of 501 characters", **{name: ["/" + "a" * 500]})
-        yield site.long(f"{name}: 51 patterns", **{name: [f"/{n}" for n in range(51)]})
+        yield site.named(f"{name}: a pattern of 501 characters", **{name: ["/" + "a" * 500]})
+        yield site.named(f"{name}: 51 patterns", **{name: [f"/{n}" for n in range(51)]})
     yield from urls(operation, "page", FEW_BAD_URLS)
     yield from site.values("site", None, "", "ftp://example.com/", "https://example.com:22/", "http://localhost/")
     yield from listed.values("pages", None, True, 5, PAGE, {}, [], {"0": PAGE})
-    for one in ("", "ftp://example.com/", "https://user:secret@example.com/", "http://localhost/", "\ud800"):
-        yield from listed.values("pages", [PAGE, one])
+    for url in ("", "ftp://example.com/", "https://user:secret@example.com/", "http://localhost/", "\ud800"):
+        yield from listed.values("pages", [PAGE, url])
     yield from listed.values("pages", [PAGE, [PAGE]], [5, PAGE, None, PAGE, "http://localhost/"])
-    yield listed.long("pages: 25 that are bad", pages=[f"ftp://example.com/{n}" for n in range(25)])
-    yield listed.long("pages: 1,001 of them", pages=[f"{PAGE}{n}" for n in range(1001)])
-    yield listed.long("pages: 2,001 of them", pages=[PAGE] * 2001)
-    yield listed.long("pages: a URL of 2,049 characters", pages=[PAGE, PAGE + "a" * 2048])
+    yield listed.named("pages: 25 that are bad", pages=[f"ftp://example.com/{n}" for n in range(25)])
+    yield listed.named("pages: 1,001 of them", pages=[f"{PAGE}{n}" for n in range(1001)])
+    yield listed.named("pages: 2,001 of them", pages=[PAGE] * 2001)
+    yield listed.named("pages: a URL of 2,049 characters", pages=[PAGE, PAGE + "a" * 2048])
     yield from listed.fields({"pages": [PAGE, OTHER_PAGE], "request": {"headers": {"X-Key": "a"}}})
     yield from listed.fields({"pages": [PAGE, "http://example.com/"], "request": {"cookies": {"a": "b"}}})
     yield from operation.fields({"page": "ftp://a/", "types": []}, {"page": 5, "types": 5})
@@ -455,13 +462,13 @@ def of_audit(operation: Operation) -> Iterator[Bad]:
     yield from operation.fields({"page": "http://localhost/", "request": []}, {"types": [], "request": []})
     yield from site.fields({"site": "http://localhost/", "max_pages": 0}, {"site": "ftp://a/", "discover": []})
     yield from site.fields({"max_pages": 0, "discover": []}, {"include": 5, "exclude": 5, "max_pages": 0})
-    yield operation.long("page: nowhere", page=NOWHERE)
-    yield site.long("site: nowhere", site=NOWHERE)
-    yield operation.long("page: private when resolved", page="https://private.example.com/")
+    yield operation.named("page: nowhere", page=NOWHERE)
+    yield site.named("site: nowhere", site=NOWHERE)
+    yield operation.named("page: private when resolved", page="https://private.example.com/")
 
 
-def of_monitor(operation: Operation) -> Iterator[Bad]:
-    """Yield requests with bad values of the fields that only monitors have."""
+def of_monitor(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with invalid values of the fields of monitors that audits do not have."""
     yield from operation.values("every", None, True, 5, "", "daily", "Day", "24h", ["day"], {})
     yield from operation.values("at", True, 600, "", "6:00", "24:00", "06:60", "06:00:00", "6am", "06:00\n", [])
     yield from operation.values("at", "\u0660\u0666:00")
@@ -476,9 +483,9 @@ def of_monitor(operation: Operation) -> Iterator[Bad]:
     yield from operation.fields({"every": "month", "at": "06:00", "day": 0})
     yield from operation.values("paused", None, 0, 1, "true", [])
     yield from operation.values("name", None, 5, [], "", " ", "a\u0000", "a\u202eb", "\ud800", "\u200b")
-    yield operation.long("name: 101 characters", name="a" * 101)
+    yield operation.named("name: 101 characters", name="a" * 101)
     yield from operation.values("alert", None, True, "high", [], {"new": "high"}, {"New_findings": "high"}, {"": 1})
-    # Lone surrogates, which no answer can hold.
+    # Lone surrogates cannot be encoded as UTF-8 in the response.
     yield from operation.values("alert", {"\ud800": 1})
     yield from operation.values("alert.score_below", {"\ud800": 80})
     yield from operation.values("notify", {"\ud800": 1})
@@ -499,71 +506,73 @@ def of_monitor(operation: Operation) -> Iterator[Bad]:
     yield from operation.values("notify.emails", ["nobody@example.com"], ["ada"])
     yield from operation.values("notify.emails", ["ada@example.com", "bob@example.com"])
     yield from operation.values("notify.emails", ["eve@example.net"], [" ada@example.com"], ["ada@example.com\u0000"])
-    yield operation.long("notify.emails: 51 of them", notify={"emails": ["ada@example.com"] * 51})
+    yield operation.named("notify.emails: 51 of them", notify={"emails": ["ada@example.com"] * 51})
     yield from operation.values("notify.webhooks", None, 1, "true", [])
     yield from operation.fields({"name": "", "every": "daily"}, {"alert": 5, "notify": 5})
     yield from operation.fields({"paused": 5, "timezone": ""})
     yield from operation.fields({"schedule": "daily"}, {"Every": "day"}, {"enabled": True}, {"pause": True})
 
 
-def scan_group() -> Iterator[Bad]:
+def scan_group() -> Iterator[BadRequest]:
     yield from bodies(POST_SCAN, OBJECTS, CONTENT_TYPES)
-    yield POST_SCAN.bad("with fields of a form", body=b"url=a&type=seo", content_type="multipart/form-data; boundary=x")
-    yield POST_SCAN.bad(
+    yield POST_SCAN.request(
+        "with fields of a form", body=b"url=a&type=seo", content_type="multipart/form-data; boundary=x"
+    )
+    yield POST_SCAN.request(
         "in UTF-16 by its type", body='{"url": 1}'.encode("utf-16"), content_type="application/json; charset=utf-16"
     )
-    yield POST_SCAN.bad("{}", body={})
-    yield from POST_SCAN.fields({"url": LEFT_OUT}, {"type": LEFT_OUT}, {"url": LEFT_OUT, "type": LEFT_OUT, "a": 1})
+    yield POST_SCAN.request("{}", body={})
+    yield from POST_SCAN.fields({"url": REMOVED}, {"type": REMOVED}, {"url": REMOVED, "type": REMOVED, "a": 1})
     yield from urls(POST_SCAN, "url", BAD_URLS)
-    yield POST_SCAN.long("url: nowhere", url=NOWHERE)
-    yield from POST_SCAN.values("type", *NO_STRINGS, "", "SEO", " seo", "seo\n", "speed", "all", ["seo"], "\ud800")
+    yield POST_SCAN.named("url: nowhere", url=NOWHERE)
+    yield from POST_SCAN.values("type", *NON_STRINGS, "", "SEO", " seo", "seo\n", "speed", "all", ["seo"], "\ud800")
     yield from POST_SCAN.values("type", "\u0455eo")
-    yield POST_SCAN.long("type: 60,000 characters", type="seo" * 20_000)
+    yield POST_SCAN.named("type: 60,000 characters", type="seo" * 20_000)
     yield from POST_SCAN.fields({"url": 5, "type": 5}, {"url": "ftp://a/", "type": "speed"})
     yield from POST_SCAN.fields({"url": "http://localhost/", "type": "speed"})
     yield from POST_SCAN.fields({"type": "speed", "request": []}, {"url": "http://localhost/", "request": []})
     yield from POST_SCAN.fields({"a": 1}, {"types": ["seo"]}, {"URL": PAGE}, {"": 1}, {"a\x00": 1}, {"\ud800": 1})
     yield from POST_SCAN.fields({"ü": 1, "url": 5})
-    yield POST_SCAN.long("a field of 1,000 characters", **{"a" * 1000: 1})
-    yield POST_SCAN.bad(query="?url=https://example.com/", body=POST_SCAN.good)
-    yield POST_SCAN.bad(query="?dry_run=1", body=b"")
+    yield POST_SCAN.named("a field of 1,000 characters", **{"a" * 1000: 1})
+    yield POST_SCAN.request(query="?url=https://example.com/", body=POST_SCAN.valid_body)
+    yield POST_SCAN.request(query="?dry_run=1", body=b"")
     yield from keys(POST_SCAN)
     yield from credentials(POST_SCAN)
-    yield POST_SCAN.bad("without quota", body=POST_SCAN.good, caller="bare")
-    yield POST_SCAN.bad("without a place", body=POST_SCAN.good, caller="placeless")
+    yield POST_SCAN.request("without quota", body=POST_SCAN.valid_body, caller="bare")
+    yield POST_SCAN.request("without a place", body=POST_SCAN.valid_body, caller="placeless")
 
 
-def scans_group() -> Iterator[Bad]:
+def scans_group() -> Iterator[BadRequest]:
     yield from pages(GET_SCANS, LIMITS, OFFSETS)
     for name in ("status", "type"):
         values = ("", "x", "all", "completed,failed", "COMPLETED", "SEO", "seo%00", "%ED%A0%80", "seo%20", "%FF")
-        yield from GET_SCANS.queries(*(f"{name}={each}" for each in values))
+        yield from GET_SCANS.queries(*(f"{name}={value}" for value in values))
         yield from GET_SCANS.queries(f"{name}[]=seo", f"{name.upper()}=seo", f"{name}=seo&{name}=")
     yield from GET_SCANS.queries("status=seo&type=failed", "limit=0&status=x", "statsu=failed", "=1", "%00=1")
     yield from GET_SCANS.queries("%F0%9F%92%A9=1")
     yield from GET_SCANS.queries("a=1&limit=0", f"{'a' * 100}=1", "limit")
     yield from GET_USAGE.queries("period=2026-01", "limit=5", "limit")
-    yield from strangers(GET_SCAN, "scan")
+    yield from unknown_ids(GET_SCAN, "scan")
     yield from GET_SCAN.queries("a=1", "format=json")
-    yield GET_SCAN.at(scan="{no_scan}").bad(query="?a=1")
-    yield GET_SCAN.at(scan="{report}").bad()
+    yield GET_SCAN.with_ids(scan="{no_scan}").request(query="?a=1")
+    yield GET_SCAN.with_ids(scan="{report}").request()
 
 
-def report_group() -> Iterator[Bad]:
-    yield from strangers(GET_REPORT, "scan")
+def report_group() -> Iterator[BadRequest]:
+    yield from unknown_ids(GET_REPORT, "scan")
     for operation in (GET_REPORT, GET_EXPORT, GET_SARIF, GET_CSV, GET_DIFF, GET_REPORT_MUTES):
         for state in ("queued", "scanning", "failed", "expired"):
-            yield operation.at(scan=f"{{{state}_scan}}").bad()
+            yield operation.with_ids(scan=f"{{{state}_scan}}").request()
         if operation is not GET_REPORT:
-            yield from few_strangers(operation, "scan")
-        yield operation.at(scan="{no_report}").bad()
-        yield operation.at(scan="{foreign_report}").bad()
-        yield operation.at(scan="{foreign_queued_scan}").bad()
+            yield from few_unknown_ids(operation, "scan")
+        yield operation.with_ids(scan="{no_report}").request()
+        yield operation.with_ids(scan="{foreign_report}").request()
+        yield operation.with_ids(scan="{foreign_queued_scan}").request()
         yield from operation.queries("Format=json")
     for value in ("", "xml", "JSON", "pdf", "html", "json,csv", "csv%00", "%ED%A0%80", "json&format=xml"):
         yield from GET_EXPORT.queries(f"format={value}")
     yield from GET_SARIF.queries("format=sarif", "format=csv")
-    yield GET_EXPORT.at(scan="{no_scan}").bad(query="?format=xml")
+    yield GET_EXPORT.with_ids(scan="{no_scan}").request(query="?format=xml")
     for value in (
         "",
         "x",
@@ -578,80 +587,80 @@ def report_group() -> Iterator[Bad]:
         yield from GET_DIFF.queries(f"with={value}")
     yield from GET_DIFF.queries("with={expired_scan}", "with={scan_of_seo}", "with={scan_elsewhere}")
     yield from GET_DIFF.queries("with={no_report}", "with=%0A{scan}")
-    yield GET_DIFF.at(scan="{no_scan}").bad(query="?with={scan}")
-    yield GET_DIFF.at(scan="{queued_scan}").bad(query="?with={no_scan}")
+    yield GET_DIFF.with_ids(scan="{no_scan}").request(query="?with={scan}")
+    yield GET_DIFF.with_ids(scan="{queued_scan}").request(query="?with={no_scan}")
 
 
-def audits_group() -> Iterator[Bad]:
+def audits_group() -> Iterator[BadRequest]:
     yield from bodies(POST_AUDIT, FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
-    yield POST_AUDIT.bad("{}", body={})
+    yield POST_AUDIT.request("{}", body={})
     yield from of_audit(POST_AUDIT)
-    yield from some(credentials(POST_AUDIT), 2)
+    yield from first_of_each_field(credentials(POST_AUDIT), 2)
     yield from keys(POST_AUDIT)
     yield from POST_AUDIT.fields({"url": PAGE}, {"type": "seo"}, {"every": "day"}, {"Types": ["seo"]}, {"": 1})
     yield from POST_AUDIT.fields({"\ud800": 1})
-    yield from POST_AUDIT.fields({"page": LEFT_OUT, "url": PAGE}, {"page": "ftp://a/", "colour": "red"})
-    yield POST_AUDIT.bad(query="?types=seo", body=POST_AUDIT.good)
-    yield POST_AUDIT.bad("without quota", body=POST_AUDIT.good, caller="bare")
-    yield POST_PAGES.bad("without quota", body=POST_PAGES.good, caller="bare")
-    yield POST_SITE.bad("without quota", body=POST_SITE.good, caller="bare")
-    yield POST_PAGES.bad("11 pages, on the plan free", body={"pages": [PAGE] * 11}, caller="free")
-    yield POST_SITE.bad("max_pages: 11, on the plan free", body={"site": PAGE, "max_pages": 11}, caller="free")
+    yield from POST_AUDIT.fields({"page": REMOVED, "url": PAGE}, {"page": "ftp://a/", "colour": "red"})
+    yield POST_AUDIT.request(query="?types=seo", body=POST_AUDIT.valid_body)
+    yield POST_AUDIT.request("without quota", body=POST_AUDIT.valid_body, caller="bare")
+    yield POST_PAGES.request("without quota", body=POST_PAGES.valid_body, caller="bare")
+    yield POST_SITE.request("without quota", body=POST_SITE.valid_body, caller="bare")
+    yield POST_PAGES.request("11 pages, on the plan free", body={"pages": [PAGE] * 11}, caller="free")
+    yield POST_SITE.request("max_pages: 11, on the plan free", body={"site": PAGE, "max_pages": 11}, caller="free")
 
 
-def audit_group() -> Iterator[Bad]:
-    yield from strangers(GET_AUDIT, "audit")
+def audit_group() -> Iterator[BadRequest]:
+    yield from unknown_ids(GET_AUDIT, "audit")
     for operation in (DELETE_AUDIT, GET_AUDIT_PAGES, GET_FINDINGS, GET_AUDIT_EXPORT, GET_AUDIT_SARIF, GET_AUDIT_CSV):
-        yield from few_strangers(operation, "audit")
-        yield operation.at(audit="{expired_audit}").bad()
+        yield from few_unknown_ids(operation, "audit")
+        yield operation.with_ids(audit="{expired_audit}").request()
     for operation in (GET_AUDIT_EXPORT, GET_AUDIT_SARIF, GET_AUDIT_CSV):
-        yield operation.at(audit="{running_audit}").bad()
-        yield operation.at(audit="{queued_audit}").bad()
+        yield operation.with_ids(audit="{running_audit}").request()
+        yield operation.with_ids(audit="{queued_audit}").request()
         yield from operation.queries("limit=5")
     for value in ("", "xml", "JSON", "html", "json%00", "json&format=xml"):
         yield from GET_AUDIT_EXPORT.queries(f"format={value}")
-    yield GET_AUDIT_EXPORT.at(audit="{running_audit}").bad(query="?format=xml")
-    yield GET_AUDIT_EXPORT.at(audit="{no_audit}").bad(query="?format=xml")
+    yield GET_AUDIT_EXPORT.with_ids(audit="{running_audit}").request(query="?format=xml")
+    yield GET_AUDIT_EXPORT.with_ids(audit="{no_audit}").request(query="?format=xml")
     yield from GET_AUDIT_CSV.queries("format=csv")
     for operation in (GET_AUDITS, GET_AUDIT_PAGES, GET_FINDINGS):
         yield from pages(operation)
     for operation in (GET_AUDITS, GET_AUDIT_PAGES):
         yield from operation.queries(
-            *(f"status={each}" for each in ("", "x", "scanning", "Completed", "completed%00", "%FF"))
+            *(f"status={status}" for status in ("", "x", "scanning", "Completed", "completed%00", "%FF"))
         )
         yield from operation.queries("type=seo", "status=x&limit=0")
     yield from GET_AUDITS.queries("kind=page", "status=released")
     yield from GET_AUDIT_PAGES.queries("status=cancelled")
-    yield from GET_FINDINGS.queries(*(f"type={each}" for each in ("", "x", "SEO", "seo,security", "seo%00", "%FF")))
+    yield from GET_FINDINGS.queries(*(f"type={type}" for type in ("", "x", "SEO", "seo,security", "seo%00", "%FF")))
     yield from GET_FINDINGS.queries("severity=high", "status=open", "type=x&offset=-1")
-    yield GET_FINDINGS.at(audit="{no_audit}").bad(query="?type=x")
-    yield GET_AUDIT_PAGES.at(audit="{no_audit}").bad(query="?limit=0")
+    yield GET_FINDINGS.with_ids(audit="{no_audit}").request(query="?type=x")
+    yield GET_AUDIT_PAGES.with_ids(audit="{no_audit}").request(query="?limit=0")
     yield from GET_AUDIT.queries("a=1")
     yield from DELETE_AUDIT.queries("force=1")
 
 
-def monitors_group() -> Iterator[Bad]:
+def monitors_group() -> Iterator[BadRequest]:
     yield from bodies(POST_MONITOR, FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
-    yield POST_MONITOR.bad("{}", body={})
-    yield from POST_MONITOR.fields({"every": LEFT_OUT}, {"every": LEFT_OUT, "colour": "red"})
-    yield from POST_MONITOR.fields({"page": LEFT_OUT, "every": LEFT_OUT})
-    yield from POST_MONITOR.fields({"page": "ftp://a/", "every": LEFT_OUT})
-    yield from POST_MONITOR.fields({"page": "http://localhost/", "every": LEFT_OUT})
+    yield POST_MONITOR.request("{}", body={})
+    yield from POST_MONITOR.fields({"every": REMOVED}, {"every": REMOVED, "colour": "red"})
+    yield from POST_MONITOR.fields({"page": REMOVED, "every": REMOVED})
+    yield from POST_MONITOR.fields({"page": "ftp://a/", "every": REMOVED})
+    yield from POST_MONITOR.fields({"page": "http://localhost/", "every": REMOVED})
     yield from POST_MONITOR.fields({"page": "http://localhost/", "alert": 5}, {"page": "ftp://a/", "alert": 5})
-    yield from some(of_audit(POST_MONITOR))
-    yield from some(credentials(POST_MONITOR))
+    yield from first_of_each_field(of_audit(POST_MONITOR))
+    yield from first_of_each_field(credentials(POST_MONITOR))
     yield from of_monitor(POST_MONITOR)
     yield from keys(POST_MONITOR)
-    yield POST_MONITOR.bad(query="?every=day", body=POST_MONITOR.good)
-    yield POST_MONITOR.bad("over the plan's number", body={"pages": [PAGE], "every": "day"}, caller="bare")
-    yield POST_MONITOR.bad("more often than the plan allows", body={"page": PAGE, "every": "hour"}, caller="free")
-    yield POST_MONITOR.bad("11 pages, on the plan free", body={"pages": [PAGE] * 11, "every": "day"}, caller="free")
+    yield POST_MONITOR.request(query="?every=day", body=POST_MONITOR.valid_body)
+    yield POST_MONITOR.request("over the plan's number", body={"pages": [PAGE], "every": "day"}, caller="bare")
+    yield POST_MONITOR.request("more often than the plan allows", body={"page": PAGE, "every": "hour"}, caller="free")
+    yield POST_MONITOR.request("11 pages, on the plan free", body={"pages": [PAGE] * 11, "every": "day"}, caller="free")
 
 
-def monitor_group() -> Iterator[Bad]:
+def monitor_group() -> Iterator[BadRequest]:
     yield from bodies(PATCH_MONITOR, FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
-    yield from some(credentials(PATCH_MONITOR))
-    yield from some(of_monitor(PATCH_MONITOR))
+    yield from first_of_each_field(credentials(PATCH_MONITOR))
+    yield from first_of_each_field(of_monitor(PATCH_MONITOR))
     yield from PATCH_MONITOR.values("page", None, "", "ftp://a/", "http://localhost/", "https://example.com:22/")
     yield from PATCH_MONITOR.values("pages", None, PAGE, [], [5], ["http://localhost/"])
     yield from PATCH_MONITOR.values("types", [], ["speed"], "seo", 5)
@@ -659,89 +668,96 @@ def monitor_group() -> Iterator[Bad]:
     yield from PATCH_MONITOR.fields({"discover": ["links"]})
     yield from PATCH_MONITOR.fields({"page": PAGE, "max_pages": 5}, {"day": 1}, {"site": PAGE, "max_pages": 0})
     yield from PATCH_MONITOR.fields({"id": "{monitor}"}, {"status": "ok"}, {"created_at": None}, {"pause_reason": None})
-    site = PATCH_MONITOR.at(monitor="{monitor_of_site}")
+    site = PATCH_MONITOR.with_ids(monitor="{monitor_of_site}")
     yield from site.fields({"max_pages": 0}, {"max_pages": "5"}, {"include": [""]}, {"exclude": "a"}, {"discover": []})
-    weekly = PATCH_MONITOR.at(monitor="{weekly_monitor}")
+    weekly = PATCH_MONITOR.with_ids(monitor="{weekly_monitor}")
     yield from weekly.fields({"day": 8}, {"day": 0}, {"at": None}, {"every": "day", "day": 2})
-    yield PATCH_MONITOR.bad(query="?paused=true", body={"paused": True})
-    yield from strangers(PATCH_MONITOR, "monitor", body={"paused": True})
-    yield PATCH_MONITOR.at(monitor="{no_monitor}").bad("with a bad body", body={"paused": 5})
-    yield PATCH_MONITOR.at(monitor="{no_monitor}").bad("with no body")
-    yield PATCH_MONITOR.at(monitor="{no_monitor}").bad("with an unknown field", body={"colour": "red"})
+    yield PATCH_MONITOR.request(query="?paused=true", body={"paused": True})
+    yield from unknown_ids(PATCH_MONITOR, "monitor", body={"paused": True})
+    yield PATCH_MONITOR.with_ids(monitor="{no_monitor}").request("with a bad body", body={"paused": 5})
+    yield PATCH_MONITOR.with_ids(monitor="{no_monitor}").request("with no body")
+    yield PATCH_MONITOR.with_ids(monitor="{no_monitor}").request("with an unknown field", body={"colour": "red"})
     for operation in (GET_MONITOR, DELETE_MONITOR, GET_RUNS, POST_RUN, GET_RUN):
-        yield from few_strangers(operation, "monitor")
+        yield from few_unknown_ids(operation, "monitor")
         yield from operation.queries("a=1")
     yield from pages(GET_MONITORS)
     yield from pages(GET_RUNS)
     yield from GET_MONITORS.queries("status=", "status=OK", "status=ok,failing", "name=Bakery")
     yield from GET_RUNS.queries("status=done")
-    yield from strangers(GET_RUN, "run")
-    yield POST_RUN.at(monitor="{busy_monitor}").bad()
-    yield POST_RUN.bad("with a field", body={"now": True})
+    yield from unknown_ids(GET_RUN, "run")
+    yield POST_RUN.with_ids(monitor="{busy_monitor}").request()
+    yield POST_RUN.request("with a field", body={"now": True})
     for name in ("no JSON", "null", "a list"):
-        yield POST_RUN.bad(name, body=OBJECTS[name])
-    yield POST_RUN.bad("as text/plain", body=b"x", content_type="text/plain")
+        yield POST_RUN.request(name, body=OBJECTS[name])
+    yield POST_RUN.request("as text/plain", body=b"x", content_type="text/plain")
 
 
-def lists_group() -> Iterator[Bad]:
+def lists_group() -> Iterator[BadRequest]:
     yield from bodies(POST_LIST, FEW_OBJECTS, FEW_CONTENT_TYPES)
-    yield POST_LIST.bad("{}", body={})
+    yield POST_LIST.request("{}", body={})
     yield from POST_LIST.values("name", None, 5, [], "", " ", "a\u0000", "a\u202eb", "\ud800", "\u200b")
-    yield POST_LIST.long("name: 101 characters", name="a" * 101)
+    yield POST_LIST.named("name: 101 characters", name="a" * 101)
     yield from of_list(POST_LIST)
-    yield from some(credentials(POST_LIST))
+    yield from first_of_each_field(credentials(POST_LIST))
     yield from keys(POST_LIST)
-    yield from POST_LIST.fields(
-        {"name": LEFT_OUT, "colour": "red"}, {"entries": []}, {"page": PAGE}, {"Types": ["seo"]}
-    )
+    yield from POST_LIST.fields({"name": REMOVED, "colour": "red"}, {"entries": []}, {"page": PAGE}, {"Types": ["seo"]})
     yield from POST_LIST.fields({"name": "", "types": [], "every": "day"}, {"id": "{list}"}, {"\ud800": 1})
-    yield POST_LIST.bad(query="?name=a", body=POST_LIST.good)
-    yield POST_LIST.bad("over the plan's number", body=POST_LIST.good, caller="bare")
-    yield POST_LIST.bad("11 pages, on the plan free", body={"name": "a", "pages_per_entry": 11}, caller="free")
+    yield POST_LIST.request(query="?name=a", body=POST_LIST.valid_body)
+    yield POST_LIST.request("over the plan's number", body=POST_LIST.valid_body, caller="bare")
+    yield POST_LIST.request("11 pages, on the plan free", body={"name": "a", "pages_per_entry": 11}, caller="free")
     yield from pages(GET_LISTS)
     yield from GET_LISTS.queries("name=a")
 
 
-def list_group() -> Iterator[Bad]:
+def list_group() -> Iterator[BadRequest]:
     yield from bodies(PATCH_LIST, FEW_OBJECTS, FEW_CONTENT_TYPES)
-    yield from some(credentials(PATCH_LIST))
-    yield from some(of_list(PATCH_LIST))
+    yield from first_of_each_field(credentials(PATCH_LIST))
+    yield from first_of_each_field(of_list(PATCH_LIST))
     yield from PATCH_LIST.fields({"name": ""}, {"entries": 5}, {"created_at": None}, {"next_run_at": None})
-    yield from PATCH_LIST.at(list="{running_list}").fields({"request": {"headers": {"X-Key": "a"}}})
-    yield from strangers(PATCH_LIST, "list", body={"name": "a"})
-    yield PATCH_LIST.at(list="{no_list}").bad("with a bad body", body={"name": 5})
-    of_lists = (GET_LIST, DELETE_LIST, GET_ENTRIES, GET_ENTRY, DELETE_ENTRY, POST_ENTRY_SCAN, GET_LIST_RUNS, GET_SHARES)
-    of_runs = (POST_LIST_RUN, GET_LIST_RUN, DELETE_LIST_RUN, GET_SNAPSHOT, GET_SNAPSHOT_DIFF, GET_SNAPSHOT_CSV)
-    for operation in (*of_lists, *of_runs, GET_SNAPSHOT_JSONL, DELETE_SHARE):
-        yield from few_strangers(operation, "list")
+    yield from PATCH_LIST.with_ids(list="{running_list}").fields({"request": {"headers": {"X-Key": "a"}}})
+    yield from unknown_ids(PATCH_LIST, "list", body={"name": "a"})
+    yield PATCH_LIST.with_ids(list="{no_list}").request("with a bad body", body={"name": 5})
+    list_operations = (
+        GET_LIST,
+        DELETE_LIST,
+        GET_ENTRIES,
+        GET_ENTRY,
+        DELETE_ENTRY,
+        POST_ENTRY_SCAN,
+        GET_LIST_RUNS,
+        GET_SHARES,
+    )
+    run_operations = (POST_LIST_RUN, GET_LIST_RUN, DELETE_LIST_RUN, GET_SNAPSHOT, GET_SNAPSHOT_DIFF, GET_SNAPSHOT_CSV)
+    for operation in (*list_operations, *run_operations, GET_SNAPSHOT_JSONL, DELETE_SHARE):
+        yield from few_unknown_ids(operation, "list")
         yield from operation.queries("a=1")
-    yield POST_LIST_RUN.at(list="{empty_list}").bad("without sites")
-    yield POST_LIST_RUN.bad("with a field", body={"now": True})
+    yield POST_LIST_RUN.with_ids(list="{empty_list}").request("without sites")
+    yield POST_LIST_RUN.request("with a field", body={"now": True})
     for operation in (GET_ENTRY, DELETE_ENTRY, POST_ENTRY_SCAN):
-        yield from few_strangers(operation, "entry")
+        yield from few_unknown_ids(operation, "entry")
     for operation in (GET_SNAPSHOT, GET_SNAPSHOT_DIFF, GET_SNAPSHOT_CSV):
-        yield from few_strangers(operation, "snapshot")
+        yield from few_unknown_ids(operation, "snapshot")
     for operation in (GET_LIST_RUN, DELETE_LIST_RUN):
-        yield operation.bad("of a monitor")
-        yield from few_strangers(operation, "run")
+        yield operation.request("of a monitor")
+        yield from few_unknown_ids(operation, "run")
     for operation in (GET_SNAPSHOT, GET_SNAPSHOT_DIFF, GET_SNAPSHOT_CSV, GET_SNAPSHOT_JSONL):
-        yield operation.at(snapshot="{running_run}", list="{running_list}").bad()
+        yield operation.with_ids(snapshot="{running_run}", list="{running_list}").request()
     yield from GET_SNAPSHOT_DIFF.queries("with=", "with=x", "with={foreign_snapshot}", "with={no_snapshot}", "limit=0")
-    yield GET_SNAPSHOT_DIFF.bad("without an earlier one")
-    yield Operation("GET", "/v1/lists/{list}/snapshots/{snapshot}/export/xml").bad()
+    yield GET_SNAPSHOT_DIFF.request("without an earlier one")
+    yield Operation("GET", "/v1/lists/{list}/snapshots/{snapshot}/export/xml").request()
     yield from pages(GET_LIST_RUNS)
     yield from GET_ADOPTION.queries("tag=a", "check=", "check=hsts&limit=0", "check=hsts&limit=201", "check=hsts&x=1")
-    yield from few_strangers(GET_ADOPTION, "list")
+    yield from few_unknown_ids(GET_ADOPTION, "list")
     yield from bodies(POST_SHARE, FEW_OBJECTS, FEW_CONTENT_TYPES)
     yield from POST_SHARE.values("table", None, 0, "true", [])
     yield from POST_SHARE.values("run_id", 5, [], "", "x", "{no_snapshot}", "{foreign_snapshot}", "a\u0000", "\ud800")
     yield from POST_SHARE.fields({"has_table": True}, {"run": None})
-    yield from few_strangers(POST_SHARE, "list", body=POST_SHARE.good)
-    yield from strangers(DELETE_SHARE, "share")
+    yield from few_unknown_ids(POST_SHARE, "list", body=POST_SHARE.valid_body)
+    yield from unknown_ids(DELETE_SHARE, "share")
 
 
-def of_list(operation: Operation) -> Iterator[Bad]:
-    """Yield requests with bad values of the fields of lists."""
+def of_list(operation: Operation) -> Iterator[BadRequest]:
+    """Yield requests with invalid values of the fields of lists."""
     yield from operation.values("types", None, True, "seo", [], [None], ["SEO"], ["seo", "speed"])
     yield from operation.values("pages_per_entry", None, True, 0, -1, 1.0, "1", 3_000, 10**18)
     yield from operation.values("every", True, 5, "", "day", "Week", "monthly", ["week"], {})
@@ -753,28 +769,30 @@ def of_list(operation: Operation) -> Iterator[Bad]:
     yield from operation.values("notify.webhooks", None, 1, "true")
 
 
-def entries_group() -> Iterator[Bad]:
+def entries_group() -> Iterator[BadRequest]:
     for operation in (PUT_ENTRIES, POST_ENTRIES):
         for name in ("no body", "no JSON", "JSON that is cut off", "null", "a list", "a list 30,000 deep", "UTF-16"):
-            yield operation.bad(name, body=OBJECTS[name])
+            yield operation.request(name, body=OBJECTS[name])
         for content_type in ("", "text/html", "application/xml", "multipart/form-data; boundary=x"):
-            yield operation.bad(f"as {content_type or 'no type'}", body=operation.good, content_type=content_type)
-        yield operation.bad("compressed", body=operation.good, headers={"Content-Encoding": "gzip"})
-        yield operation.bad("as CSV in Latin-1", body=b"a", content_type="text/csv; charset=ISO-8859-1")
+            yield operation.request(
+                f"as {content_type or 'no type'}", body=operation.valid_body, content_type=content_type
+            )
+        yield operation.request("compressed", body=operation.valid_body, headers={"Content-Encoding": "gzip"})
+        yield operation.request("as CSV in Latin-1", body=b"a", content_type="text/csv; charset=ISO-8859-1")
         yield from operation.values("entries", None, 5, {}, PAGE, [PAGE], [None], [{}], [{"url": None}], [{"url": ""}])
         yield from operation.values("entries", [{"url": PAGE, "tags": "a"}], [{"url": PAGE, "tags": [5]}])
         yield from operation.values("entries", [{"url": PAGE, "tags": ["a;b"]}], [{"url": PAGE, "note": None}])
         yield from operation.values("entries", [{"url": PAGE, "name": "a"}], [{"url": PAGE}, {"url": "localhost"}])
-        yield from operation.fields({"mode": "add"}, {"entries": LEFT_OUT})
-        yield from few_strangers(operation, "list", body=operation.good)
-        yield operation.at(list="{no_list}").bad("with a bad body", body={"entries": 5})
-        yield operation.bad(query="?dry_run=1", body=operation.good)
-    # An import adds a scheme and drops blanks, and does not look names up.
-    fine = {"example.com", " https://example.com/", "https://example.com/\n", "https://example.com/\u0085"}
-    fine |= {"https://private.example.com/", "https://rebound.example.com/"}
+        yield from operation.fields({"mode": "add"}, {"entries": REMOVED})
+        yield from few_unknown_ids(operation, "list", body=operation.valid_body)
+        yield operation.with_ids(list="{no_list}").request("with a bad body", body={"entries": 5})
+        yield operation.request(query="?dry_run=1", body=operation.valid_body)
+    # The import accepts these URLs: it adds a missing scheme, strips white space and resolves no host names.
+    accepted_urls = {"example.com", " https://example.com/", "https://example.com/\n", "https://example.com/\u0085"}
+    accepted_urls |= {"https://private.example.com/", "https://rebound.example.com/"}
     for url in BAD_URLS:
-        if isinstance(url, str) and url not in fine:
-            yield PUT_ENTRIES.bad(f"of {json.dumps(url)}", body={"entries": [{"url": url}]})
+        if isinstance(url, str) and url not in accepted_urls:
+            yield PUT_ENTRIES.request(f"of {json.dumps(url)}", body={"entries": [{"url": url}]})
     for name, text in {
         "a formula": "=1+1",
         "a tag that is a formula": "example.com,=1+1",
@@ -784,10 +802,10 @@ def entries_group() -> Iterator[Bad]:
         "blank lines": "\n\n",
         "three bad lines": "localhost\nexample.com\nhttp://10.0.0.1\nftp://example.com",
     }.items():
-        yield PUT_ENTRIES.bad(f"as CSV with {name}", body=text.encode(), content_type="text/csv")
-    yield PUT_ENTRIES.bad("as text with a NUL", body=b"example.com\0", content_type="text/plain")
-    yield PUT_ENTRIES.bad("as text that is a zip file", body=b"PK\x03\x04", content_type="text/plain")
-    yield PUT_ENTRIES.bad(
+        yield PUT_ENTRIES.request(f"as CSV with {name}", body=text.encode(), content_type="text/csv")
+    yield PUT_ENTRIES.request("as text with a NUL", body=b"example.com\0", content_type="text/plain")
+    yield PUT_ENTRIES.request("as text that is a zip file", body=b"PK\x03\x04", content_type="text/plain")
+    yield PUT_ENTRIES.request(
         "over the plan's number", body=b"a.com\nb.com\nc.com\nd.com\ne.com", content_type="text/plain"
     )
     for sort in ("", "x", "Url", "--url", "score", "seo,url", "url%00"):
@@ -799,37 +817,37 @@ def entries_group() -> Iterator[Bad]:
     yield from GET_ENTRIES.queries("tag=", "tag=%00", "check=%20", "text=", "text=%0A", f"text={'a' * 201}", "url=a")
     yield from bodies(PATCH_ENTRY, FEW_OBJECTS, FEW_CONTENT_TYPES)
     yield from PATCH_ENTRY.values("note", None, 5, [], "a\u0000", "=1+1", "\ud800")
-    yield PATCH_ENTRY.long("note: 501 characters", note="a" * 501)
+    yield PATCH_ENTRY.named("note: 501 characters", note="a" * 501)
     yield from PATCH_ENTRY.values("tags", None, "a", {}, [5], ["a;b"], ["=1+1"], ["\u0000"], ["\ud800"])
-    yield PATCH_ENTRY.long("tags: 21 of them", tags=[str(number) for number in range(21)])
-    yield PATCH_ENTRY.long("tags: 61 characters", tags=["a" * 61])
+    yield PATCH_ENTRY.named("tags: 21 of them", tags=[str(number) for number in range(21)])
+    yield PATCH_ENTRY.named("tags: 61 characters", tags=["a" * 61])
     yield from PATCH_ENTRY.fields({"url": PAGE}, {"state": "new"}, {"Note": ""})
-    yield from few_strangers(PATCH_ENTRY, "list", body=PATCH_ENTRY.good)
-    yield from strangers(PATCH_ENTRY, "entry", body=PATCH_ENTRY.good)
+    yield from few_unknown_ids(PATCH_ENTRY, "list", body=PATCH_ENTRY.valid_body)
+    yield from unknown_ids(PATCH_ENTRY, "entry", body=PATCH_ENTRY.valid_body)
 
 
-def mutes_group() -> Iterator[Bad]:
+def mutes_group() -> Iterator[BadRequest]:
     yield from bodies(POST_MUTE, FEW_OBJECTS, FEW_CONTENT_TYPES)
-    yield POST_MUTE.bad("{}", body={})
-    yield from POST_MUTE.fields({"check": LEFT_OUT}, {"host": LEFT_OUT}, {"reason": LEFT_OUT})
-    yield from POST_MUTE.fields({"reason": LEFT_OUT, "colour": "red"})
+    yield POST_MUTE.request("{}", body={})
+    yield from POST_MUTE.fields({"check": REMOVED}, {"host": REMOVED}, {"reason": REMOVED})
+    yield from POST_MUTE.fields({"reason": REMOVED, "colour": "red"})
     yield from POST_MUTE.fields({"check": 5, "host": 5, "reason": 5}, {"check": "x", "reason": ""})
     yield from POST_MUTE.fields({"reason": "", "expires_at": 5})
     yield from POST_MUTE.values("check", None, 5, "", "HSTS", "hsts ", "no-such-check", "hsts\x00", "\ud800", ["hsts"])
-    yield from POST_MUTE.values("host", *NO_STRINGS, "", "https://example.com", "example.com/", "example.com?q", "#")
+    yield from POST_MUTE.values("host", *NON_STRINGS, "", "https://example.com", "example.com/", "example.com?q", "#")
     yield from POST_MUTE.values("host", "a b.com", "user@example.com", "example.com:22", "example.com:port", ":443")
     yield from POST_MUTE.values("host", "localhost", "10.0.0.1", "[::1]", "example..com", "a\\b", "\x00", "\ud800")
     yield from POST_MUTE.values("host", "*.example.com", "www.blocked.example.net", "example.com\n")
-    yield POST_MUTE.long("host: 254 characters", host="a." * 125 + "comm")
+    yield POST_MUTE.named("host: 254 characters", host="a." * 125 + "comm")
     yield from POST_MUTE.values("path_prefix", True, 5, [], "shop", "*", " /shop", "/shop?page=2", "/shop#top", "/a\\b")
     yield from POST_MUTE.values("path_prefix", "/a\x00", "/\ud800", "?q", "https://example.com/shop")
-    yield POST_MUTE.long("path_prefix: 1,001 characters", path_prefix="/" + "a" * 1000)
-    yield POST_MUTE.long("path_prefix: 2,048 characters", path_prefix="/" + "a" * 2047)
-    yield POST_MUTE.long("path_prefix: too long when encoded", path_prefix="/" + "ü" * 400)
+    yield POST_MUTE.named("path_prefix: 1,001 characters", path_prefix="/" + "a" * 1000)
+    yield POST_MUTE.named("path_prefix: 2,048 characters", path_prefix="/" + "a" * 2047)
+    yield POST_MUTE.named("path_prefix: too long when encoded", path_prefix="/" + "ü" * 400)
     yield from POST_MUTE.values("fingerprint", True, 5, [], "", "x", "0123456789ABCDEF", "0123456789abcde")
     yield from POST_MUTE.values("fingerprint", "0123456789abcdef0", "0123456789abcdeg", "0123456789abcdef\n")
-    yield from POST_MUTE.values("reason", *NO_STRINGS, "", " ", "\n", "a\x00", "a\x07", "a\ud800", "a\x85b", "a\rb")
-    yield POST_MUTE.long("reason: 501 characters", reason="a" * 501)
+    yield from POST_MUTE.values("reason", *NON_STRINGS, "", " ", "\n", "a\x00", "a\x07", "a\ud800", "a\x85b", "a\rb")
+    yield POST_MUTE.named("reason: 501 characters", reason="a" * 501)
     yield from POST_MUTE.values("expires_at", True, 5, {}, "", "tomorrow", "2099-01-01", "2099-01-01T00:00:00")
     yield from POST_MUTE.values("expires_at", "2000-01-01T00:00:00Z", "2099-01-01T00:00:00Z", "2099-02-30T00:00:00Z")
     yield from POST_MUTE.values("expires_at", "2099-13-01T00:00:00Z", "2099-01-01T00:00:00Z\n", "2099-W01-1T00:00:00Z")
@@ -837,42 +855,42 @@ def mutes_group() -> Iterator[Bad]:
     yield from POST_MUTE.values("expires_at", "\u0662\u0660\u0669\u0669-01-01T00:00:00Z")
     yield from POST_MUTE.fields({"path": "/shop"}, {"expires": None}, {"id": "{mute}"}, {"Check": "hsts"})
     yield from POST_MUTE.fields({"place": "a"}, {"by": "me"})
-    yield POST_MUTE.bad(query="?check=hsts", body=POST_MUTE.good)
+    yield POST_MUTE.request(query="?check=hsts", body=POST_MUTE.valid_body)
     yield from pages(GET_MUTES)
     yield from GET_MUTES.queries("checks=hsts", "Host=example.com", "fingerprint=0123456789abcdef", "check=hsts&x=1")
-    yield from strangers(GET_MUTE, "mute")
-    yield GET_MUTE.at(mute="{ended_mute}").bad()
-    yield from few_strangers(DELETE_MUTE, "mute")
-    yield DELETE_MUTE.at(mute="{ended_mute}").bad()
+    yield from unknown_ids(GET_MUTE, "mute")
+    yield GET_MUTE.with_ids(mute="{ended_mute}").request()
+    yield from few_unknown_ids(DELETE_MUTE, "mute")
+    yield DELETE_MUTE.with_ids(mute="{ended_mute}").request()
     yield from GET_MUTE.queries("a=1")
     yield from DELETE_MUTE.queries("a=1")
 
 
-def badges_group() -> Iterator[Bad]:
-    yield from bodies(replace(POST_BADGE, good={"page": PAGE}), FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
-    yield POST_BADGE.bad("{}", body={})
+def badges_group() -> Iterator[BadRequest]:
+    yield from bodies(replace(POST_BADGE, valid_body={"page": PAGE}), FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
+    yield POST_BADGE.request("{}", body={})
     yield from POST_BADGE.values(
         "page", *FEW_BAD_URLS[:8], "http://localhost/", True, {}, OTHER_PAGE + "never-scanned", NOWHERE
     )
     yield from POST_BADGE.values("page", "https://example.com/?q", "\ud800")
     for name, value in LONG_URLS.items():
-        yield POST_BADGE.long(f"page: {name}", page=value)
-    yield from POST_BADGE.values("monitor", *NO_STRINGS, "", "x", "{no_monitor}", "{foreign_monitor}", "{scan}")
+        yield POST_BADGE.named(f"page: {name}", page=value)
+    yield from POST_BADGE.values("monitor", *NON_STRINGS, "", "x", "{no_monitor}", "{foreign_monitor}", "{scan}")
     yield from POST_BADGE.values("monitor", "{monitor}\n", "\x00", "\ud800")
     yield from POST_BADGE.fields({"monitor": "{monitor}", "page": PAGE}, {"monitor": None, "page": PAGE})
     yield from POST_BADGE.fields({"page": PAGE, "type": "seo"})
     yield from POST_BADGE.fields({"url": PAGE}, {"monitor_id": "{monitor}"}, {"Page": PAGE}, {"": 1})
-    yield POST_BADGE.bad(query="?type=seo", body={"page": PAGE})
+    yield POST_BADGE.request(query="?type=seo", body={"page": PAGE})
     yield from pages(GET_BADGES)
     yield from GET_BADGES.queries("monitor={monitor}", "page=x")
-    yield from strangers(DELETE_BADGE, "badge")
+    yield from unknown_ids(DELETE_BADGE, "badge")
     yield from DELETE_BADGE.queries("a=1")
 
 
-def webhooks_group() -> Iterator[Bad]:
+def webhooks_group() -> Iterator[BadRequest]:
     yield from bodies(POST_WEBHOOK, FEW_OBJECTS, FEW_CONTENT_TYPES)
-    yield POST_WEBHOOK.bad("{}", body={})
-    yield from POST_WEBHOOK.fields({"url": LEFT_OUT}, {"events": LEFT_OUT}, {"events": LEFT_OUT, "colour": "red"})
+    yield POST_WEBHOOK.request("{}", body={})
+    yield from POST_WEBHOOK.fields({"url": REMOVED}, {"events": REMOVED}, {"events": REMOVED, "colour": "red"})
     yield from urls(POST_WEBHOOK, "url", FEW_BAD_URLS)
     yield from POST_WEBHOOK.values("url", "https://private.example.com/", "https://rebound.example.com/")
     bad_events: tuple[object, ...] = (
@@ -891,19 +909,19 @@ def webhooks_group() -> Iterator[Bad]:
     )
     yield from POST_WEBHOOK.values("events", *bad_events, ["scan.completed", "x"], [["scan.completed"]], [{}])
     yield from POST_WEBHOOK.values("events", ["scan.completed\x00"])
-    formats = (*NO_STRINGS, "", "Slack", "json", ["slack"], "\ud800")
+    formats = (*NON_STRINGS, "", "Slack", "json", ["slack"], "\ud800")
     yield from POST_WEBHOOK.values("format", *formats)
     yield from POST_WEBHOOK.fields({"url": 5, "events": 5}, {"events": [], "format": 5})
     yield from POST_WEBHOOK.fields({"url": "http://localhost/", "events": []})
     yield from POST_WEBHOOK.fields({"url": "http://localhost/", "format": 5}, {"url": "ftp://a/", "events": []})
     yield from POST_WEBHOOK.fields({"secret": "whsec_x"}, {"enabled": True}, {"id": "{webhook}"}, {"URL": PAGE})
     yield from POST_WEBHOOK.fields({"event": "scan.failed"})
-    yield POST_WEBHOOK.bad(query="?format=slack", body=POST_WEBHOOK.good)
-    yield POST_WEBHOOK.bad("over the plan's number", body=POST_WEBHOOK.good, caller="bare")
+    yield POST_WEBHOOK.request(query="?format=slack", body=POST_WEBHOOK.valid_body)
+    yield POST_WEBHOOK.request("over the plan's number", body=POST_WEBHOOK.valid_body, caller="bare")
     yield from GET_WEBHOOKS.queries("limit=5", "offset=0", "enabled=true")
 
     yield from bodies(PATCH_WEBHOOK, FEW_OBJECTS, FEW_CONTENT_TYPES)
-    yield PATCH_WEBHOOK.bad("{}", body={})
+    yield PATCH_WEBHOOK.request("{}", body={})
     yield from PATCH_WEBHOOK.values("url", None, "", "ftp://a/", "http://localhost/", "https://private.example.com/")
     yield from PATCH_WEBHOOK.values("events", None, "scan.completed", [], [5], ["scan"])
     yield from PATCH_WEBHOOK.values("format", None, 5, "Slack", ["slack"])
@@ -912,58 +930,60 @@ def webhooks_group() -> Iterator[Bad]:
     yield from PATCH_WEBHOOK.fields({"enabled": 5, "format": 5})
     yield from PATCH_WEBHOOK.fields({"secret": "x"}, {"id": "{webhook}"}, {"Enabled": True})
     yield from PATCH_WEBHOOK.fields({"disabled_reason": None}, {"event": "x"})
-    yield PATCH_WEBHOOK.bad(query="?enabled=true", body={"enabled": True})
-    yield from strangers(PATCH_WEBHOOK, "webhook", body={"enabled": True})
-    yield PATCH_WEBHOOK.at(webhook="{no_webhook}").bad("with a bad body", body={"enabled": 5})
-    yield PATCH_WEBHOOK.at(webhook="{no_webhook}").bad("with no field", body={})
+    yield PATCH_WEBHOOK.request(query="?enabled=true", body={"enabled": True})
+    yield from unknown_ids(PATCH_WEBHOOK, "webhook", body={"enabled": True})
+    yield PATCH_WEBHOOK.with_ids(webhook="{no_webhook}").request("with a bad body", body={"enabled": 5})
+    yield PATCH_WEBHOOK.with_ids(webhook="{no_webhook}").request("with no field", body={})
     for operation in (GET_WEBHOOK, DELETE_WEBHOOK):
-        yield from few_strangers(operation, "webhook")
+        yield from few_unknown_ids(operation, "webhook")
         yield from operation.queries("a=1")
 
 
-def deliveries_group() -> Iterator[Bad]:
-    needed = [name for name in FEW_OBJECTS if name != "no body"]
+def deliveries_group() -> Iterator[BadRequest]:
+    object_names = [name for name in FEW_OBJECTS if name != "no body"]
     for operation in (POST_TEST, POST_ROTATION):
-        yield from bodies(replace(operation, good={"a": 1}), needed, FEW_CONTENT_TYPES)
-        yield from few_strangers(operation, "webhook")
-        yield operation.at(webhook="{no_webhook}").bad("with an unknown field", body={"a": 1})
+        yield from bodies(replace(operation, valid_body={"a": 1}), object_names, FEW_CONTENT_TYPES)
+        yield from few_unknown_ids(operation, "webhook")
+        yield operation.with_ids(webhook="{no_webhook}").request("with an unknown field", body={"a": 1})
         yield from operation.queries("a=1")
     yield from POST_TEST.values("event", True, 5, [], {}, "", "scan", "Scan.Completed", ["scan.completed"], "\ud800")
     yield from POST_TEST.fields({"events": ["scan.completed"]}, {"kind": "scan.completed"})
     yield from POST_TEST.fields({"event": "x", "colour": "red"})
-    yield POST_TEST.at(webhook="{no_webhook}").bad("with a bad event", body={"event": "x"})
-    yield POST_TEST.at(webhook="{disabled_webhook}").bad()
-    yield POST_TEST.at(webhook="{disabled_webhook}").bad("with a bad event", body={"event": "x"})
+    yield POST_TEST.with_ids(webhook="{no_webhook}").request("with a bad event", body={"event": "x"})
+    yield POST_TEST.with_ids(webhook="{disabled_webhook}").request()
+    yield POST_TEST.with_ids(webhook="{disabled_webhook}").request("with a bad event", body={"event": "x"})
     yield from POST_ROTATION.values("immediately", None, 0, 1, "true", "", [], {})
     yield from POST_ROTATION.fields({"immediate": True}, {"secret": "whsec_x"}, {"Immediately": True})
-    yield POST_ROTATION.at(webhook="{no_webhook}").bad("with a bad body", body={"immediately": 5})
-    yield POST_ROTATION.at(webhook="{rotated_webhook}").bad()
+    yield POST_ROTATION.with_ids(webhook="{no_webhook}").request("with a bad body", body={"immediately": 5})
+    yield POST_ROTATION.with_ids(webhook="{rotated_webhook}").request()
     yield from pages(GET_DELIVERIES)
-    yield from GET_DELIVERIES.queries(*(f"status={each}" for each in ("", "x", "Failed", "sent", "failed%00", "%FF")))
+    yield from GET_DELIVERIES.queries(
+        *(f"status={status}" for status in ("", "x", "Failed", "sent", "failed%00", "%FF"))
+    )
     kinds = ("", "scan", "SCAN.FAILED", "scan.failed,scan.partial")
-    yield from GET_DELIVERIES.queries(*(f"event={each}" for each in kinds))
-    moments = ("", "x", "2026-11-21", "2026-11-21T07:15:00", "1795267118", "2026-02-30T00:00:00Z", "-1")
-    strange = ("0001-01-01T00:00:00+14:00", "2026-11-21T07:15:00Z ", "2026-11-21T07:15:00Z\0")
-    yield from GET_DELIVERIES.queries(*(f"since={quote(each)}" for each in (*moments, *strange)))
-    yield from GET_DELIVERIES.queries("since=2026-11-21T07:15:00+01:00")  # in a query, a plus sign means a blank
+    yield from GET_DELIVERIES.queries(*(f"event={kind}" for kind in kinds))
+    bad_times = ("", "x", "2026-11-21", "2026-11-21T07:15:00", "1795267118", "2026-02-30T00:00:00Z", "-1")
+    more_bad_times = ("0001-01-01T00:00:00+14:00", "2026-11-21T07:15:00Z ", "2026-11-21T07:15:00Z\0")
+    yield from GET_DELIVERIES.queries(*(f"since={quote(time)}" for time in (*bad_times, *more_bad_times)))
+    yield from GET_DELIVERIES.queries("since=2026-11-21T07:15:00+01:00")  # In a query string, a plus sign is a space.
     yield from GET_DELIVERIES.queries("until=2026-11-21T07:15:00Z", "type=seo", "events=scan.failed", "limit=0&since=x")
-    yield from few_strangers(GET_DELIVERIES, "webhook")
-    yield GET_DELIVERIES.at(webhook="{no_webhook}").bad(query="?since=x")
-    yield from few_strangers(POST_REPLAY, "webhook")
-    yield from strangers(POST_REPLAY, "delivery")
-    yield POST_REPLAY.at(delivery="{other_delivery}").bad()
-    yield POST_REPLAY.at(webhook="{disabled_webhook}", delivery="{held_delivery}").bad()
-    yield POST_REPLAY.bad("with a field", body={"now": True})
-    yield POST_REPLAY.bad("a list", body=b"[]")
+    yield from few_unknown_ids(GET_DELIVERIES, "webhook")
+    yield GET_DELIVERIES.with_ids(webhook="{no_webhook}").request(query="?since=x")
+    yield from few_unknown_ids(POST_REPLAY, "webhook")
+    yield from unknown_ids(POST_REPLAY, "delivery")
+    yield POST_REPLAY.with_ids(delivery="{other_delivery}").request()
+    yield POST_REPLAY.with_ids(webhook="{disabled_webhook}", delivery="{held_delivery}").request()
+    yield POST_REPLAY.request("with a field", body={"now": True})
+    yield POST_REPLAY.request("a list", body=b"[]")
     yield from POST_REPLAY.queries("a=1")
 
 
-OPERATIONS = tuple(each for each in tuple(globals().values()) if isinstance(each, Operation))
+OPERATIONS = tuple(value for value in tuple(globals().values()) if isinstance(value, Operation))
 
 
-def callers_group() -> Iterator[Bad]:
-    for operation in {each.name: each for each in OPERATIONS}.values():
-        yield operation.bad("without a key", body=operation.good or b"", caller="nobody")
+def callers_group() -> Iterator[BadRequest]:
+    for operation in {operation.name: operation for operation in OPERATIONS}.values():
+        yield operation.request("without a key", body=operation.valid_body or b"", caller="nobody")
     headers = (
         "",
         "Bearer",
@@ -975,55 +995,62 @@ def callers_group() -> Iterator[Bad]:
         "Bearer{key}",
         "Bearer: {key}",
     )
-    odd = ("Bearer {key}x", "Bearer x{key}", "Bearer {key} {key}", "Bearer,{key}", "Bearer \u00fc", "Bearer {key}\0")
-    for header in (*headers, *odd):
-        yield GET_USAGE.bad(f"with {json.dumps(header)}", headers={"Authorization": header})
-    yield GET_USAGE.bad("with a key of 10,000 characters", headers={"Authorization": "Bearer wss_" + "a" * 10_000})
-    yield GET_USAGE.bad("with an unknown key", headers={"Authorization": "Bearer {unknown_key}"})
+    more_headers = (
+        "Bearer {key}x",
+        "Bearer x{key}",
+        "Bearer {key} {key}",
+        "Bearer,{key}",
+        "Bearer \u00fc",
+        "Bearer {key}\0",
+    )
+    for header in (*headers, *more_headers):
+        yield GET_USAGE.request(f"with {json.dumps(header)}", headers={"Authorization": header})
+    yield GET_USAGE.request("with a key of 10,000 characters", headers={"Authorization": "Bearer wss_" + "a" * 10_000})
+    yield GET_USAGE.request("with an unknown key", headers={"Authorization": "Bearer {unknown_key}"})
     for caller in ("revoked", "expired", "replaced"):
-        yield GET_USAGE.bad(f"with a key that is {caller}", caller=caller)
-        yield POST_SCAN.bad(f"with a key that is {caller}, and a bad body", body=b"x", caller=caller)
-    yield GET_USAGE.bad("too often", caller="hurried")
-    yield POST_SCAN.bad("too often, with a bad body", body=b"x", caller="hurried")
-    of_runs = (POST_LIST_RUN, DELETE_LIST_RUN, POST_ENTRY_SCAN)
-    for operation in (POST_SCAN, POST_AUDIT, DELETE_AUDIT, *of_runs):
-        yield operation.bad("to read only", body=operation.good or b"", caller="reader")
-    yield POST_SCAN.bad("to read only, with a bad body", body=b"x", caller="reader")
-    of_monitors = (POST_MONITOR, PATCH_MONITOR, DELETE_MONITOR, POST_RUN)
-    of_lists = (POST_LIST, PATCH_LIST, DELETE_LIST, PUT_ENTRIES, POST_ENTRIES, PATCH_ENTRY, DELETE_ENTRY)
-    for operation in (*of_lists, POST_SHARE, DELETE_SHARE):
-        yield operation.bad("to scan only", body=operation.good or b"", caller="scanner")
-    for operation in (*of_monitors, POST_MUTE, DELETE_MUTE, POST_BADGE, DELETE_BADGE):
-        yield operation.bad("to scan only", body=operation.good or b"", caller="scanner")
+        yield GET_USAGE.request(f"with a key that is {caller}", caller=caller)
+        yield POST_SCAN.request(f"with a key that is {caller}, and a bad body", body=b"x", caller=caller)
+    yield GET_USAGE.request("too often", caller="hurried")
+    yield POST_SCAN.request("too often, with a bad body", body=b"x", caller="hurried")
+    run_operations = (POST_LIST_RUN, DELETE_LIST_RUN, POST_ENTRY_SCAN)
+    for operation in (POST_SCAN, POST_AUDIT, DELETE_AUDIT, *run_operations):
+        yield operation.request("to read only", body=operation.valid_body or b"", caller="reader")
+    yield POST_SCAN.request("to read only, with a bad body", body=b"x", caller="reader")
+    monitor_operations = (POST_MONITOR, PATCH_MONITOR, DELETE_MONITOR, POST_RUN)
+    list_operations = (POST_LIST, PATCH_LIST, DELETE_LIST, PUT_ENTRIES, POST_ENTRIES, PATCH_ENTRY, DELETE_ENTRY)
+    for operation in (*list_operations, POST_SHARE, DELETE_SHARE):
+        yield operation.request("to scan only", body=operation.valid_body or b"", caller="scanner")
+    for operation in (*monitor_operations, POST_MUTE, DELETE_MUTE, POST_BADGE, DELETE_BADGE):
+        yield operation.request("to scan only", body=operation.valid_body or b"", caller="scanner")
     for operation in (POST_WEBHOOK, PATCH_WEBHOOK, DELETE_WEBHOOK, POST_TEST, POST_ROTATION, POST_REPLAY):
-        yield operation.bad("to scan only", body=operation.good or b"", caller="scanner")
-        yield operation.bad("to read only", body=operation.good or b"", caller="reader")
+        yield operation.request("to scan only", body=operation.valid_body or b"", caller="scanner")
+        yield operation.request("to read only", body=operation.valid_body or b"", caller="reader")
 
 
-def paths_group() -> Iterator[Bad]:
-    paths = sorted({each.path for each in OPERATIONS})
+def paths_group() -> Iterator[BadRequest]:
+    paths = sorted({operation.path for operation in OPERATIONS})
     for path in paths:
-        yield Operation("PUT", path).bad()
+        yield Operation("PUT", path).request()
         if "{" not in path:
-            yield Operation("GET", f"{path}/").bad()
+            yield Operation("GET", f"{path}/").request()
     for method in ("GET", "PATCH", "DELETE", "OPTIONS", "TRACE"):
-        yield replace(POST_SCAN, method=method).bad()
+        yield replace(POST_SCAN, method=method).request()
     for operation in (GET_SCANS, GET_SCAN, GET_REPORT, GET_USAGE, GET_RUNS, GET_DELIVERIES):
-        yield replace(operation, method="DELETE").bad()
+        yield replace(operation, method="DELETE").request()
     for path in ("/v1", "/v1/", "/api", "/v1/nothing", "/api/scans", "/v1/webhooks", "/v1//scans", "/v1/SCANS"):
-        yield Operation("GET", path).bad()
+        yield Operation("GET", path).request()
     for path in ("/v1/report", "/v1/report/{scan}/nothing", "/v1/report/{scan}/export/xml", "/v1/%00"):
-        yield Operation("GET", path).bad()
-    yield Operation("POST", "/v1/nothing").bad("with a bad body", body=b"x")
-    yield Operation("GET", "/v1/nothing").bad(query="?a=1")
-    yield Operation("GET", "/v1/nothing").bad("without a key", caller="nobody")
-    yield Operation("GET", "/v1/nothing").bad("with a key that is revoked", caller="revoked")
-    yield Operation("POST", "/v1/nothing").bad("to read only", caller="reader")
-    yield Operation("PUT", "/v1/scans").bad("to read only", caller="reader")
-    yield Operation("PUT", "/v1/scans").bad(query="?a=1")
+        yield Operation("GET", path).request()
+    yield Operation("POST", "/v1/nothing").request("with a bad body", body=b"x")
+    yield Operation("GET", "/v1/nothing").request(query="?a=1")
+    yield Operation("GET", "/v1/nothing").request("without a key", caller="nobody")
+    yield Operation("GET", "/v1/nothing").request("with a key that is revoked", caller="revoked")
+    yield Operation("POST", "/v1/nothing").request("to read only", caller="reader")
+    yield Operation("PUT", "/v1/scans").request("to read only", caller="reader")
+    yield Operation("PUT", "/v1/scans").request(query="?a=1")
 
 
-GROUPS: Mapping[str, tuple[Bad, ...]] = {
+GROUPS: Mapping[str, tuple[BadRequest, ...]] = {
     group.__name__.removesuffix("_group"): tuple(group())
     for group in (
         *(scan_group, scans_group, report_group, audits_group, audit_group, monitors_group, monitor_group),
@@ -1033,26 +1060,28 @@ GROUPS: Mapping[str, tuple[Bad, ...]] = {
 }
 
 
-def answer_to(bad: Bad, cast: Cast) -> dict[str, Any]:
-    """Send the request; return status, error body and, with 405, the Allow header. IDs, times and ports are masked."""
-    body = bad.body if isinstance(bad.body, bytes) else cast.fill(json.dumps(bad.body)).encode()
-    headers = {name: cast.fill(value) for name, value in bad.headers.items()}
-    response = cast.callers[bad.caller].call(bad.method, cast.fill(bad.path), body, bad.content_type, **headers)
+def send(bad_request: BadRequest, cast: Cast) -> dict[str, Any]:
+    """Send the request, and return the status, the error body and the Allow header of 405. IDs, times and ports are
+    masked.
+    """
+    body = bad_request.body if isinstance(bad_request.body, bytes) else cast.fill(json.dumps(bad_request.body)).encode()
+    headers = {name: cast.fill(value) for name, value in bad_request.headers.items()}
+    response = cast.callers[bad_request.caller].call(
+        bad_request.method, cast.fill(bad_request.path), body, bad_request.content_type, **headers
+    )
     if response.status_code < 400 or response.headers["Content-Type"] != "application/json":
         return {"status": response.status_code, "content": cast.mask(response.getvalue().decode(errors="replace"))}
-    answer = {name: cast.mask(value) if isinstance(value, str) else value for name, value in response.json().items()}
+    content = {name: cast.mask(value) if isinstance(value, str) else value for name, value in response.json().items()}
     allow = {"allow": response["Allow"]} if response.status_code == 405 else {}
-    return {"status": response.status_code, **answer, **allow}
+    return {"status": response.status_code, **content, **allow}
 
 
 def make_cast(monkeypatch: pytest.MonkeyPatch) -> Cast:
-    """Create an organization with one object of every kind, a stranger's objects, and callers with all kinds of keys
-    and limits.
-    """
+    """Create two organizations with objects of every kind, and API clients with different keys and limits."""
     BlockedDomain.objects.create(domain="blocked.example.net")
-    home, stranger = _member("Home", requests_per_minute=100_000), _member("Stranger")
+    home, other = _member("Home", requests_per_minute=100_000), _member("Stranger")
     person_of(home, "owner", "ada@example.com")
-    person_of(stranger, "owner", "eve@example.net")
+    person_of(other, "owner", "eve@example.net")
     callers = {
         "home": home.api,
         "nobody": Api(),
@@ -1072,38 +1101,45 @@ def make_cast(monkeypatch: pytest.MonkeyPatch) -> Cast:
             ApiKey.objects.filter(id=key.id).update(digest=mint().digest)
         else:
             ApiKey.objects.filter(id=key.id).update(**{"revoked_at" if name == "revoked" else "expires_at": now})
-    names = _things(home) | {f"foreign_{name}": value for name, value in _things(stranger).items()}
+    names = _create_objects(home) | {f"foreign_{name}": value for name, value in _create_objects(other).items()}
     names |= {"key": home.plaintext, "unknown_key": mint().plaintext}
     prefixes = {"audit": "aud", "monitor": "mon", "badge": "bdg", "webhook": "wh", "delivery": "dlv", "report": "rpt"}
     prefixes |= {"list": "lst", "entry": "ent", "share": "shr", "snapshot": "run"}
     names |= {f"no_{kind}": new_id(prefixes.get(kind, kind)) for kind in (*KINDS, "report")}
     _use_keys(home)
-    monkeypatch.setattr(client, "SystemResolver", lambda _: Names(RESOLVED))
+    monkeypatch.setattr(client, "SystemResolver", lambda _: Names(ADDRESSES))
     return Cast(callers, names)
 
 
 def rows() -> dict[str, list[dict[str, Any]]]:
-    """Return all stored rows except API keys, whose last use changes with every request."""
-    ours = ("accounts", "reports", "scans", "sites", "webhooks")
-    models = [model for each in ours for model in apps.get_app_config(each).get_models() if model is not ApiKey]
+    """Return all stored rows by model, except API keys, because each request updates their last use."""
+    apps_with_rows = ("accounts", "reports", "scans", "sites", "webhooks")
+    models = [
+        model for label in apps_with_rows for model in apps.get_app_config(label).get_models() if model is not ApiKey
+    ]
     return {model.__name__: list(model._default_manager.order_by("pk").values()) for model in models}
 
 
 def _member(name: str, **columns: Any) -> Member:
     """Create an organization with its own plan."""
-    spacious = {"requests_per_minute": 1_000, "pages_per_audit": 2_000, "shortest_interval": "hour", "schedules": 20}
-    spacious |= {"lists": 20, "list_entries": 6}
-    values = {"scans_per_month": 10_000, "concurrent_scans": 50, "webhooks": 20} | spacious | columns
+    limits: dict[str, Any] = {
+        "requests_per_minute": 1_000,
+        "pages_per_audit": 2_000,
+        "shortest_interval": "hour",
+        "schedules": 20,
+    }
+    limits |= {"lists": 20, "list_entries": 6}
+    values = {"scans_per_month": 10_000, "concurrent_scans": 50, "webhooks": 20} | limits | columns
     Tier.objects.create(name=name.lower(), **values)
     return member_of(name, name.lower())
 
 
-def _things(member: Member) -> dict[str, str]:
-    """Create one object of every kind for an organization; return their IDs by name."""
-    now, long_ago = timezone.now(), timedelta(days=90)
+def _create_objects(member: Member) -> dict[str, str]:
+    """Create objects of every kind for an organization. Returns their IDs by name."""
+    now, ninety_days = timezone.now(), timedelta(days=90)
     scan = finished_scan(member, url=PAGE)
-    expired = finished_scan(member, age=long_ago, url=PAGE)
-    things: dict[str, Any] = {
+    expired = finished_scan(member, age=ninety_days, url=PAGE)
+    objects: dict[str, Any] = {
         "scan": scan,
         "report": scan.report,
         "scan_of_seo": finished_scan(member, type="seo", url=PAGE),
@@ -1115,7 +1151,9 @@ def _things(member: Member) -> dict[str, str]:
         "audit": make_audit(member, status="completed", completed_at=now),
         "running_audit": make_audit(member, status="running"),
         "queued_audit": make_audit(member, status="queued"),
-        "expired_audit": make_audit(member, status="completed", completed_at=now - long_ago, created_at=now - long_ago),
+        "expired_audit": make_audit(
+            member, status="completed", completed_at=now - ninety_days, created_at=now - ninety_days
+        ),
         "monitor": make_monitor(member),
         "busy_monitor": make_monitor(member),
         "monitor_of_site": make_monitor(member, kind="site", discover=["links"], max_pages=5),
@@ -1124,25 +1162,25 @@ def _things(member: Member) -> dict[str, str]:
         "empty_list": make_list(member),
         "running_list": make_list(member),
     }
-    things["entry"] = make_entry(things["list"], PAGE)
+    objects["entry"] = make_entry(objects["list"], PAGE)
     for url in (PAGE, OTHER_PAGE):
-        make_entry(things["running_list"], url)
+        make_entry(objects["running_list"], url)
     for run, status in (("snapshot", "completed"), ("running_run", "running")):
-        of_run = {"types": ["seo"], "pages_per_entry": 1, "window_hours": 0, "entries": 1, "status": status}
-        owner = things["list" if run == "snapshot" else "running_list"]
+        run_columns = {"types": ["seo"], "pages_per_entry": 1, "window_hours": 0, "entries": 1, "status": status}
+        owner = objects["list" if run == "snapshot" else "running_list"]
         ended_at = now if status == "completed" else None
-        things[run] = ListRun.objects.create(site_list=owner, ended_at=ended_at, **of_run)
-    things["share"] = ListShare.objects.create(site_list=things["list"])
-    MonitorRun.objects.create(monitor=things["busy_monitor"], due_at=now, not_before=now)
-    things["run"] = MonitorRun.objects.create(monitor=things["monitor"], due_at=now, not_before=now, status="done")
-    things["badge"] = Badge.objects.create(organization=member.organization, monitor=things["monitor"])
+        objects[run] = ListRun.objects.create(site_list=owner, ended_at=ended_at, **run_columns)
+    objects["share"] = ListShare.objects.create(site_list=objects["list"])
+    MonitorRun.objects.create(monitor=objects["busy_monitor"], due_at=now, not_before=now)
+    objects["run"] = MonitorRun.objects.create(monitor=objects["monitor"], due_at=now, not_before=now, status="done")
+    objects["badge"] = Badge.objects.create(organization=member.organization, monitor=objects["monitor"])
     event = Event.objects.create(organization=member.organization, kind="scan.completed", body=b"{}", scan=scan)
     for webhook, delivery in (
         ("webhook", "delivery"),
         ("rotated_webhook", "other_delivery"),
         ("disabled_webhook", "held_delivery"),
     ):
-        things[webhook] = Webhook.objects.create(
+        objects[webhook] = Webhook.objects.create(
             organization=member.organization,
             url="https://hooks.example.com/",
             receiver="hooks.example.com:443",
@@ -1150,10 +1188,12 @@ def _things(member: Member) -> dict[str, str]:
             encrypted_secret=b"",
             enabled=webhook != "disabled_webhook",
         )
-        things[delivery] = Delivery.objects.create(webhook=things[webhook], event=event)
+        objects[delivery] = Delivery.objects.create(webhook=objects[webhook], event=event)
     for _ in range(MAX_FORMER_SECRETS):
-        FormerSecret.objects.create(webhook=things["rotated_webhook"], encrypted_secret=b"", expires_at=now + long_ago)
-    names = {name: thing.id for name, thing in things.items()}
+        FormerSecret.objects.create(
+            webhook=objects["rotated_webhook"], encrypted_secret=b"", expires_at=now + ninety_days
+        )
+    names = {name: created.id for name, created in objects.items()}
     for name, check in (("mute", "hsts"), ("ended_mute", "clickjacking")):
         body = {"check": check, "host": "muted.example.com", "reason": "Not ours."}
         names[name] = member.api.post("/v1/mutes", body).json()["id"]
@@ -1162,7 +1202,7 @@ def _things(member: Member) -> dict[str, str]:
 
 
 def _use_keys(home: Member) -> None:
-    """Use an Idempotency-Key for a scan, an audit, a monitor and a list each."""
+    """Create a scan, an audit, a monitor and a list, each with an Idempotency-Key."""
     with override_settings(SCAN_ALLOWED_NETWORKS=(ip_network("127.0.0.0/8"),)), listening() as port:
         page = f"http://127.0.0.1:{port}/"
         for name, path, body in (
@@ -1171,5 +1211,5 @@ def _use_keys(home: Member) -> None:
             ("monitor", "/v1/monitors", {"page": page, "every": "day"}),
             ("list", "/v1/lists", {"name": "Towns"}),
         ):
-            made = home.api.post(path, body, Idempotency_Key=f"used-for-{name}")
-            assert made.status_code in (201, 202), made.content
+            response = home.api.post(path, body, Idempotency_Key=f"used-for-{name}")
+            assert response.status_code in (201, 202), response.content

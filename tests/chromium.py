@@ -1,6 +1,6 @@
-"""Real Chromium for tests, with the same restrictions as the service's own.
+"""Real Chromium for tests, with the same restrictions as in the service.
 
-Playwright runs an event loop in its thread, in which Django's ORM refuses to work; so Playwright has its own thread.
+Playwright runs an event loop in its thread. Django's ORM refuses to work in such a thread, so Playwright has its own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Chromium:
         self._browser = browser
 
     def visit(self, proxy: BrowserProxy, action: Callable[[BrowserContext], T], **options: Any) -> T:
-        """Run `action` in a new context, close the context, and return the action's result."""
+        """Run `action` in a new browser context, close the context, and return the result."""
 
         def act() -> T:
             context = self._browser.new_context(**context_options(proxy), **options)
@@ -43,14 +43,14 @@ class Chromium:
 
 @contextlib.contextmanager
 def chromium(options: Mapping[str, Any] | None = None) -> Iterator[Chromium]:
-    """Start Chromium; other launch `options` let a test show what the usual ones prevent."""
+    """Start Chromium. With other launch `options`, a test can show what the usual options prevent."""
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1, "playwright") as thread:
         playwright: Playwright = thread.submit(lambda: sync_playwright().start()).result(60)
         try:
-            given = {**launch_options(program, Path(folder)), **(options or {})}
-            browser = thread.submit(lambda: playwright.chromium.launch(**given)).result(60)
+            all_options = {**launch_options(program, Path(folder)), **(options or {})}
+            browser = thread.submit(lambda: playwright.chromium.launch(**all_options)).result(60)
             yield Chromium(thread, browser)
             thread.submit(browser.close).result(60)
         finally:

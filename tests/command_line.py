@@ -1,4 +1,4 @@
-"""Runs of `manage.py` commands: in a separate process with its own environment, or in this process, which is faster."""
+"""Execution of `manage.py` commands: in a process of its own, or in this process, which is faster."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ TIMEOUT_S = 60
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return an environment without SECRET_KEY, DATABASE_URL, REDIS_URL and browser; default servers are unreachable.
+    """Return an environment without SECRET_KEY, DATABASE_URL, REDIS_URL and browser; the default servers are
+    unreachable.
 
-    DATA_DIR is the tests' own, because a developer's service may run in the usual one.
+    DATA_DIR is the one of the tests, because a developer's service may run in the default one.
     """
-    nowhere = {"PGHOST": "/nonexistent", "PGPORT": "1", "SCAN_BROWSER": "off"}
-    return {name: os.environ[name] for name in ("PATH", "DATA_DIR")} | nowhere | variables
+    unreachable = {"PGHOST": "/nonexistent", "PGPORT": "1", "SCAN_BROWSER": "off"}
+    return {name: os.environ[name] for name in ("PATH", "DATA_DIR")} | unreachable | variables
 
 
 def start(*arguments: str | bytes, **variables: str) -> subprocess.Popen[str]:
-    """Start `python manage.py …` with its output and its errors in pipes."""
+    """Start `python manage.py …` with pipes for its output and its errors."""
     return start_with_errors_in(subprocess.PIPE, *arguments, **variables)
 
 
 def start_with_errors_in(errors: int, /, *arguments: str | bytes, **variables: str) -> subprocess.Popen[str]:
-    """Start `python manage.py …` with its output in a pipe, and its errors in the file descriptor."""
+    """Start `python manage.py …` with a pipe for its output, and a file descriptor for its errors."""
     return subprocess.Popen(
         [sys.executable, str(ROOT / "manage.py"), *arguments],
         cwd="/",
@@ -52,13 +53,13 @@ def run(*arguments: str | bytes, **variables: str) -> subprocess.CompletedProces
 
 
 def run_here(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a `manage.py` command in this process, with the present settings."""
+    """Run a `manage.py` command in this process, with the current settings."""
     output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     status = 0
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
         try:
             load_command_class(get_commands()[name], name).run_from_argv(["manage.py", name, *arguments])
-        except SystemExit as ended:
-            status = int(ended.code or 0)
-    written = (stream.detach().getvalue().decode() for stream in (output, errors))
-    return subprocess.CompletedProcess(arguments, status, *written)
+        except SystemExit as exit_request:
+            status = int(exit_request.code or 0)
+    texts = (stream.detach().getvalue().decode() for stream in (output, errors))
+    return subprocess.CompletedProcess(arguments, status, *texts)

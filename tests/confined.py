@@ -1,9 +1,9 @@
-"""Launcher: executes a program under a seccomp profile in Docker's format, as an ordinary user without capabilities:
+"""Launcher that executes a program under a seccomp profile in Docker's format, as an unprivileged user:
 
     python -I -S confined.py PROFILE UID COMMAND…
 
-compose.yaml and the Kubernetes manifests request the same of the container engine. libseccomp compiles the profile, as
-it does there. A profile may contain what `load` reads: a default action, and names of refused system calls.
+compose.yaml and the Kubernetes manifests request the same from the container engine, where libseccomp compiles the
+profile as well. A profile may have only what `load` reads: a default action, and names of refused system calls.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LAST_CAPABILITY = 63
 
 
 def load(profile: dict[str, Any]) -> None:
-    """Load the profile into this process, and set no_new_privs. Raises OSError, KeyError."""
+    """Load the profile into this process, and set no_new_privs. Raises OSError or KeyError."""
     library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
     library.seccomp_init.restype = ctypes.c_void_p
     context = ctypes.c_void_p(
@@ -32,17 +32,17 @@ def load(profile: dict[str, Any]) -> None:
         action = ctypes.c_uint32({"SCMP_ACT_ERRNO": ERRNO}[rule["action"]] | rule["errnoRet"])
         for name in rule["names"]:
             number = library.seccomp_syscall_resolve_name(name.encode())
-            # A number below zero: this architecture has no such system call; -1: no architecture has it.
+            # A negative number means that this architecture lacks the system call, and -1 that no architecture has it.
             if number == -1:
                 raise KeyError(name)
-            added = library.seccomp_rule_add(context, action, number, 0)
-            if added != 0:
-                raise OSError(-added, name)
-    if (loaded := library.seccomp_load(context)) != 0:
-        raise OSError(-loaded, "seccomp_load")
+            add_result = library.seccomp_rule_add(context, action, number, 0)
+            if add_result != 0:
+                raise OSError(-add_result, name)
+    if (load_result := library.seccomp_load(context)) != 0:
+        raise OSError(-load_result, "seccomp_load")
 
 
-def give_up_root(uid: int) -> None:
+def drop_privileges(uid: int) -> None:  # Drop all capabilities, and become the user `uid`.
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(LAST_CAPABILITY):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -53,6 +53,6 @@ def give_up_root(uid: int) -> None:
 
 if __name__ == "__main__":
     if os.geteuid() == 0:
-        give_up_root(int(sys.argv[2]))
+        drop_privileges(int(sys.argv[2]))
     load(json.loads(Path(sys.argv[1]).read_text()))
     os.execv(sys.argv[3], sys.argv[3:])

@@ -1,4 +1,4 @@
-"""Fixtures for every test."""
+"""Fixtures and hooks for all tests."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 
 MAX_ID = 80
 
-# No deadline: a test must not fail because the machine is busy.
+# Examples have no deadline, because a test must not fail on a busy machine.
 hypothesis.settings.register_profile(
     "steady", hypothesis.settings.default, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-# `make mutants`: the same examples for every mutant, few, and none shrunk, because each mutant runs the tests again.
+# For `make mutants`: few examples, the same for every mutant and never shrunk, because each mutant runs the tests
+# again.
 hypothesis.settings.register_profile(
     "mutants",
     hypothesis.settings.get_profile("steady"),
@@ -53,20 +54,20 @@ hypothesis.settings.load_profile("steady")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Freeze the objects of collected tests: they stay in memory until the end, so the collector need not scan them."""
+    """Freeze the objects of collected tests, which stay in memory anyway, so that the garbage collector skips them."""
     gc.disable()
     try:
         import_a_share()
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(20_000)  # tests leave little garbage, and collections took a twentieth of their time
+        gc.set_threshold(20_000)  # Tests leave little garbage, and collections took a twentieth of the time.
         gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """Collect garbage after each slow test, so that a socket or file left open fails the test that opened it."""
+    """Collect garbage after each slow test, so that an unclosed socket or file fails the test that opened it."""
     try:
         return (yield)
     finally:
@@ -75,9 +76,10 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
 
 
 def import_a_share() -> None:
-    """Under xdist, import a different share of the tests first in each process.
+    """Under xdist, import another share of the tests first in each process.
 
-    All processes import all tests. Rewriting their asserts takes longest, and is cached for the other processes.
+    All processes import all tests. Rewriting the asserts takes longest, and its result is cached for the other
+    processes.
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None or sys.dont_write_bytecode:
@@ -85,13 +87,13 @@ def import_a_share() -> None:
     root = Path(__file__).parent
     files = sorted(root.rglob("test_*.py"))
     for file in files[int(worker.removeprefix("gw")) :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])]:
-        with contextlib.suppress(Exception):  # pytest itself imports the file again, and reports the error
+        with contextlib.suppress(Exception):  # pytest itself imports the file again, and reports the error.
             importlib.import_module(".".join(file.relative_to(root.parent).with_suffix("").parts))
 
 
 @pytest.fixture(autouse=True)
 def _fresh_counters(request: pytest.FixtureRequest) -> None:
-    """Empty Redis before every test that uses the database."""
+    """Empty Redis before each test that uses the database."""
     if {"db", "transactional_db"} & set(request.fixturenames):
         cache.clear()
         throttling._paused_until[0] = 0
@@ -99,7 +101,7 @@ def _fresh_counters(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_maintenance() -> Iterator[None]:
-    """Disable the query for the maintenance switch, so that no test's queries depend on the clock."""
+    """Disable the query for the maintenance switch, so that the number of queries does not depend on the clock."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(maintenance, "_switch", maintenance._Switch(lambda: None, next_ask=math.inf))
         yield
@@ -107,7 +109,7 @@ def _no_maintenance() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _windows_without_end() -> Iterator[None]:
-    """Extend the windows of rate limits to the end of a test, so that no test depends on where a minute ends."""
+    """Make the windows of rate limits endless, so that no test depends on the end of a minute."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(django_ratelimit.core, "_get_window", lambda value, period: 2**31)
         yield
@@ -115,16 +117,16 @@ def _windows_without_end() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_handing_over() -> Iterator[None]:
-    """Disable the periodic hand-over of counters, so that no test depends on the clock; tests call it themselves."""
+    """Disable the periodic transfer of counters, so that no test depends on the clock. Tests call it explicitly."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counters, "HAND_OVER_EVERY_S", threading.TIMEOUT_MAX)
         yield
 
 
 class _Closing(ThreadPoolExecutor):
-    """Executor whose threads close their connection after each task."""
+    """Executor whose threads close their database connection after each task."""
 
-    def submit(self, work: Callable[[], Any]) -> Future[Any]:  # type: ignore[override]  # all that leases need
+    def submit(self, work: Callable[[], Any]) -> Future[Any]:  # type: ignore[override]  # All that `leases` needs.
         def closing() -> None:
             try:
                 work()
@@ -136,7 +138,7 @@ class _Closing(ThreadPoolExecutor):
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_idle_connections() -> Iterator[None]:
-    """Close the connection of a renewal with its end: a database with connections cannot be dropped."""
+    """Close the connections of lease renewals at once, because a database with connections cannot be dropped."""
     with pytest.MonkeyPatch.context() as patch, _Closing() as threads:
         patch.setattr(leases, "_threads", threads)
         yield
@@ -144,7 +146,7 @@ def _no_idle_connections() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _settings_of_tests() -> Iterator[None]:
-    """Use static files without a manifest, because tests collect none, and a fast hash for the tests' passwords."""
+    """Use static files without a manifest, because tests collect none, and a fast hash for the passwords of tests."""
     backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
     with override_settings(
         STORAGES=settings.STORAGES | {"staticfiles": {"BACKEND": backend}},
@@ -156,9 +158,9 @@ def _settings_of_tests() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _one_connection() -> Iterator[None]:
-    """Keep one connection for all tests: Django would reconnect for each test class, which here is each test."""
+    """Use one connection for all tests. Django would reconnect after each test class, which here is each test."""
 
-    def end(cls: Any) -> None:  # a TestCase with attributes that Django's stubs leave out
+    def end(cls: Any) -> None:  # The stubs of TestCase lack these attributes.
         cls._rollback_atomics(cls.cls_atomics)
         super(TestCase, cls).tearDownClass()
 
@@ -171,15 +173,15 @@ def _one_connection() -> Iterator[None]:
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: DjangoDbBlocker
 ) -> None:
-    """Migrate once for all processes of a run (pytest-django's hook before the creation of a database)."""
+    """Migrate once for all processes of a run. This is pytest-django's hook before the creation of a database."""
     with django_db_blocker.unblock():
         database_template.use_template()
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Window]:
-    """One Chromium for all tests of a process; a test that needs isolation opens its own context."""
-    from tests.e2e.pages import window  # Playwright is imported where it is used
+    """One Chromium for all tests of a process. A test that needs isolation opens its own context."""
+    from tests.e2e.pages import window  # Playwright is imported only if it is used.
 
     with window() as running:
         yield running
@@ -193,7 +195,7 @@ def home(db: None) -> Member:
 
 @pytest.fixture
 def stranger(db: None) -> Member:
-    """Another organization, which must never see anything of `home`."""
+    """Another organization, which must never see data of `home`."""
     return member_of("Stranger")
 
 
@@ -206,7 +208,7 @@ def target() -> Iterator[str]:
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Shorten long parameters in test names, which pass through the environment, to other processes and into memory."""
+    """Shorten long parameters in test IDs, because IDs are passed to other processes and in environment variables."""
     if isinstance(val, str | bytes) and len(val) > MAX_ID:
         data = val.encode(errors="backslashreplace") if isinstance(val, str) else val
         return f"{zlib.crc32(data):08x}-{len(val)}"

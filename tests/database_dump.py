@@ -15,9 +15,9 @@ KEYS = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD", 
 
 
 def dump_of_database(database: Mapping[str, Any]) -> str:
-    """Return pg_dump's output, followed by the content of binary columns. `database` is an entry of DATABASES."""
+    """Return the output of pg_dump, followed by the decoded binary columns. `database` is an entry of DATABASES."""
     conninfo = make_conninfo(**{name: database[key] for name, key in KEYS.items() if database.get(key)})
     command = [str(find_binaries() / "pg_dump"), "--inserts", "--dbname", conninfo]
-    dumped = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    binary = re.findall(r"'\\x([0-9a-f]*)'", dumped)
-    return dumped + "\n".join(bytes.fromhex(each).decode("latin-1") for each in binary)
+    dump = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    binary_columns = re.findall(r"'\\x([0-9a-f]*)'", dump)
+    return dump + "\n".join(bytes.fromhex(column).decode("latin-1") for column in binary_columns)

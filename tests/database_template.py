@@ -1,21 +1,21 @@
-"""Template database: migrated once per test run, and copied by each process."""
+"""Template database, which is migrated once per test run and copied by each process."""
 
 from __future__ import annotations
 
 import os
 
-# Environment variable with the template's name; `tests.stack` sets it for all processes of a run.
+# Environment variable with the name of the template. `tests.stack` sets it for all processes of a run.
 VARIABLE = "TEMPLATE_DATABASE"
 LOCK = 4_194_301
 
 
 def use_template() -> None:
-    """Make Django's test database a copy of the template, which the first process to get here migrates."""
-    from django.db import connection  # `tests.stack` imports this module before the settings exist
+    """Make Django's test database a copy of the template. The first process migrates the template."""
+    from django.db import connection  # `tests.stack` imports this module before the settings exist.
 
     name = os.environ[VARIABLE]
     with connection._nodb_cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])  # until the connection is closed
+        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])  # The lock is held until the connection is closed.
         cursor.execute("SELECT FROM pg_database WHERE datname = %s", [name])
         if not cursor.rowcount:
             migrate(f"{name}_unfinished")
@@ -27,14 +27,14 @@ def migrate(name: str) -> None:
     """Create and migrate a database, and close all connections to it."""
     from django.db import connection
 
-    own, test = connection.settings_dict["NAME"], connection.settings_dict["TEST"]
-    of_tests = test["NAME"]
+    usual_name, test = connection.settings_dict["NAME"], connection.settings_dict["TEST"]
+    test_name = test["NAME"]
     test["NAME"] = name
     try:
         connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
     finally:
         connection.close()
-        connection.settings_dict["NAME"], test["NAME"] = own, of_tests
+        connection.settings_dict["NAME"], test["NAME"] = usual_name, test_name
 
 
 def drop_template() -> None:

@@ -1,9 +1,9 @@
-"""pytest plugin: distribution of the tests to processes under pytest-xdist.
+"""pytest plugin that distributes the tests to processes under pytest-xdist. Loaded with `-p tests.distribution`.
 
-Loaded with `-p tests.distribution`. A file is one piece of work, so that its tests' shared fixtures are made once; the
-tests of an `xdist_group` are one piece across files. Pieces with slow tests come first: they wait more than they
-compute, and a late start would leave the other processes idle at the end. Then the largest pieces. Tests that empty the
-database come last, because they delete the rows of migrations too (pytest-django orders one process' tests so).
+A file is a unit of work, so that fixtures shared by its tests are created once. The tests of an `xdist_group` are one
+unit across files. Units with slow tests come first: they wait more than they compute, and a late start would leave the
+other processes idle at the end. Then come the largest units. Tests that empty the database come last, because they also
+delete the rows of migrations (pytest-django orders the tests of one process in the same way).
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
-    """Wrap xdist's hook, which adds the groups to the names, and pytest-django's hook, which orders the tests."""
+    """Wrap xdist's hook, which appends the groups to the names, and pytest-django's hook, which orders the tests."""
     if not hasattr(config, "workerinput"):
         return (yield)
     for item in items:
-        if empties(item) and item.get_closest_marker("xdist_group") is None:
+        if empties_database(item) and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(f"emptying {file_of(item)}"))
     yield
     items[:] = ordered(items)
@@ -48,19 +48,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def ordered(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Sort the tests by piece, and keep the order of the tests within a piece."""
-    sizes = Counter(map(piece_of, items))
-    slow = {piece_of(item) for item in items if item.get_closest_marker("slow")}
-    emptying = {piece_of(item) for item in items if empties(item)}
+    """Sort the tests by unit of work, and preserve the order of the tests in a unit."""
+    sizes = Counter(map(unit_of, items))
+    slow_units = {unit_of(item) for item in items if item.get_closest_marker("slow")}
+    emptying_units = {unit_of(item) for item in items if empties_database(item)}
 
     def rank(item: pytest.Item) -> tuple[bool, bool, int, str]:
-        piece = piece_of(item)
-        return piece in emptying, piece not in slow, -sizes[piece], piece
+        unit = unit_of(item)
+        return unit in emptying_units, unit not in slow_units, -sizes[unit], unit
 
     return sorted(items, key=rank)
 
 
-def piece_of(item: pytest.Item) -> str:
+def unit_of(item: pytest.Item) -> str:
     group = item.get_closest_marker("xdist_group")
     return file_of(item) if group is None else str(group.args[0])
 
@@ -69,7 +69,7 @@ def file_of(item: pytest.Item) -> str:
     return item.nodeid.partition("::")[0]
 
 
-def empties(item: pytest.Item) -> bool:
+def empties_database(item: pytest.Item) -> bool:
     """Return True if the database is emptied after the test instead of rolled back."""
     marker = item.get_closest_marker("django_db")
     by_marker = marker is not None and bool(marker.kwargs.get("transaction"))

@@ -1,4 +1,4 @@
-"""Basic test data: organizations, API keys, scans, people, and a client for the API."""
+"""Basic test data: organizations, API keys, scans, people, and a client of the API."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from website_scan.result import CategoryResult, ScanResult, SkippedCheck
 
 
 class Api:
-    """API client with or without a key. Responses have `.json()`."""
+    """API client with or without a key, whose responses have `.json()`."""
 
     def __init__(self, key: str | None = None, address: str = "127.0.0.1") -> None:
         self._client = Client(raise_request_exception=False, REMOTE_ADDR=address)
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
 
     def get(self, path: str, **headers: str) -> ClientResponse:
-        return self._client.get(path, headers=self._all(headers))
+        return self._client.get(path, headers=self._with_key(headers))
 
     def delete(self, path: str, **headers: str) -> ClientResponse:
-        return self._client.delete(path, headers=self._all(headers))
+        return self._client.delete(path, headers=self._with_key(headers))
 
     def post(self, path: str, body: object, content_type: str = "application/json", **headers: str) -> Any:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return self._client.post(path, data, content_type=content_type, headers=self._all(headers))
+        return self._client.post(path, data, content_type=content_type, headers=self._with_key(headers))
 
     def patch(self, path: str, body: object) -> Any:
         data = json.dumps(body).encode()
@@ -59,15 +59,15 @@ class Api:
         return self._client.put(path, data, content_type="application/json", headers=self._headers)
 
     def call(self, method: str, path: str, body: bytes = b"", content_type: str = "", **headers: str) -> ClientResponse:
-        return self._client.generic(method, path, body, content_type, headers=self._all(headers))
+        return self._client.generic(method, path, body, content_type, headers=self._with_key(headers))
 
-    def _all(self, headers: dict[str, str]) -> dict[str, str]:
+    def _with_key(self, headers: dict[str, str]) -> dict[str, str]:
         return self._headers | {name.replace("_", "-"): value for name, value in headers.items()}
 
 
 @dataclass
 class Member:
-    """Organization with one API key and a client that uses it."""
+    """Organization with one API key and a client that uses the key."""
 
     organization: Organization
     key: ApiKey
@@ -76,14 +76,14 @@ class Member:
 
 
 def member_of(name: str, tier: str = "free") -> Member:
-    """Create an organization on a tier, with a key."""
+    """Create an organization on a tier, with an API key."""
     organization = ensure_organization(name=name, tier=tier)
     key, plaintext = create_api_key(organization=organization, name="tests")
     return Member(organization, key, plaintext, Api(plaintext))
 
 
 def key_caller(organization_id: int) -> Caller:
-    """Return the API caller for the organization's first key."""
+    """Return the caller of API requests with the organization's first key."""
     key = (
         ApiKey.objects.select_related("organization__tier").filter(organization=organization_id).earliest("created_at")
     )
@@ -107,7 +107,7 @@ def make_scan(member: Member, **columns: Any) -> Scan:
 
 
 def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanResult:
-    """Return a result with one passed, one failed and one warned check; `partial` has one more that could not run."""
+    """Return a result with a passed, a failed and a warned check. With `partial`, a fourth check was skipped."""
     now = datetime.now(UTC)
     checks = (
         check_of("good", "Good thing", "Good thing", "pass", None, HIGH, "All is well."),
@@ -156,7 +156,7 @@ def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanRe
 
 
 def finished_scan(member: Member, status: str = "completed", age: timedelta = timedelta(), **columns: Any) -> Scan:
-    """Create a scan, claim and finish it like a worker."""
+    """Create a scan, claim it, and finish it, as a worker does."""
     scan = make_scan(member, created_at=timezone.now() - age, **columns)
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -182,15 +182,15 @@ ALL_EVENTS = ["scan.completed", "scan.failed", "scan.partial"]
 
 
 def register_webhook(member: Member, url: str, events: list[str] = ALL_EVENTS) -> tuple[Webhook, str]:
-    """Register a webhook through the API; return it and its secret."""
-    created = member.api.post("/api/webhooks", {"url": url, "events": events}).json()
-    return Webhook.objects.get(id=created["id"]), created["secret"]
+    """Register a webhook through the API. Returns the webhook and its secret."""
+    webhook_json = member.api.post("/api/webhooks", {"url": url, "events": events}).json()
+    return Webhook.objects.get(id=webhook_json["id"]), webhook_json["secret"]
 
 
 def attempt_deliveries(resolver: Resolver | None = None) -> list[AttemptResult]:
-    """Run one round of a worker in this thread: attempt every due delivery once."""
+    """Attempt every due delivery once in this thread, as a worker does in one round."""
     claims = claim(limit=1000, failing_limit=1000, now=timezone.now())
-    reports = [send(each, scan_policy(), resolver=resolver) for each in claims]
+    reports = [send(delivery_claim, scan_policy(), resolver=resolver) for delivery_claim in claims]
     if reports:
         record(reports)
     return reports
@@ -203,6 +203,6 @@ def make_due() -> None:
 
 @contextmanager
 def listening() -> Iterator[int]:
-    """Open a port on loopback that accepts connections but never answers; yield its number."""
+    """Open a port on loopback that accepts connections but never responds. Yields the number of the port."""
     with socket.create_server(("127.0.0.1", 0), backlog=128) as server:
         yield server.getsockname()[1]

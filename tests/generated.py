@@ -18,27 +18,27 @@ DESCRIPTION = ROOT / "openapi.yaml"
 
 @cache
 def description() -> dict[str, Any]:
-    """Return openapi.yaml with the responses, parameters and headers in place of references to them.
+    """Return openapi.yaml with references to responses, parameters and headers resolved.
 
-    It is loaded with libyaml: PyYAML's own parser takes a second, in each process that collects tests.
+    The file is parsed with libyaml, because PyYAML's own parser takes a second in each process that collects tests.
     """
     return inlined(yaml.load(DESCRIPTION.read_text(encoding="utf-8"), yaml.CSafeLoader))
 
 
 def examples() -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """Yield each example with the ID of its operation, which may be the receipt of an event, and its schema."""
+    """Yield each example with the ID of its operation, which may be the receipt of an event, and with its schema."""
     for methods in (description()["paths"] | description()["webhooks"]).values():
         for operation in methods.values():
             contents = [operation.get("requestBody", {}).get("content", {})]
             contents += [response.get("content", {}) for response in operation["responses"].values()]
             for content in contents:
-                for each in content.values():
-                    if "example" in each:
-                        yield operation["operationId"], each["schema"], each["example"]
+                for media_type in content.values():
+                    if "example" in media_type:
+                        yield operation["operationId"], media_type["schema"], media_type["example"]
 
 
 def assert_described(event: dict[str, Any]) -> None:
-    """Assert that the body of a delivery is what openapi.yaml says of its event, without a field more."""
+    """Assert that the body of a delivery matches the schema of its event in openapi.yaml, without additional fields."""
     schemas = description()["components"]["schemas"]
     content = description()["webhooks"][event["event"]]["post"]["requestBody"]["content"]["application/json"]
     jsonschema.validate(event, content["schema"] | {"components": description()["components"]})

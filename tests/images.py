@@ -1,6 +1,6 @@
-"""Images of this code in a Podman of their own, and the services of compose.yaml as its containers.
+"""Images of this code in a Podman with its own storage, and the services of compose.yaml as containers.
 
-Storage, configuration, networks and volumes of this Podman are in one folder, which ends with all of its containers.
+Storage, configuration, networks and volumes of this Podman are in one folder, which is deleted with all containers.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from tests.operations.stack.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ("podman", "runc", "mmdebstrap", "catatonit", "iptables")
-PATIENCE_S = 300
+LIMIT_S = 300
 STORAGE = """
 [storage]
 driver = "overlay"
 graphroot = "{0}/graph"
 runroot = "{0}/run"
 """
-# runc also runs where cgroups of both versions are mounted. Limits of processes stay as they are: even root may not
-# raise them everywhere.
+# runc also works where cgroups of both versions are mounted. Ulimits are not changed, because some systems do not let
+# even root raise them.
 CONTAINERS = """
 [containers]
 base_hosts_file = "none"
@@ -51,8 +51,8 @@ static_dir = "{0}/libpod"
 tmp_dir = "{0}/tmp"
 volume_path = "{0}/volumes"
 """
-# The embedded PostgreSQL and Debian's Redis, in place of the official images of the same names: data in the volume, and
-# the account and the database that the environment names.
+# Image of the embedded PostgreSQL and Debian's Redis, which replaces the official images. Data is in the volume, and
+# the environment names the account and the database.
 SERVERS = """
 FROM localhost/website-scan-base
 RUN apt-get update && apt-get install --yes --no-install-recommends redis-server && rm -rf /var/lib/apt/lists/*
@@ -74,12 +74,12 @@ VOLUME /var/lib/postgresql
 CMD ["serve-postgresql"]
 """
 CONFINED = ("--cap-drop=ALL", "--security-opt=no-new-privileges", "--read-only", "--tmpfs=/tmp", "--ulimit=host")
-# Keys that say nothing to Podman here: what builds an image, who starts a container again, and what `up` itself obeys.
+# Keys of services without an option of Podman: they concern building and restarting, or `up` itself handles them.
 NOT_OPTIONS = {"build", "restart", "image", "command", "depends_on", "deploy", "ports", "networks", "environment"}
 
 
 def problem() -> str:
-    """Return why no images can be built and run here, as a sentence; empty if they can."""
+    """Return the reason why images cannot be built and run here, as a sentence, or an empty string if they can."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "Only root on Linux can build and run the images in tests."
     missing = [name for name in PROGRAMS if shutil.which(name) is None]
@@ -91,7 +91,7 @@ class Podman:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.printed = ""  # by `make images`
+        self.build_output = ""  # Output of `make images`.
         (folder / "storage.conf").write_text(STORAGE.format(folder))
         (folder / "containers.conf").write_text(CONTAINERS.format(folder))
         self.environment = os.environ | {
@@ -99,8 +99,8 @@ class Podman:
             "CONTAINERS_CONF": str(folder / "containers.conf"),
         }
 
-    def ran(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command of Podman to its end."""
+    def try_run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command of Podman until it ends."""
         return subprocess.run(
             ["podman", *arguments],
             env=self.environment,
@@ -111,118 +111,126 @@ class Podman:
             check=False,
         )
 
-    def said(self, *arguments: str, given: str = "") -> str:
-        """Return the output of a command, which must succeed."""
-        ran = self.ran(*arguments, given=given)
-        assert ran.returncode == 0, f"podman {' '.join(arguments)}: {ran.stdout[-3000:]}{ran.stderr[-3000:]}"
-        return ran.stdout.strip()
+    def run(self, *arguments: str, given: str = "") -> str:
+        """Run a command of Podman, which must succeed, and return its output."""
+        completed = self.try_run(*arguments, given=given)
+        assert completed.returncode == 0, (
+            f"podman {' '.join(arguments)}: {completed.stdout[-3000:]}{completed.stderr[-3000:]}"
+        )
+        return completed.stdout.strip()
 
     def status_of(self, container: str) -> int:
-        """Wait until a container ends, and return its status. `podman wait` takes 20 seconds more."""
+        """Wait until a container ends, and return its exit status. `podman wait` would take 20 seconds longer."""
 
         def state() -> dict[str, Any]:
-            found: dict[str, Any] = json.loads(self.said("inspect", "--format={{json .State}}", container))
-            return found
+            container_state: dict[str, Any] = json.loads(self.run("inspect", "--format={{json .State}}", container))
+            return container_state
 
-        wait_until(lambda: state()["Status"] in ("stopped", "exited"), PATIENCE_S, poll_s=0.2)
+        wait_until(lambda: state()["Status"] in ("stopped", "exited"), LIMIT_S, poll_s=0.2)
         return int(state()["ExitCode"])
 
-    def ended(self, *arguments: str) -> str:
-        """Run a container, as an ordinary user who may write to /tmp only, to its end; return its standard output."""
+    def run_container(self, *arguments: str) -> str:
+        """Run a container until it ends, as an unprivileged user who may only write to /tmp. Returns the standard
+        output.
+        """
         name = f"once-{secrets.token_hex(2)}"
-        self.said("run", "--detach", f"--name={name}", "--no-healthcheck", *CONFINED, *arguments)
+        self.run("run", "--detach", f"--name={name}", "--no-healthcheck", *CONFINED, *arguments)
         try:
-            status, logs = self.status_of(name), self.ran("logs", name)
+            status, logs = self.status_of(name), self.try_run("logs", name)
         finally:
-            self.ran("rm", "--force", "--time=0", "--volumes", name)
+            self.try_run("rm", "--force", "--time=0", "--volumes", name)
         assert status == 0, logs.stdout + logs.stderr
         return logs.stdout.strip()
 
     def build(self) -> None:
-        """Build all images as `make images` does, and those of the servers."""
+        """Build all images as `make images` does, and the image of the servers."""
         command = [sys.executable, "deploy/images.py", "--engine=podman", "--base=debian", f"--bills={self.folder}"]
-        ran = subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert ran.returncode == 0, f"{ran.stdout[-5000:]}{ran.stderr[-5000:]}"
+        completed = subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert completed.returncode == 0, f"{completed.stdout[-5000:]}{completed.stderr[-5000:]}"
         tags = [f"--tag={service['image']}" for service in compose({})["services"].values() if "build" not in service]
         package = find_binaries().parents[1]
-        # The programs find their libraries in the folder beside their package's.
-        parts = [f"--volume={each}:/embedded/{each.name}:ro" for each in (package, Path(f"{package}.libs"))]
-        options = ["--isolation=chroot", "--network=host", "--pull=never", *parts, *tags]
-        self.said("build", *options, "--file=-", given=SERVERS)
-        self.printed = ran.stdout
+        # The programs search for their libraries in a folder next to the folder of their package.
+        volumes = [f"--volume={folder}:/embedded/{folder.name}:ro" for folder in (package, Path(f"{package}.libs"))]
+        options = ["--isolation=chroot", "--network=host", "--pull=never", *volumes, *tags]
+        self.run("build", *options, "--file=-", given=SERVERS)
+        self.build_output = completed.stdout
 
     def clear(self) -> None:
         """Remove all containers, volumes and networks."""
-        self.ran("rm", "--all", "--force", "--time=0", "--volumes")
-        self.ran("volume", "rm", "--all", "--force")
-        for name in self.ran("network", "ls", "--quiet").stdout.split():
-            self.ran("network", "rm", "--force", name)
+        self.try_run("rm", "--all", "--force", "--time=0", "--volumes")
+        self.try_run("volume", "rm", "--all", "--force")
+        for name in self.try_run("network", "ls", "--quiet").stdout.split():
+            self.try_run("network", "rm", "--force", name)
 
     def close(self) -> None:
-        """Remove everything, images and mounts too."""
+        """Remove everything, including images and mounts."""
         self.clear()
-        self.ran("rmi", "--all", "--force")
+        self.try_run("rmi", "--all", "--force")
         mounted = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
-        for each in reversed([each for each in mounted if Path(each).is_relative_to(self.folder)]):
-            subprocess.run(["umount", each], check=True)
+        for mount in reversed([path for path in mounted if Path(path).is_relative_to(self.folder)]):
+            subprocess.run(["umount", mount], check=True)
         shutil.rmtree(self.folder)
 
 
 def compose(variables: Mapping[str, str]) -> dict[str, Any]:
-    """Return compose.yaml with these variables, as Compose reads it; required ones without a value stay empty."""
+    """Return compose.yaml with these variables, as Compose reads it. Required variables without a value are empty."""
 
-    def value_of(found: re.Match[str]) -> str:
-        name, default = found["name"], found["default"] or ""
-        return "$" if name is None else variables.get(name) or ("" if found["kind"] == "?" else default)
+    def value_of(match: re.Match[str]) -> str:
+        name, default = match["name"], match["default"] or ""
+        return "$" if name is None else variables.get(name) or ("" if match["kind"] == "?" else default)
 
-    def read(node: Any) -> Any:
+    def substitute(node: Any) -> Any:
         if isinstance(node, dict):
-            return {key: read(value) for key, value in node.items()}
+            return {key: substitute(value) for key, value in node.items()}
         if isinstance(node, list):
-            return [read(each) for each in node]
-        form = r"\$\$|\$\{(?P<name>\w+)(?::(?P<kind>[-?])(?P<default>[^}]*))?\}"
-        return re.sub(form, value_of, node) if isinstance(node, str) else node
+            return [substitute(item) for item in node]
+        pattern = r"\$\$|\$\{(?P<name>\w+)(?::(?P<kind>[-?])(?P<default>[^}]*))?\}"
+        return re.sub(pattern, value_of, node) if isinstance(node, str) else node
 
-    document: dict[str, Any] = read(yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8")))
-    return document
+    configuration: dict[str, Any] = substitute(yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8")))
+    return configuration
 
 
 class Stack:
-    """Services of compose.yaml as containers: `running` has their names, by service.
+    """Services of compose.yaml as containers. `running` has the names of the containers by service.
 
-    `ports` are the published ones on loopback, by container. `outside` is the address of a site outside of the stack,
-    and `outside_url` its URL on this machine.
+    `ports` are the published ports on loopback, by container. `outside` is the address of a site outside the stack, and
+    `outside_url` its URL on this machine.
     """
 
     def __init__(self, podman: Podman) -> None:
         self.podman = podman
         self.ports: dict[str, int] = {}
         self.running: dict[str, list[str]] = {}
-        self._addresses: dict[str, dict[str, str]] = {}  # by container and network
+        self._addresses: dict[str, dict[str, str]] = {}  # By container and network.
         self.outside = self.outside_url = ""
         self.services: dict[str, dict[str, Any]] = {}
         self._token = f"wss{secrets.token_hex(3)}"
         for name, network in compose({})["networks"].items():
             options = ["--internal"] if (network or {}).get("internal") else []
-            # Podman 4's name server loses questions while containers come and go: names are in their /etc/hosts.
-            podman.said("network", "create", "--disable-dns", *options, self.network(name))
+            # Podman 4's name server loses queries while containers start and stop. So host names are in /etc/hosts.
+            podman.run("network", "create", "--disable-dns", *options, self.network(name))
 
     def network(self, name: str) -> str:
-        """Return the name of a network, which differs from those of other runs: the firewall knows it."""
+        """Return the name of a network, which is unique for each run, because firewall rules refer to it."""
         return f"{self._token}-{name}"
 
     def configure(self, variables: Mapping[str, str]) -> None:
         self.services = compose(variables)["services"]
 
     def up(self) -> None:
-        """Start all services, each when those that it depends on are as it wants them."""
+        """Start all services in the order of their dependencies, each when its dependencies meet their conditions."""
         waiting = dict(self.services)
         while waiting:
-            name = next(each for each in waiting if set(waiting[each].get("depends_on", ())) <= self.running.keys())
+            name = next(
+                service_name
+                for service_name in waiting
+                if set(waiting[service_name].get("depends_on", ())) <= self.running.keys()
+            )
             service = waiting.pop(name)
-            for other, wanted in service.get("depends_on", {}).items():
+            for other, requirement in service.get("depends_on", {}).items():
                 for container in self.running[other]:
-                    self.wait_for(container, wanted["condition"])
+                    self.wait_for(container, requirement["condition"])
             for _ in range(service.get("deploy", {}).get("replicas", 1)):
                 self.start(name)
         for name, containers in self.running.items():
@@ -236,19 +244,19 @@ class Stack:
             return
         assert condition == "service_healthy"
         try:
-            wait_until(lambda: self.is_healthy(container), PATIENCE_S, poll_s=0.5)
+            wait_until(lambda: self.is_healthy(container), LIMIT_S, poll_s=0.5)
         except AssertionError as error:
             raise AssertionError(f"{container} is not healthy: {self.logs(container)}") from error
 
     def is_healthy(self, container: str) -> bool:
-        return self.podman.ran("healthcheck", "run", container).returncode == 0
+        return self.podman.try_run("healthcheck", "run", container).returncode == 0
 
     def logs(self, container: str) -> str:
-        ran = self.podman.ran("logs", "--tail", "50", container)
-        return ran.stdout + ran.stderr
+        completed = self.podman.try_run("logs", "--tail", "50", container)
+        return completed.stdout + completed.stderr
 
     def start(self, name: str) -> str:
-        """Start one more container of a service, and return its name."""
+        """Start another container of a service, and return its name."""
         service = self.services[name]
         container = f"{name}-{secrets.token_hex(2)}"
         options = [f"--name={container}", "--detach"]
@@ -256,13 +264,13 @@ class Stack:
             address, published, inner = port.split(":")
             self.ports[container] = self.port_for(published)
             options.append(f"--publish={address}:{self.ports[container]}:{inner}")
-        self.podman.said("run", *options, *self.options(name), service["image"], *service.get("command", ()))
+        self.podman.run("run", *options, *self.options(name), service["image"], *service.get("command", ()))
         self.running.setdefault(name, []).append(container)
         self._addresses[container] = self.addresses(container)
         return container
 
     def port_for(self, published: str) -> int:
-        """Return the port on loopback in place of the one that compose.yaml publishes."""
+        """Return the port on loopback that replaces the port in compose.yaml."""
         return free_port()
 
     def options(self, name: str) -> list[str]:
@@ -279,21 +287,21 @@ class Stack:
         """Yield the services that run in these networks, each with the address of a container."""
         for name, containers in self.running.items():
             for container in containers:
-                found = (self._addresses[container].get(self.network(network), "") for network in networks)
-                yield from ((name, address) for address in found if address)
+                addresses = (self._addresses[container].get(self.network(network), "") for network in networks)
+                yield from ((name, address) for address in addresses if address)
 
     def addresses(self, container: str) -> dict[str, str]:
-        """Return the addresses of a container by network; empty ones if it has ended."""
+        """Return the addresses of a container by network. They are empty if the container has ended."""
         networks = self.inspected(container)["NetworkSettings"]["Networks"]
-        return {network: found["IPAddress"] for network, found in networks.items()}
+        return {network: settings["IPAddress"] for network, settings in networks.items()}
 
     def stop(self, name: str, container: str) -> None:
-        """Stop a container as Compose does: SIGTERM, and SIGKILL after the service's grace period."""
-        self.podman.said("stop", container)
+        """Stop a container as Compose does: SIGTERM, then SIGKILL after the service's grace period."""
+        self.podman.run("stop", container)
         self.running[name].remove(container)
 
     def start_outside(self, program: Path) -> None:
-        """Start the program of a site, which serves on port 8080, in the outer network."""
+        """Start a container in the outer network whose program serves a site on port 8080."""
         port = free_port()
         options = [
             f"--network={self.network('outside')}",
@@ -302,21 +310,21 @@ class Stack:
             "--detach",
         ]
         options += ["--name=outside", f"--volume={program}:/outside.py:ro", "website-scan-command"]
-        self.podman.said("run", *options, "python", "-u", "/outside.py")
+        self.podman.run("run", *options, "python", "-u", "/outside.py")
         self.outside = self.addresses("outside")[self.network("outside")]
         self.outside_url = f"http://127.0.0.1:{port}"
 
     def python(self, container: str, code: str) -> str:
-        """Run code inside a container, as its user, and return its output."""
-        return self.podman.said("exec", container, "python3", "-c", code)
+        """Run Python code in a container, as the container's user, and return the output."""
+        return self.podman.run("exec", container, "python3", "-c", code)
 
     def inspected(self, container: str) -> dict[str, Any]:
-        (found,) = json.loads(self.podman.said("inspect", container))
-        return dict(found)
+        (state,) = json.loads(self.podman.run("inspect", container))
+        return dict(state)
 
 
 def options_of(key: str, value: Any) -> Sequence[str]:
-    """Return Podman's options for a key of a service. An unknown key is an error, so that none is ignored."""
+    """Return Podman's options for a key of a service. An unknown key is an error, so that no key is ignored."""
     match key:
         case "init" | "read_only":
             return [f"--{key.replace('_', '-')}"] if value else []
@@ -329,17 +337,17 @@ def options_of(key: str, value: Any) -> Sequence[str]:
         case "stop_grace_period":
             return [f"--stop-timeout={value.removesuffix('s')}"]
         case "cap_drop":
-            return [f"--cap-drop={each}" for each in value]
+            return [f"--cap-drop={item}" for item in value]
         case "security_opt":
             return [
-                f"--security-opt={each.replace(':true', '').replace('=deploy/', f'={ROOT}/deploy/')}" for each in value
+                f"--security-opt={item.replace(':true', '').replace('=deploy/', f'={ROOT}/deploy/')}" for item in value
             ]
         case "tmpfs":
-            return [f"--tmpfs={each}:rw,noexec,nosuid,nodev" for each in value]  # Docker's options
+            return [f"--tmpfs={item}:rw,noexec,nosuid,nodev" for item in value]  # Docker's options.
         case "volumes":
-            return [f"--volume={each}" for each in value]
+            return [f"--volume={item}" for item in value]
         case "healthcheck":
-            # The tests run it themselves: Podman's timers need systemd.
+            # Tests run the healthcheck themselves, because Podman's timers need systemd.
             kind, *test = value.get("test", ("NONE",))
             if kind == "NONE":
                 return ["--no-healthcheck"]

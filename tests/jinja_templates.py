@@ -15,5 +15,5 @@ TEMPLATES: Environment = _engine.env
 
 def macro(template: str, name: str) -> Callable[..., str]:
     """Return a macro of a template, which renders its arguments."""
-    found: Callable[..., str] = getattr(TEMPLATES.get_template(template).module, name)
-    return found
+    template_macro: Callable[..., str] = getattr(TEMPLATES.get_template(template).module, name)
+    return template_macro

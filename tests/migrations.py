@@ -13,36 +13,38 @@ from django.db.migrations.operations.base import Operation
 
 from tests.releases import PREVIOUS, ROOT
 
-REMOVES = (
+REMOVING_OPERATIONS = (
     *(migrations.DeleteModel, migrations.RemoveField),
     *(migrations.RenameModel, migrations.RenameField, migrations.AlterModelTable),
 )
-# Statements in RunSQL that remove or rename something, add a constraint, or lock a table to build an index.
-IN_SQL = re.compile(
+# Statements in RunSQL that remove or rename something, add a constraint, or lock a table while an index is built.
+UNSAFE_SQL = re.compile(
     r"\b(DROP\s+(TABLE|COLUMN)|RENAME|SET\s+NOT\s+NULL|CREATE\s+(UNIQUE\s+)?INDEX\s+(?!CONCURRENTLY))", re.IGNORECASE
 )
 
 
 def added_since(loader: MigrationLoader) -> list[tuple[str, str]]:
-    """Return the project's own migrations that the previous release does not have, by app and name."""
-    ask = ["git", "ls-tree", "-r", "--name-only", PREVIOUS]
-    old = set(subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
-    paths = {key: type(each).__module__.replace(".", "/") + ".py" for key, each in loader.disk_migrations.items()}
-    return [key for key, path in paths.items() if (ROOT / path).exists() and path not in old]
+    """Return the project's migrations that the previous release does not have, by app and name."""
+    command = ["git", "ls-tree", "-r", "--name-only", PREVIOUS]
+    old_paths = set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    paths = {
+        key: type(migration).__module__.replace(".", "/") + ".py" for key, migration in loader.disk_migrations.items()
+    }
+    return [key for key, path in paths.items() if (ROOT / path).exists() and path not in old_paths]
 
 
-def made_by(operations: Iterable[Operation]) -> set[str]:
+def created_models(operations: Iterable[Operation]) -> set[str]:
     """Return the names of the models that the operations create."""
-    return {each.name_lower for each in flat(operations) if isinstance(each, migrations.CreateModel)}
+    return {operation.name_lower for operation in flat(operations) if isinstance(operation, migrations.CreateModel)}
 
 
 def faults(
     operations: Iterable[Operation], made: Container[str], required: Container[tuple[str, str]] = ()
 ) -> Iterator[str]:
-    """Yield the operations on which old code would fail or wait, with the reason.
+    """Yield the operations with which old code would fail or wait, each with the reason.
 
-    `made`: models created by new migrations, whose tables old code does not use. `required`: fields, by model and name,
-    to which old code always writes a value.
+    `made` has the models that new migrations create, whose tables old code does not use. `required` has the fields, by
+    model and name, to which old code always writes a value.
     """
     for operation in flat(operations):
         if isinstance(operation, migrations.CreateModel):
@@ -55,7 +57,7 @@ def faults(
 
 
 def flat(operations: Iterable[Operation]) -> Iterator[Operation]:
-    """Yield the operations that reach the database: those inside SeparateDatabaseAndState, too."""
+    """Yield the operations that change the database, including those inside SeparateDatabaseAndState."""
     for operation in operations:
         if isinstance(operation, migrations.SeparateDatabaseAndState):
             yield from flat(operation.database_operations)
@@ -64,8 +66,8 @@ def flat(operations: Iterable[Operation]) -> Iterator[Operation]:
 
 
 def fault_of(operation: Operation) -> str | None:
-    """Return the reason why an operation on a table in use is unsafe for an upgrade; None if it is safe."""
-    if isinstance(operation, REMOVES):
+    """Return why an operation on a used table is unsafe during an upgrade, or None if it is safe."""
+    if isinstance(operation, REMOVING_OPERATIONS):
         return "old code asks for what is gone"
     if isinstance(operation, migrations.AddField):
         return fault_of_field(operation.field)
@@ -78,18 +80,18 @@ def fault_of(operation: Operation) -> str | None:
         return "the table cannot be written while the index is made"
     if isinstance(operation, migrations.AddConstraint) and isinstance(operation.constraint, models.UniqueConstraint):
         return "the table cannot be written while its index is made, and old code may break it"
-    if isinstance(operation, migrations.RunSQL) and (found := IN_SQL.search(str(operation.sql))):
-        return f"{found[1]} in SQL"
+    if isinstance(operation, migrations.RunSQL) and (match := UNSAFE_SQL.search(str(operation.sql))):
+        return f"{match[1]} in SQL"
     return None
 
 
 def fault_of_field(field: models.Field[object, object]) -> str | None:
-    """Return the reason why a new field is unsafe, or None: old code inserts rows without the new column."""
+    """Return why a new field is unsafe, or None. Old code inserts rows without the new column."""
     if field.many_to_many:
         return None
     if not field.null and not field.has_db_default():
         return "old code writes no value, and the column has neither db_default nor null"
-    is_indexed: bool = field.db_index  # type: ignore[attr-defined]  # the stubs leave it out
+    is_indexed: bool = field.db_index  # type: ignore[attr-defined]  # Django's stubs lack the attribute.
     if is_indexed or field.unique:
         return "the table cannot be written while the column's index is made"
     return None

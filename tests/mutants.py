@@ -1,10 +1,10 @@
-"""`make mutants`: change modules in many small ways (mutants), and print the changes that none of their tests notices.
+"""Command `make mutants`: change modules in many small ways (mutants), and print the changes that no test detects.
 
-1. Copy the repository's files to var/mutants/, because mutmut writes its changes beside them.
+1. Copy the repository's files to var/mutants/, because mutmut writes its changes next to them.
 2. Start PostgreSQL and Redis once for all runs of the tests.
-3. Run mutmut on each module, for at most as many minutes as allowed; another run continues. Changes that mypy notices
-   need no test.
-4. Print each surviving change as a diff, and how many changes each module has. Exit with 1 if one survives.
+3. Run mutmut on each module for at most the allowed minutes; another run continues. Changes that mypy detects need no
+test.
+4. Print each surviving change as a diff, and the number of changes of each module. Exit with 1 if a change survives.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests import stack
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "var" / "mutants"
 NET = "tests/website_scan/net"
-# Modules that decide, and the tests that shall notice a wrong decision.
+# Modules with important decisions, and the tests that must detect a wrong decision.
 MODULES: Mapping[str, Sequence[str]] = {
     "accounts/access.py": ("tests/accounts/test_access.py",),
     "accounts/usage.py": ("tests/accounts/test_usage.py", "tests/accounts/test_shared_quota.py"),
@@ -47,11 +47,12 @@ MODULES: Mapping[str, Sequence[str]] = {
     "website_scan/net/targets.py": (f"{NET}/test_targets.py", f"{NET}/test_typed_loopback.py"),
     "website_scan/scoring.py": ("tests/website_scan/test_scoring.py", "tests/website_scan/report/test_held.py"),
 }
-# Their tests share one database and one Redis, so one process runs them at a time.
+# The tests of these modules share a database and a Redis, so only one process runs them.
 WITH_DATABASE = frozenset({"accounts/access.py", "accounts/usage.py"})
 SURVIVED = ("survived", "no tests")
-# Without this project's own plugins of pytest: they would import the module before mutmut can change it. The constant
-# for the timeout lets a busy machine finish; a change that makes an endless loop takes as long.
+# Options of pytest without this project's plugins, which would import the module before mutmut can change it.
+# `timeout_constant` in CONFIGURATION is long enough for a busy machine; a change that creates an endless loop takes as
+# long.
 PYTEST = (
     "-o",
     "addopts=--strict-markers -p no:schemathesis -p no:anyio -p no:valkey",
@@ -61,8 +62,8 @@ PYTEST = (
     "0",
     "--hypothesis-profile=mutants",
 )
-# With one cache for all copies: without it, mypy would read Django anew for each module. mutmut writes all changes of a
-# constructor into one class, which then defines an attribute many times.
+# mypy shares one cache for all copies, because it would otherwise analyze Django anew for each module. mutmut writes
+# all changes of a constructor into one class, which then defines an attribute several times.
 MYPY = (
     "--no-warn-unused-ignores",
     "--disable-error-code",
@@ -72,7 +73,7 @@ MYPY = (
     "--cache-dir",
     str(FOLDER / "mypy"),
 )
-# With a server that forks: it only collects tests, so that no function's cache has the result of unchanged code.
+# The fork server only collects tests, so that no function's cache has results of unchanged code.
 CONFIGURATION = """
 [tool.mutmut]
 source_paths = [{source!r}]
@@ -97,9 +98,9 @@ def main() -> int:
     with contextlib.ExitStack() as cleanup:
         stack.start(cleanup)
         for module in options.modules:
-            folder = copied(module)
+            folder = copy_files(module)
             run(folder, options.minutes, 1 if module in WITH_DATABASE else options.processes)
-            survivors += reported(folder, module)
+            survivors += report_survivors(folder, module)
     return int(bool(survivors))
 
 
@@ -110,16 +111,16 @@ def run(folder: Path, minutes: float, processes: int) -> None:
             if running.wait(minutes * 60):
                 sys.exit("mutmut failed; see above.")
         except subprocess.TimeoutExpired:
-            os.killpg(running.pid, signal.SIGKILL)  # with the processes that run the tests
+            os.killpg(running.pid, signal.SIGKILL)  # This includes the processes that run the tests.
             print(f"\nNot complete after {minutes:g} minutes. Another run continues.")
 
 
-def copied(module: str) -> Path:
-    """Copy all files that Git does not ignore, and configure mutmut for the module. Return the folder."""
+def copy_files(module: str) -> Path:
+    """Copy all files that Git does not ignore, and configure mutmut for the module. Returns the new folder."""
     folder = FOLDER / module.replace("/", "-").removesuffix(".py")
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    files = [Path(name) for name in listed.split("\0") if name and (ROOT / name).is_file()]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = [Path(name) for name in names.split("\0") if name and (ROOT / name).is_file()]
     for file in files:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / file, folder / file)
@@ -139,7 +140,7 @@ def copied(module: str) -> Path:
 
 
 def forget_survivors(folder: Path, module: str) -> None:
-    """Let mutmut run the tests again for changes that no test has noticed: there may be new tests."""
+    """Let mutmut run the tests again for changes that no test has detected, because there may be new tests."""
     file = folder / "mutants" / f"{module}.meta"
     if file.exists():
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -149,8 +150,8 @@ def forget_survivors(folder: Path, module: str) -> None:
         file.write_text(json.dumps(data), encoding="utf-8")
 
 
-def reported(folder: Path, module: str) -> int:
-    """Print the module's surviving changes and its figures. Return how many survive."""
+def report_survivors(folder: Path, module: str) -> int:
+    """Print the module's surviving changes and its figures. Returns the number of surviving changes."""
     data = json.loads((folder / "mutants" / f"{module}.meta").read_text(encoding="utf-8"))
     results = {name: status_by_exit_code[code] for name, code in data["exit_code_by_key"].items()}
     survivors = [name for name, result in results.items() if result in SURVIVED]

@@ -1,4 +1,4 @@
-"""Programs of npm: linters of openapi.yaml and generators of clients, in the versions of tests/openapi."""
+"""Programs from npm: linters of openapi.yaml and generators of clients, in the versions of tests/openapi."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent / "openapi"
-# npm says nothing of itself, `npx` runs what is installed or nothing, and no program reports to its makers.
+# npm prints only errors, `npx` runs only installed programs, and no program sends telemetry.
 QUIET = {
     "npm_config_loglevel": "error",
     "npm_config_offline": "true",
@@ -24,33 +24,33 @@ QUIET = {
 
 @cache
 def installed() -> Path:
-    """Return the folder of the programs, installed once for each lock; skip the test where there is no npm."""
+    """Return the folder of the programs, installed once per lock file. Skips the test if npm is missing."""
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
     lock = hashlib.sha256((FOLDER / "package-lock.json").read_bytes()).hexdigest()[:16]
-    kept = Path(tempfile.gettempdir()) / f"website-scan-npm-{lock}"
-    if not kept.exists():
-        made = Path(tempfile.mkdtemp(dir=kept.parent))
-        shutil.copytree(FOLDER, made, dirs_exist_ok=True)
-        ran = subprocess.run(
+    cached_folder = Path(tempfile.gettempdir()) / f"website-scan-npm-{lock}"
+    if not cached_folder.exists():
+        new_folder = Path(tempfile.mkdtemp(dir=cached_folder.parent))
+        shutil.copytree(FOLDER, new_folder, dirs_exist_ok=True)
+        execution = subprocess.run(
             ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-            cwd=made,
+            cwd=new_folder,
             capture_output=True,
             text=True,
             check=False,
         )
-        if ran.returncode:
-            shutil.rmtree(made)
-            pytest.skip(f"no registry of packages: {ran.stderr.strip().splitlines()[-1]}")
+        if execution.returncode:
+            shutil.rmtree(new_folder)
+            pytest.skip(f"no registry of packages: {execution.stderr.strip().splitlines()[-1]}")
         try:
-            made.rename(kept)
-        except OSError:  # another process was faster
-            shutil.rmtree(made)
-    return kept / "node_modules"
+            new_folder.rename(cached_folder)
+        except OSError:  # Another process was faster.
+            shutil.rmtree(new_folder)
+    return cached_folder / "node_modules"
 
 
 def run(program: str, *arguments: str | Path, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a program and return what it said."""
+    """Run a program, and return its status and its output."""
     return subprocess.run(
         [installed() / ".bin" / program, *arguments],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""Browsers of an organization's people, and what a test reads on a page."""
+"""Browsers of an organization's people, and parsers of the pages that they load."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ def page_of(response: ClientResponse) -> html.HtmlElement:
 
 
 def parsed(markup: str) -> html.HtmlElement:
-    """Return the root of an HTML document or fragment; lxml's stubs only know it as an element of XML."""
+    """Return the root of an HTML document or fragment. lxml's stubs only know XML elements."""
     return html.fromstring(markup)
 
 
 def strings(tree: html.HtmlElement, path: str) -> list[str]:
-    """Return the texts or values of attributes that an XPath expression selects, in the order of the document."""
+    """Return the texts or attribute values that an XPath expression selects, in document order."""
     return [str(value) for value in tree.xpath(path)]
 
 
 def text_of(response: ClientResponse) -> str:
     """Return the page's text, with URLs in one piece."""
-    whole = parsed(response.content.decode().replace("<wbr>", ""))
-    for each in whole.find_class("url"):
-        each.text, each[:] = each.text_content(), ()
-    return " ".join(" ".join(whole.itertext()).split())
+    tree = parsed(response.content.decode().replace("<wbr>", ""))
+    for link in tree.find_class("url"):
+        link.text, link[:] = link.text_content(), ()
+    return " ".join(" ".join(tree.itertext()).split())
 
 
 def rows_of(response: ClientResponse) -> list[str]:
     """Return the URLs in the table of scans, from top to bottom."""
-    found = page_of(response).xpath("//table[contains(@class, 'graded')]//tbody//th/*[contains(@class, 'address')]")
-    return [each.text_content().strip() for each in found]
+    cells = page_of(response).xpath("//table[contains(@class, 'graded')]//tbody//th/*[contains(@class, 'address')]")
+    return [cell.text_content().strip() for cell in cells]
 
 
 def used(member: Member) -> int:

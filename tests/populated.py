@@ -1,4 +1,4 @@
-"""Organization with rows of every kind, and people with and without access to it."""
+"""Organization with rows of every kind, and people with and without access to the organization."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.models import Audit
 from tests.factories import Member, make_result, make_scan, member_of
-from tests.populated_audits import furnish_audits
-from tests.populated_lists import furnish_lists
-from tests.populated_monitors import furnish_monitors
+from tests.populated_audits import populate_audits
+from tests.populated_lists import populate_lists
+from tests.populated_monitors import populate_monitors
 from tests.targets.sample import sample_site
 from webhooks.delivery.signing import new_secret
 from webhooks.examples import example
@@ -58,35 +58,35 @@ NAMES = ("ada", "bert", "chiyo", "dmitri", "efua", "a.rather.long.name.of.somebo
 ELSEWHERE = "https://www.example.org/"
 GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"), (0, "F"))
 ACTIONS = tuple(activity.ACTIONS)
-# Part of all names of the organization and its people, so that tests can search for leaks of it.
+# Part of all names of the organization and its people, so that tests can search responses for leaks.
 NAME, DOMAIN = "Larkspur", "larkspur.example"
 
 
 @dataclass(frozen=True)
 class Furnished:
-    """Organization, its people by role, an outsider who owns another one, and the IDs for URLs."""
+    """Organization with rows of every kind, its people by role, an outsider, and the IDs for URLs."""
 
     home: Member
     people: Mapping[str, User]
-    # By the names in URL patterns: `scan_id`, `key_id`, … of home, and further names for scans in other states.
+    # IDs by the names in URL patterns, such as `scan_id` and `key_id`, and by further names for scans in other states.
     ids: Mapping[str, Any]
 
 
 def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> Furnished:
-    """Create `rows` rows of everything that is listed. `results` replace the tests' usual small result."""
+    """Create an organization with `rows` rows of everything in lists. `results` replace the small default result."""
     home, away = member_of(NAME, "business"), member_of("Away")
-    # A neutral slug: strangers who open its pages are redirected with the path, which must not contain its name.
+    # The slug is neutral: strangers who open the pages are redirected with the path, which must not have the name.
     Organization.objects.filter(id=home.organization.id).update(slug="home")
     people = {role: _person(home.organization, role, f"{role}@{DOMAIN}") for role in ROLES}
     people["outsider"] = _person(away.organization, "owner", "outsider@people.test")
     now = timezone.now()
     ids = _scans(home, rows, now, results)
-    ids |= furnish_audits(home, min(rows, 30), now, results)
-    ids |= furnish_monitors(home, min(rows, 30), now, people["owner"], results)
-    ids |= furnish_lists(home, min(rows, 60), now, people["owner"])
+    ids |= populate_audits(home, min(rows, 30), now, results)
+    ids |= populate_monitors(home, min(rows, 30), now, people["owner"], results)
+    ids |= populate_lists(home, min(rows, 60), now, people["owner"])
     ids |= _webhooks(home.organization, rows, now, ids["scan_id"])
     ids |= _mutes(home.organization, people["owner"], rows, now)
-    _mute_what_is_shown(home.organization, people["owner"], ids, now)
+    _mute_displayed_findings(home.organization, people["owner"], ids, now)
     ids |= _accounts(home, people["owner"], rows, now)
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(now), used=12_345)
     return Furnished(home, people, ids)
@@ -94,7 +94,7 @@ def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> 
 
 @functools.cache
 def real_result(scan_type: ScanType, browser: Browser | None = None) -> ScanResult:
-    """Scan the sample site with the engine and return the result."""
+    """Scan the sample site with the real scan engine, and return the result."""
     with sample_site() as site:
         policy = Policy(allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file)
         target = parse_target(site.url_as("localhost") + "/", policy)
@@ -103,7 +103,7 @@ def real_result(scan_type: ScanType, browser: Browser | None = None) -> ScanResu
 
 
 def finish_with(member: Member, result: ScanResult, created_at: datetime) -> Scan:
-    """Create a scan and finish it with this result like a worker."""
+    """Create a scan and finish it with this result, as a worker does."""
     row = make_scan(member, type=result.type, url=result.url, created_at=created_at)
     claim = claim_scan(row.id)
     assert claim is not None
@@ -127,27 +127,27 @@ def _scans(home: Member, rows: int, now: datetime, results: Mapping[ScanType, Sc
     failed = make_scan(home, status="failed", url=ELSEWHERE, error_code="TIMEOUT", error_message="It took too long.")
     expired = _ended(home, ScanType.SEO, ELSEWHERE, now - timedelta(days=31), 77)
     expired.save(force_insert=True)
-    reported = {}
+    report_ids = {}
     for scan_type in types:
         result = (results or {}).get(scan_type) or make_result(Scan(type=scan_type, url=f"https://{SITES[0]}/"))
         for age in range(rows if scan_type == ScanType.SECURITY else 2, 0, -1):
-            at = now - timedelta(days=age % 25, minutes=age)
-            reported[scan_type] = finish_with(home, _worse(result, age - 1), at).id
+            created_at = now - timedelta(days=age % 25, minutes=age)
+            report_ids[scan_type] = finish_with(home, _earlier_version(result, age - 1), created_at).id
     partial = make_result(Scan(type=ScanType.SECURITY, url=ELSEWHERE), "partial")
     shared = finish_with(home, partial, now)
-    shared_before = finish_with(home, _worse(partial, 4), now - timedelta(hours=2))
+    shared_before = finish_with(home, _earlier_version(partial, 4), now - timedelta(hours=2))
     Report.objects.filter(scan__in=[shared, shared_before]).update(shared_at=now)
-    ids: dict[str, Any] = {f"{each}_id": scan_id for each, scan_id in reported.items()}
-    ids["ending"] = "xml"  # no format of exports
+    ids: dict[str, Any] = {f"{name}_id": scan_id for name, scan_id in report_ids.items()}
+    ids["ending"] = "xml"  # Not an export format.
     ids |= {
-        "scan_id": reported[ScanType.SECURITY],
+        "scan_id": report_ids[ScanType.SECURITY],
         "partial_id": finish_with(home, partial, now - timedelta(hours=1)).id,
         "shared_id": shared.id,
         "shared_before_id": shared_before.id,
         "expired_id": expired.id,
         "failed_id": failed.id,
         "host": SITES[0],
-        # For pages of the documentation.
+        # IDs in URLs of the documentation.
         "check_id": "hsts",
         "group": "scans",
         "guide": "errors",
@@ -187,23 +187,25 @@ def _ended(home: Member, scan_type: ScanType, url: str, at: datetime, score: int
     )
 
 
-def _worse(result: ScanResult, points: int) -> ScanResult:
-    """Return an earlier version of the result: a lower score, faults that are fixed since, and without new ones."""
+def _earlier_version(result: ScanResult, points: int) -> ScanResult:
+    """Return an earlier version of the result: a lower score, faults that were fixed later, and without new faults."""
     if not points:
         return result
     score = max(0, (result.score or 0) - points)
-    return replace(result, score=score, categories=tuple(_before(each) for each in result.categories))
+    return replace(result, score=score, categories=tuple(_earlier_category(category) for category in result.categories))
 
 
-def _before(category: CategoryResult) -> CategoryResult:
-    """Let the first passed check fail, the last failed one pass, and the others have one more place."""
+def _earlier_category(category: CategoryResult) -> CategoryResult:
+    """Return the category with the first passed check failed, the last failed check passed, and the others with more
+    places.
+    """
     checks = list(category.checks)
-    passed = [position for position, each in enumerate(checks) if each.status == "pass"]
-    faulty = [position for position, each in enumerate(checks) if each.status != "pass"]
+    passed = [position for position, check in enumerate(checks) if check.status == "pass"]
+    faulty = [position for position, check in enumerate(checks) if check.status != "pass"]
     for position in faulty:
         if places := checks[position].places.kept:
-            more = places[0].mapped(lambda text: f"{text} > a")
-            checks[position] = replace(checks[position], places=Rows.of([*places, more]))
+            another_place = places[0].mapped(lambda text: f"{text} > a")
+            checks[position] = replace(checks[position], places=Rows.of([*places, another_place]))
     for position in passed[:1]:
         checks[position] = replace(
             checks[position],
@@ -272,20 +274,22 @@ def _webhooks(organization: Organization, rows: int, now: datetime, scan_id: str
         for delivery in deliveries
         for k in range(3)
     )
-    failed = next(each for each in deliveries if each.status == "failed")
+    failed = next(delivery for delivery in deliveries if delivery.status == "failed")
     return {"webhook_id": webhooks[0].id, "disabled_id": webhooks[1].id, "delivery_id": failed.id}
 
 
 def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, Any]:
     organization = home.organization
-    others = User.objects.bulk_create(User(email=f"{_name(n)}@{DOMAIN}", password="!") for n in range(rows))
+    users = User.objects.bulk_create(User(email=f"{_name(n)}@{DOMAIN}", password="!") for n in range(rows))
     memberships = Membership.objects.bulk_create(
-        Membership(organization=organization, user=user, role=ROLES[n % 4]) for n, user in enumerate(others)
+        Membership(organization=organization, user=user, role=ROLES[n % 4]) for n, user in enumerate(users)
     )
-    more = Organization.objects.bulk_create(
+    other_organizations = Organization.objects.bulk_create(
         Organization(name=f"Client {n} of {NAME}", slug=f"client-{n}") for n in range(rows)
     )
-    Membership.objects.bulk_create(Membership(organization=each, user=owner, role="viewer") for each in more)
+    Membership.objects.bulk_create(
+        Membership(organization=other, user=owner, role="viewer") for other in other_organizations
+    )
     invitations = Invitation.objects.bulk_create(
         Invitation(
             organization=organization,
@@ -296,7 +300,7 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         )
         for n in range(rows)
     )
-    made = ApiKey.objects.bulk_create(
+    keys = ApiKey.objects.bulk_create(
         ApiKey(
             organization=organization,
             name=f"{NAME} nightly build {n}",
@@ -312,8 +316,8 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         )
         for n in range(rows)
     )
-    former = FormerKey.objects.create(
-        key=made[0],
+    former_key = FormerKey.objects.create(
+        key=keys[0],
         prefix=minting.mint().prefix,
         digest=minting.mint().digest,
         expires_at=now + timedelta(hours=20),
@@ -327,18 +331,18 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
     for n in range(rows):
         activity.record(organization, owner if n % 7 else None, ACTIONS[n % len(ACTIONS)], f"{_name(n)}@{DOMAIN}")
     return {
-        "key_id": made[0].id,
-        "key_prefix": made[0].prefix,
-        "former_id": former.pk,
+        "key_id": keys[0].id,
+        "key_prefix": keys[0].prefix,
+        "former_id": former_key.pk,
         "membership_id": memberships[0].id,
         "invitation_id": invitations[0].id,
         "session_id": sessions[0].id,
         "organization_id": organization.id,
         "organization": "home",
-        "name": "performance",  # of a sample report
+        "name": "performance",  # Name of a sample report.
         "number": 0,
-        "path": "screenshot.webp",  # picture of a sample report
-        "slug": "site",  # of a frozen sample
+        "path": "screenshot.webp",  # Picture of a sample report.
+        "slug": "site",  # Slug of a prerendered sample page.
         "signup/token": sign_up_token("new@people.test"),
         "invite/token": invitation_token(invitations[0]),
         "unsubscribe/token": topics.token(owner, _mails(organization, owner, rows)),
@@ -351,8 +355,8 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
 
 
 def _mutes(organization: Organization, owner: User, rows: int, now: datetime) -> dict[str, Any]:
-    """Create mutes on the site of the shown reports: of a whole check for a path, and of places elsewhere."""
-    made = Mute.objects.bulk_create(
+    """Create mutes on the sites of the displayed reports: for paths with all places, or for single places."""
+    mutes = Mute.objects.bulk_create(
         Mute(
             organization=organization,
             check_id=("hsts", "csp-present", "cookie-secure")[n % 3],
@@ -367,11 +371,11 @@ def _mutes(organization: Organization, owner: User, rows: int, now: datetime) ->
         )
         for n in range(rows)
     )
-    return {"mute_id": made[0].id}
+    return {"mute_id": mutes[0].id}
 
 
-def _mute_what_is_shown(organization: Organization, owner: User, ids: Mapping[str, Any], now: datetime) -> None:
-    """Mute findings of the report and of the site's audit that the pages show."""
+def _mute_displayed_findings(organization: Organization, owner: User, ids: Mapping[str, Any], now: datetime) -> None:
+    """Mute findings of the report and of the whole-site audit that the tests display."""
     scan, audit = Scan.objects.get(id=ids["security_id"]), Audit.objects.get(id=ids["site_audit_id"])
     for check_id, url in (("clickjacking", scan.url), ("meh", scan.url), ("odd-1", audit.url)):
         Mute.objects.create(
@@ -386,13 +390,17 @@ def _mute_what_is_shown(organization: Organization, owner: User, ids: Mapping[st
 
 
 def _mails(organization: Organization, owner: User, rows: int) -> str:
-    """Create a mail about webhooks, and some for topics that were unsubscribed; return the first mail's topic."""
+    """Create an e-mail about webhooks, and e-mails on topics that were unsubscribed. Returns the topic of the first
+    e-mail.
+    """
     topic = f"webhooks:{organization.pk}"
-    for each in (topic, *(f"monitor:mon_{n}" for n in range(rows))):
-        subject = f"A webhook of {NAME} was disabled" if each == topic else f"{NAME} shop: 2 new findings"
-        Mail.objects.create(user=owner, organization=organization, topic=each, subject=subject, sent_at=timezone.now())
-        if each != topic:
-            topics.Subscription(owner, each).stop()
+    for mail_topic in (topic, *(f"monitor:mon_{n}" for n in range(rows))):
+        subject = f"A webhook of {NAME} was disabled" if mail_topic == topic else f"{NAME} shop: 2 new findings"
+        Mail.objects.create(
+            user=owner, organization=organization, topic=mail_topic, subject=subject, sent_at=timezone.now()
+        )
+        if mail_topic != topic:
+            topics.Subscription(owner, mail_topic).stop()
     return topic
 
 

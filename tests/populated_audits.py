@@ -17,7 +17,7 @@ from tests.results import Named, check_of, elements
 from website_scan.findings import CRITICAL, HIGH, ScanType
 from website_scan.result import ScanError, ScanResult
 
-TYPES = [str(each) for each in ScanType]
+TYPES = [str(scan_type) for scan_type in ScanType]
 SITE = "https://bakery.example.com/"
 PATHS = (
     "",
@@ -31,30 +31,30 @@ FAILED = ScanError("TARGET_STATUS", "The page answers with status 404.")
 
 
 def make_audit(member: Member, **columns: Any) -> Audit:
-    """Create an accepted audit; a site's discovery has not begun."""
+    """Create an accepted audit, whose discovery has not started."""
     values = {"kind": "page", "url": SITE, "types": TYPES, "max_pages": 1} | columns
     return Audit.objects.create(organization=member.organization, api_key=member.key, **values)
 
 
 def make_pages(audit: Audit, urls: Sequence[str]) -> list[AuditPage]:
-    """Add found pages to an audit; they wait."""
+    """Add pages to an audit, as if they were discovered. The pages wait for a slot."""
     add_pages(audit, [(url, url.rpartition("/")[0]) for url in urls])
     audit.save()
     return list(AuditPage.objects.filter(audit=audit).order_by("position"))
 
 
 def release(page: AuditPage, at: datetime) -> list[Scan]:
-    """Release a page; return its queued scans, of which the first leads."""
+    """Dispatch a page, and return its queued scans. The first of them is the lead scan."""
     audit = page.audit
     AuditPage.objects.filter(id=page.id).update(status="released")
     Audit.objects.filter(id=audit.id).update(released_at=at, started_at=at)
-    made: list[Scan] = []
-    for each in audit.types:
-        lead = made[0] if made else None
-        made.append(
+    scans: list[Scan] = []
+    for scan_type in audit.types:
+        lead = scans[0] if scans else None
+        scans.append(
             Scan.objects.create(
                 organization=audit.organization,
-                type=each,
+                type=scan_type,
                 url=page.url,
                 audit_page=page,
                 lead=lead,
@@ -63,30 +63,30 @@ def release(page: AuditPage, at: datetime) -> list[Scan]:
                 period=month_of(at),
             )
         )
-    return made
+    return scans
 
 
 def look_at(page: AuditPage, at: datetime, results: Mapping[str, ScanResult] | None = None, **columns: Any) -> None:
-    """Release a page and finish its visit, with these results or the tests' usual small ones."""
+    """Dispatch a page and finish its visit, with these results or with small default results."""
     scans = release(page, at)
     claim = claim_scan(scans[0].id)
     assert claim is not None
-    assert finish_scan(claim, *((results or {}).get(each.type) or make_result(each, **columns) for each in scans))
+    assert finish_scan(claim, *((results or {}).get(scan.type) or make_result(scan, **columns) for scan in scans))
 
 
-def furnish_audits(
+def populate_audits(
     home: Member, rows: int, now: datetime, results: Mapping[ScanType, ScanResult] | None
 ) -> dict[str, str]:
-    """Create audits of each kind; return their IDs by name."""
-    known = {str(each): result for each, result in (results or {}).items()}
+    """Create audits of each kind and state. Returns their IDs by name."""
+    results_by_type = {str(scan_type): result for scan_type, result in (results or {}).items()}
     last_week = now - timedelta(days=7)
     for_page = make_audit(home, created_at=last_week)
     look_at(make_pages(for_page, [SITE])[0], last_week, score=78)
     done = make_audit(home)
-    look_at(make_pages(done, [SITE])[0], now - timedelta(minutes=5), known)
+    look_at(make_pages(done, [SITE])[0], now - timedelta(minutes=5), results_by_type)
     shared = make_audit(home, shared_at=now)
-    mixed = {"seo": _failed("seo", SITE), "accessibility": _partial("accessibility", SITE)}
-    look_at(make_pages(shared, [SITE])[0], now - timedelta(minutes=9), known | mixed)
+    mixed_results = {"seo": _failed("seo", SITE), "accessibility": _partial("accessibility", SITE)}
+    look_at(make_pages(shared, [SITE])[0], now - timedelta(minutes=9), results_by_type | mixed_results)
     running = make_audit(home, created_at=now)
     scans = release(make_pages(running, [f"{SITE}opening-hours"])[0], now)
     claim_scan(scans[0].id)
@@ -101,43 +101,43 @@ def furnish_audits(
     pages = [f"{SITE}{path}" for path in PATHS] + [f"{SITE}menu/{n}" for n in range(rows)]
     for_site = make_audit(home, **site, exclude=["*?print=*"], created_at=last_week)
     look_at(make_pages(for_site, [SITE])[0], last_week, score=78)
-    whole = make_audit(
+    whole_site = make_audit(
         home, **site, exclude=["*?print=*"], notes=["The site has no sitemap.", "robots.txt forbids 3 addresses."]
     )
-    found = make_pages(whole, pages)
-    for page in found[:-1]:
-        look_at(page, now - timedelta(hours=1), known, **_findings(page.position))
-    look_at(found[-1], now - timedelta(hours=1), **_columns_of_failure())
+    site_pages = make_pages(whole_site, pages)
+    for page in site_pages[:-1]:
+        look_at(page, now - timedelta(hours=1), results_by_type, **_findings(page.position))
+    look_at(site_pages[-1], now - timedelta(hours=1), **_columns_of_failure())
     ahead = make_audit(home, **site, created_at=now)
     for page in make_pages(ahead, pages)[:2]:
         look_at(page, now, **_findings(page.position))
     cancelled = make_audit(home, **site, created_at=now - timedelta(hours=5))
     first, *rest = make_pages(cancelled, pages[:5])
     look_at(first, now - timedelta(hours=5))
-    AuditPage.objects.filter(id__in=[each.id for each in rest]).update(status="left_out")
+    AuditPage.objects.filter(id__in=[page.id for page in rest]).update(status="left_out")
     Audit.objects.filter(id=cancelled.id).update(status="cancelled", completed_at=now, pages_planned=1)
     listed = make_audit(home, kind="pages", shared_at=now, types=["security", "seo"], max_pages=2)
     for page in make_pages(listed, pages[:2]):
         look_at(page, now - timedelta(hours=4))
     expired = make_audit(home, created_at=now - timedelta(days=31), status="completed")
-    named = {
+    audits_by_name = {
         "audit": done,
         "shared_audit": shared,
         "running_audit": running,
         "waiting_audit": waiting,
         "failed_audit": failed,
         "discovering_audit": discovering,
-        "site_audit": whole,
+        "site_audit": whole_site,
         "ahead_audit": ahead,
         "cancelled_audit": cancelled,
         "listed_audit": listed,
         "expired_audit": expired,
     }
-    report = Scan.objects.get(audit_page=found[0], type="security")
-    seen = Scan.objects.get(audit_page__audit=done, type="performance")
-    return {f"{name}_id": audit.id for name, audit in named.items()} | {
-        "report_of_audit_id": report.id,
-        "audit_performance_id": seen.id,
+    security_scan = Scan.objects.get(audit_page=site_pages[0], type="security")
+    performance_scan = Scan.objects.get(audit_page__audit=done, type="performance")
+    return {f"{name}_id": audit.id for name, audit in audits_by_name.items()} | {
+        "report_of_audit_id": security_scan.id,
+        "audit_performance_id": performance_scan.id,
     }
 
 
@@ -154,10 +154,10 @@ def _partial(type: str, url: str) -> ScanResult:
 
 
 def _findings(position: int) -> dict[str, Any]:
-    """Return a result with a critical failure, and one more fault on every second page, so that they are not on all."""
+    """Return a result with a critical failure, and with another fault on every second page only."""
     result = make_result(Scan(type="seo", url=SITE))
     (category,) = result.categories
-    more = check_of(
+    odd_finding = check_of(
         f"odd-{position % 4}",
         "Odd thing",
         "Images have no text alternative that says what they show",
@@ -170,7 +170,7 @@ def _findings(position: int) -> dict[str, Any]:
         (),
         3.5,
     )
-    secret = check_of(
+    critical_finding = check_of(
         "exposed-git",
         "Secret thing",
         "The Git repository is public",
@@ -181,7 +181,7 @@ def _findings(position: int) -> dict[str, Any]:
         "Deny access to it.",
         [Named("/.git/config")],
     )
-    checks = (*category.checks, secret, *([more] if position % 2 else []))
+    checks = (*category.checks, critical_finding, *([odd_finding] if position % 2 else []))
     score = 95 - 7 * (position % 8)
     grade = "A" if score >= 90 else "B" if score >= 80 else "C" if score >= 70 else "D" if score >= 60 else "F"
     return {"categories": (replace(category, checks=checks),), "score": score, "grade": grade}

@@ -16,7 +16,7 @@ from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
 from website_scan.scoring import mean_grade
 
-LEAST_SITES = 12
+MIN_SITES = 12
 WEEKS = 9
 CHECKS = (
     *("https-available", "http-to-https-redirect", "hsts", "csp-present", "security-txt", "tls-legacy-protocols"),
@@ -32,15 +32,15 @@ def address_of(number: int) -> str:
     return f"https://{name}-{number}.{'example.org' if number % 3 else 'example.net'}/{path}"
 
 
-def letters(site: int, age: int) -> str:
-    """Return the statuses of the checks for a site, `age` weeks ago: the older, the more fail."""
+def status_letters(site: int, age: int) -> str:
+    """Return a letter for the status of each check of a site `age` weeks ago. The older, the more checks fail."""
 
     def letter(check: int) -> str:
-        place = (site * 7 + check * 11) % 20
+        position = (site * 7 + check * 11) % 20
         if (site + check) % 17 == 0:
             return "-"
         limit = 3 + check // 2 + age // 2
-        return "f" if place < limit else "w" if place == limit else "p"
+        return "f" if position < limit else "w" if position == limit else "p"
 
     return "".join(map(letter, range(len(CHECKS))))
 
@@ -49,22 +49,22 @@ def score(site: int, type: int, age: int) -> int:
     return max(8, 99 - (site * 13 + type * 17) % 55 - (age * (1 + (site + type) % 3) if site % 4 else (8 - age) % 9))
 
 
-def looked(site: int, age: int) -> Looked:
+def scanned_site(site: int, age: int) -> Looked:
     tags = tuple(tag for number, tag in enumerate(TAGS) if (site + number) % 3 == 0)
     if site % 11 == 10 and age < 2:
         return Looked(address_of(site), tags=tags)
     scores = {type: score(site, number, age) for number, type in enumerate(TYPES)}
-    found = letters(site, age)
-    columns = {"findings": findings(found), "severities": {"high": found.count("f"), "medium": found.count("w")}}
-    return Looked(address_of(site), scores, found, tags, columns=columns)
+    letters = status_letters(site, age)
+    columns = {"findings": findings(letters), "severities": {"high": letters.count("f"), "medium": letters.count("w")}}
+    return Looked(address_of(site), scores, letters, tags, columns=columns)
 
 
-def findings(found: str) -> list[ResultFinding]:
-    made: list[ResultFinding] = []
-    for check, letter in zip(CHECKS, found, strict=True):
+def findings(letters: str) -> list[ResultFinding]:
+    result_findings: list[ResultFinding] = []
+    for check, letter in zip(CHECKS, letters, strict=True):
         if letter in "fw":
             entry = entries()[check]
-            made.append(
+            result_findings.append(
                 {
                     "type": str(entry.type),
                     "check": check,
@@ -75,40 +75,40 @@ def findings(found: str) -> list[ResultFinding]:
                     "message": f"{entry.found}, as a look at the site's first page shows.",
                 }
             )
-    return made
+    return result_findings
 
 
-def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[str, Any]:
-    """Create lists in each state; return their IDs by name."""
+def populate_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[str, Any]:
+    """Create lists in each state. Returns their IDs by name."""
     at = now.replace(minute=0, second=0, microsecond=0)
-    number = max(rows, LEAST_SITES)
+    number = max(rows, MIN_SITES)
     watched = make_list(
         home, name="Municipal sites", types=TYPES, every="week", recipients=[owner.id],
         next_run_at=at + timedelta(days=5), created_at=at - timedelta(weeks=WEEKS), timezone="Europe/Berlin",
     )  # fmt: skip
     runs = [
         snapshot(
-            watched, [looked(n, age) for n in range(number - age % 2)], checks=CHECKS,
+            watched, [scanned_site(n, age) for n in range(number - age % 2)], checks=CHECKS,
             at=at - timedelta(days=2) - timedelta(weeks=age),
         )
         for age in reversed(range(WEEKS))
     ]  # fmt: skip
-    _take_over(runs)
-    _report(home, runs[-1], at)
+    _update_entries(runs)
+    _add_reports(home, runs[-1], at)
     ListRun.objects.filter(id=runs[2].id).update(
         status="partial", left_out=3, error_code="QUOTA_EXCEEDED", error_message="The scans of the month were used up."
     )
     fresh = _with_sites(make_list(home, name="Customers, not judged yet", types=TYPES, window_hours=0), number)
     empty = make_list(home, name="Agencies")
     running = _with_sites(make_list(home, name="Universities", types=TYPES, every="month"), number)
-    snapshot(running, [looked(n, 3) for n in range(number)], checks=CHECKS, at=at - timedelta(days=29))
+    snapshot(running, [scanned_site(n, 3) for n in range(number)], checks=CHECKS, at=at - timedelta(days=29))
     run = _running(running, at)
     cancelled = _with_sites(make_list(home, name="Clinics", types=TYPES[:2], every="quarter"), number)
     snapshot(
-        cancelled, [looked(n, 1) for n in range(2)], checks=CHECKS, at=at - timedelta(days=3), status="cancelled",
+        cancelled, [scanned_site(n, 1) for n in range(2)], checks=CHECKS, at=at - timedelta(days=3), status="cancelled",
         left_out=number - 2, entries=number,
     )  # fmt: skip
-    _looked_at_again(watched, at)
+    _add_single_result(watched, at)
     share = share_of(watched, has_table=True)
     other_share = share_of(watched, runs[-2])
     return {
@@ -127,8 +127,8 @@ def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[s
     }
 
 
-def _looked_at_again(site_list: SiteList, at: datetime) -> None:
-    """Add a look at the first site outside of a run."""
+def _add_single_result(site_list: SiteList, at: datetime) -> None:
+    """Add a result of the first site that belongs to no run."""
     entry = site_list.entries.earliest("host")
     ListResult.objects.create(
         site_list=site_list, entry=entry, url=entry.url, tags=entry.tags, starts_at=at, ended_at=at, status="done",
@@ -137,24 +137,24 @@ def _looked_at_again(site_list: SiteList, at: datetime) -> None:
 
 
 def _with_sites(site_list: SiteList, number: int) -> SiteList:
-    made = [Looked(address_of(n)) for n in range(number)]
+    sites = [Looked(address_of(n)) for n in range(number)]
     ListEntry.objects.bulk_create(
-        ListEntry(site_list=site_list, url=each.url, host=each.url.split("/")[2]) for each in made
+        ListEntry(site_list=site_list, url=site.url, host=site.url.split("/")[2]) for site in sites
     )
     site_list.entries_count = number
     site_list.save(update_fields=["entries_count"])
     return site_list
 
 
-def _take_over(runs: Sequence[ListRun]) -> None:
+def _update_entries(runs: Sequence[ListRun]) -> None:
     """Set the columns of the entries as the end of the last run does."""
-    before = {each.url: each for each in runs[-2].results.all()}
+    previous_results = {result.url: result for result in runs[-2].results.all()}
     history: dict[str, list[int]] = {}
     for run in runs:
-        for each in run.results.all():
-            if each.security_score is not None:
-                mean = sum(each.score_of(type) or 0 for type in TYPES) // len(TYPES)
-                history.setdefault(each.url, []).append(mean)
+        for result in run.results.all():
+            if result.security_score is not None:
+                mean = sum(result.score_of(type) or 0 for type in TYPES) // len(TYPES)
+                history.setdefault(result.url, []).append(mean)
     for result in runs[-1].results.select_related("entry"):
         entry = result.entry
         assert entry is not None
@@ -166,17 +166,17 @@ def _take_over(runs: Sequence[ListRun]) -> None:
         entry.moved_to = "new.example.org" if result.position % 13 == 6 else ""
         entry.failing = [check for check, letter in zip(CHECKS, result.statuses, strict=False) if letter == "f"]
         for type in TYPES:
-            found, earlier = result.score_of(type), before.get(entry.url)
-            if found is not None:
-                setattr(entry, f"{type}_score", found)
-                setattr(entry, f"{type}_grade", mean_grade(found, is_flawless=False))
-                old = earlier.score_of(type) if earlier else None
-                setattr(entry, f"{type}_change", None if old is None else found - old)
+            current_score, previous_result = result.score_of(type), previous_results.get(entry.url)
+            if current_score is not None:
+                setattr(entry, f"{type}_score", current_score)
+                setattr(entry, f"{type}_grade", mean_grade(current_score, is_flawless=False))
+                previous_score = previous_result.score_of(type) if previous_result else None
+                setattr(entry, f"{type}_change", None if previous_score is None else current_score - previous_score)
         entry.save()
 
 
-def _report(home: Member, run: ListRun, at: datetime) -> None:
-    """Give the first results of a run audits with reports."""
+def _add_reports(home: Member, run: ListRun, at: datetime) -> None:
+    """Create audits with reports for the first results of a run."""
     for result in run.results.order_by("position")[:3]:
         audit = make_audit(home, run_of="list", url=result.url, created_at=at)
         look_at(make_pages(audit, [result.url])[0], at)

@@ -37,13 +37,13 @@ def make_monitor(member: Member, **columns: Any) -> Monitor:
 
 
 def score(value: int, before: int | None = None) -> RunScore:
-    """Return a type's score in the format of MonitorRun.scores."""
-    return {"before": before, "score": value, "grade": next(grade for least, grade in GRADES if value >= least)}
+    """Return the score of a scan type in the format of MonitorRun.scores."""
+    return {"before": before, "score": value, "grade": next(grade for minimum, grade in GRADES if value >= minimum)}
 
 
 def finding(title: str, *, severity: str = "high", scan: str = "", before: str = "", pages: int = 1) -> FindingNews:
     """Return a finding of a run's news, as in an event."""
-    named: list[PageNews] = [
+    page_news: list[PageNews] = [
         {
             "url": f"{SITE}bread/{n}",
             "report_url": f"http://localhost/report/{scan}",
@@ -63,20 +63,20 @@ def finding(title: str, *, severity: str = "high", scan: str = "", before: str =
         "fix": "Give each image an alt attribute with what it shows.",
         "said": "3 images have none, such as /rolls.png.",
         "fingerprints": [],
-        "pages": named,
+        "pages": page_news,
     }
 
 
 def news(more: int = 0, **parts: Any) -> News:
-    """Return a run's news with these parts; `more` new findings are only counted."""
+    """Return the news of a run with these parts. `more` is the number of new findings that are only counted."""
     lists: dict[str, Any] = {name: [] for name in get_args(NewsList)}
     counts = {**dict.fromkeys(lists, 0), "new": more}
     return cast("News", {"scores": {}, **lists, "more": counts, "certificate": None, "reasons": [], **parts})
 
 
 def add_runs(monitor: Monitor, count: int, last: datetime, every: timedelta = timedelta(days=1)) -> None:
-    """Add `count` finished runs, the last one at `last`; every thirtieth has changes."""
-    made = []
+    """Add `count` finished runs, the last of them at `last`. Every thirtieth run has changes."""
+    runs = []
     for age in range(count):
         at = last - age * every
         scores = {
@@ -86,27 +86,27 @@ def add_runs(monitor: Monitor, count: int, last: datetime, every: timedelta = ti
         run = MonitorRun(monitor=monitor, due_at=at, not_before=at, started_at=at, ended_at=at, scores=scores)
         run.status = MonitorRun.Status.DONE
         if age % 30 == 4:
-            changed: dict[str, Any] = {KINDS[age // 30 % 4]: [finding(FAULT)]}
-            run.news, run.is_told = news(**changed), True
+            changes: dict[str, Any] = {KINDS[age // 30 % 4]: [finding(FAULT)]}
+            run.news, run.is_told = news(**changes), True
         if age % 90 == 17:
             run.status, run.scores = MonitorRun.Status.FAILED, {}
             run.error_code, run.error_message = "TIMEOUT", "The page did not answer in time."
         if age % 90 == 50:
             run.status, run.scores = MonitorRun.Status.SKIPPED, {}
             run.error_code, run.error_message = "STILL_RUNNING", "The run before it had not ended."
-        made.append(run)
-    MonitorRun.objects.bulk_create(made)
+        runs.append(run)
+    MonitorRun.objects.bulk_create(runs)
 
 
-def furnish_monitors(
+def populate_monitors(
     home: Member, rows: int, now: datetime, owner: User, results: Mapping[ScanType, ScanResult] | None
 ) -> dict[str, Any]:
-    """Create monitors in each state; return their IDs by name."""
+    """Create monitors in each state. Returns their IDs by name."""
     at = now.replace(minute=0, second=0, microsecond=0)
     tomorrow = {"next_run_at": at + timedelta(hours=21)}
     berlin = {"at": time(6), "timezone": "Europe/Berlin", "recipients": [owner.id]}
     scores = {
-        type: {name: each for name, each in score(92 - 11 * n).items() if name != "before"}
+        type: {name: value for name, value in score(92 - 11 * n).items() if name != "before"}
         for n, type in enumerate(TYPES)
     }
     for n in range(rows):
@@ -124,7 +124,7 @@ def furnish_monitors(
         created_at=now - timedelta(days=DAYS), **tomorrow, **berlin,
     )  # fmt: skip
     add_runs(watched, DAYS, at - timedelta(days=2))
-    _looked_at(home, watched, at, results)
+    _add_last_runs(home, watched, at, results)
     failing = make_monitor(
         home, name="Out of reach", pages=["https://gone.example.com/"], scores=scores, types=TYPES[:1],
         failing_since=now - timedelta(hours=5), **tomorrow,
@@ -157,8 +157,8 @@ def furnish_monitors(
     )
     badge = Badge.objects.create(organization=home.organization, monitor=watched)
     page_badge = Badge.objects.create(organization=home.organization, page=SITE)
-    named = {"": watched, "failing_": failing, "paused_": paused, "fresh_": fresh, "running_": running}
-    return {f"{name}monitor_id": each.id for name, each in named.items()} | {
+    monitors_by_name = {"": watched, "failing_": failing, "paused_": paused, "fresh_": fresh, "running_": running}
+    return {f"{name}monitor_id": monitor.id for name, monitor in monitors_by_name.items()} | {
         "running_run_id": run.id,
         "monitor_run_id": watched.runs.latest("due_at").id,
         "badge_id": badge.id,
@@ -166,19 +166,19 @@ def furnish_monitors(
     }
 
 
-def _looked_at(home: Member, monitor: Monitor, at: datetime, results: Mapping[ScanType, ScanResult] | None) -> None:
+def _add_last_runs(home: Member, monitor: Monitor, at: datetime, results: Mapping[ScanType, ScanResult] | None) -> None:
     """Create the last two runs of a monitor, with their audits and reports."""
-    reports: list[str] = []
+    report_ids: list[str] = []
     for age in (1, 0):
         audit = make_audit(home, run_of="monitor", created_at=at - timedelta(days=age))
-        known = {str(each): result for each, result in (results or {}).items()}
-        look_at(make_pages(audit, [SITE])[0], at - timedelta(days=age), known)
-        reports.append(Scan.objects.get(audit_page__audit=audit, type="accessibility").id)
+        results_by_type = {str(scan_type): result for scan_type, result in (results or {}).items()}
+        look_at(make_pages(audit, [SITE])[0], at - timedelta(days=age), results_by_type)
+        report_ids.append(Scan.objects.get(audit_page__audit=audit, type="accessibility").id)
         run = MonitorRun.objects.create(
             monitor=monitor, due_at=audit.created_at, not_before=at, status="done", attempts=1, audit=audit,
             ended_at=at, scores={type: score(92 - 11 * n, 97 - 11 * n) for n, type in enumerate(TYPES)},
         )  # fmt: skip
-    fault = finding("Links have no name", scan=reports[1], before=reports[0], pages=87)
+    fault = finding("Links have no name", scan=report_ids[1], before=report_ids[0], pages=87)
     run.news = news(
         new=[fault, finding("Text is too pale for its background", severity="medium")],
         worse=[finding("Form fields have no labels", severity="critical")],

@@ -1,4 +1,4 @@
-"""Names of the project's own packages from pyproject.toml, and its root folder."""
+"""Packages of the project according to pyproject.toml, and its root folder."""
 
 from __future__ import annotations
 

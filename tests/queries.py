@@ -1,4 +1,4 @@
-"""Count of database queries, and what PostgreSQL reads for one."""
+"""Database queries of a block of code, and the rows that PostgreSQL reads for a query."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from django.db import connection
 
 @contextmanager
 def counted() -> Iterator[list[str]]:
-    """Collect the queries of the block: those of Django's cursors, and prepared statements."""
-    asked: list[str] = []
+    """Collect the queries of a block, both of Django's cursors and of prepared statements."""
+    queries: list[str] = []
     execute = psycopg.Cursor.execute
 
-    def noted(cursor: psycopg.Cursor[Any], query: str, *args: Any, **kwargs: Any) -> psycopg.Cursor[Any]:
-        asked.append(query)
+    def recording_execute(cursor: psycopg.Cursor[Any], query: str, *args: Any, **kwargs: Any) -> psycopg.Cursor[Any]:
+        queries.append(query)
         return execute(cursor, query, *args, **kwargs)
 
-    with mock.patch.object(psycopg.Cursor, "execute", noted):
-        yield asked
+    with mock.patch.object(psycopg.Cursor, "execute", recording_execute):
+        yield queries
 
 
 def explained(sql: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Run a query, and return the nodes of its plan with their figures."""
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", parameters)
-        ((found,),) = cursor.fetchall()
-    (plan,) = found if isinstance(found, list) else json.loads(found)
+        ((output,),) = cursor.fetchall()
+    (plan,) = output if isinstance(output, list) else json.loads(output)
     return list(_nodes(plan["Plan"]))
 
 
 def rows_read(plan: list[dict[str, Any]]) -> float:
-    """Return the rows that the nodes of a plan have read, those that they left out as well."""
+    """Return the number of rows that the nodes of a plan have read, including rows that they filtered out."""
 
-    def of_one(node: dict[str, Any]) -> float:
-        left_out = sum(node.get(f"Rows Removed by {each}", 0) for each in ("Filter", "Join Filter"))
-        return float((node["Actual Rows"] + left_out) * node["Actual Loops"])
+    def rows_of_node(node: dict[str, Any]) -> float:
+        filtered_out = sum(node.get(f"Rows Removed by {name}", 0) for name in ("Filter", "Join Filter"))
+        return float((node["Actual Rows"] + filtered_out) * node["Actual Loops"])
 
-    return sum(map(of_one, plan))
+    return sum(map(rows_of_node, plan))
 
 
 def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield plan
-    for each in plan.get("Plans", ()):
-        yield from _nodes(each)
+    for child in plan.get("Plans", ()):
+        yield from _nodes(child)

@@ -1,7 +1,7 @@
-"""pytest plugin: records the outcomes that checks return in tests, and compares them with those that they declare.
+"""pytest plugin that records the outcomes of checks in tests, and compares them with the declared outcomes.
 
-Loaded with `-p tests.recorded_outcomes`. A run of all fast tests fails if no test makes a check return a declared
-outcome, or if no test has seen the example of an outcome in `website_scan/examples.json`. `make examples` writes it.
+Loaded with `-p tests.recorded_outcomes`. A run of all fast tests fails if a declared outcome is returned in no test, or
+if the example of an outcome in `website_scan/examples.json` was not returned. `make examples` writes the examples.
 """
 
 from __future__ import annotations
@@ -25,49 +25,50 @@ from website_scan.outcomes import Fail, Review, Verdict, Warn
 from website_scan.wording import without_reason
 
 EXAMPLES = Path(str(files("website_scan") / "examples.json"))
-MOST = 40  # texts of an outcome that a process keeps
+MAX_TEXTS = 40  # Per outcome in each process.
 
-# The texts of each outcome, such as `hsts.short`, in the order of the tests.
-seen: dict[str, dict[str, None]] = {}
+# Texts of each outcome, such as `hsts.short`, in the order of the tests.
+recorded_texts: dict[str, dict[str, None]] = {}
 
 
 def _recording(declaration: Declaration, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Stand for `Declaration.__call__`: declare a function that records what it returns."""
+    """Replace `Declaration.__call__`: declare a function as a check that records its return value."""
 
-    function.__check__ = declaration  # type: ignore[attr-defined]  # as the decorator does
+    function.__check__ = declaration  # type: ignore[attr-defined]  # The decorator does the same.
 
     @functools.wraps(function)
-    def recorded(*args: Any, **kwargs: Any) -> Any:
+    def recording_check(*args: Any, **kwargs: Any) -> Any:
         finding = function(*args, **kwargs)
         _record(declaration, finding)
         return finding
 
-    return recorded
+    return recording_check
 
 
 def _record(declaration: Declaration, finding: object) -> None:
     if isinstance(finding, Warn | Review | Fail):
-        texts = seen.setdefault(f"{declaration.id}.{finding.outcome}", {})
-        if len(texts) < MOST:
+        texts = recorded_texts.setdefault(f"{declaration.id}.{finding.outcome}", {})
+        if len(texts) < MAX_TEXTS:
             texts[without_reason(check_result(declaration, finding, None))] = None
 
 
-Declaration.__call__ = _recording  # type: ignore[method-assign,assignment]  # before any check is declared
+# The replacement must happen before any check is declared.
+Declaration.__call__ = _recording  # type: ignore[method-assign,assignment]
 
 
 def _recording_verdict(verdict: Callable[[Check, AxeReport], Verdict | None]) -> Callable[..., Verdict | None]:
-    """Stand for `axe_verdict`, which judges instead of the check's function where axe-core has a result."""
+    """Wrap `axe_verdict`, which judges instead of the check's function if axe-core has a result."""
 
     @functools.wraps(verdict)
-    def recorded(check: Check, axe: AxeReport) -> Verdict | None:
+    def recording_verdict(check: Check, axe: AxeReport) -> Verdict | None:
         finding = verdict(check, axe)
         _record(check, finding)
         return finding
 
-    return recorded
+    return recording_verdict
 
 
-axe.axe_verdict = _recording_verdict(axe.axe_verdict)  # before `caps` imports it
+axe.axe_verdict = _recording_verdict(axe.axe_verdict)  # The wrapper must be set before `caps` imports the function.
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,39 +78,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["outcomes"] = {name: list(texts) for name, texts in seen.items()}
+        output["outcomes"] = {name: list(texts) for name, texts in recorded_texts.items()}
     elif session.config.getoption("--write-examples"):
-        EXAMPLES.write_text(json.dumps({name: next(iter(seen[name])) for name in sorted(seen)}, indent=1) + "\n")
-    elif is_whole(session.config) and not session.testsfailed and (complaints := complaints_about(seen)):
+        EXAMPLES.write_text(
+            json.dumps({name: next(iter(recorded_texts[name])) for name in sorted(recorded_texts)}, indent=1) + "\n"
+        )
+    elif is_whole(session.config) and not session.testsfailed and (complaints := complaints_about(recorded_texts)):
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
-        for each in complaints:
-            reporter.write_line(each, red=True)
+        for complaint in complaints:
+            reporter.write_line(complaint, red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     for name, texts in getattr(node, "workeroutput", {}).get("outcomes", {}).items():
-        seen.setdefault(name, {}).update(dict.fromkeys(texts))
+        recorded_texts.setdefault(name, {}).update(dict.fromkeys(texts))
 
 
 def is_whole(config: pytest.Config) -> bool:
-    """Return True if all fast tests run."""
+    """Return True if all fast tests are run."""
     return config.getoption("markexpr") in ("fast", "") and not config.getoption("keyword") and config.args == ["tests"]
 
 
-def complaints_about(seen: dict[str, dict[str, None]]) -> list[str]:
-    """Return a sentence for each outcome without a test, and for each example that is out of date."""
+def complaints_about(recorded_texts: dict[str, dict[str, None]]) -> list[str]:
+    """Return a sentence for each outcome without a test, and for each outdated example."""
     checks = [check for scan_type in ScanType for check in catalogue.checks(scan_type)]
     declared = {f"{check.id}.{name}" for check in checks for name in check.outcomes}
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     return [
-        *(f"No test makes a check return {name}." for name in sorted(declared - seen.keys())),
+        *(f"No test makes a check return {name}." for name in sorted(declared - recorded_texts.keys())),
         *(f"{name} has no example: run make examples." for name in sorted(declared - examples.keys())),
         *(f"{name} is not declared: run make examples." for name in sorted(examples.keys() - declared)),
         *(
             f"The example of {name} is out of date: run make examples."
-            for name in sorted(declared & seen.keys() & examples.keys())
-            if len(seen[name]) < MOST and examples[name] not in seen[name]
+            for name in sorted(declared & recorded_texts.keys() & examples.keys())
+            if len(recorded_texts[name]) < MAX_TEXTS and examples[name] not in recorded_texts[name]
         ),
     ]

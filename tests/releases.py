@@ -1,4 +1,4 @@
-"""Releases of the service that run from any tree of its code, such as the previous release beside the present code."""
+"""Releases of the service that run from any tree of the code, such as the previous release next to the current code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.e2e.service import free_port
 from tests.operations.stack.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
-PATIENCE_S = 120
+STOP_LIMIT_S = 120
 WEB = ["gunicorn", "config.wsgi:application", "--worker-class", "config.gunicorn.Worker", "--workers", "2"]
 WEB += ["--threads", "4", "--reuse-port", "--preload", "--no-control-socket", "--log-level", "warning"]
 WEB += ["--graceful-timeout", "60", "--bind"]
@@ -25,14 +25,14 @@ WORKER += ["--concurrency", "2", "--without-gossip", "--without-mingle", "--logl
 
 
 def _previous() -> str:
-    """Return the commit or tag of the release before this commit; empty if there is none, or if the clone lacks it.
+    """Return the commit or tag of the last release before this commit, or an empty string if the clone has none.
 
-    `PREVIOUS_RELEASE` overrides it, to rehearse an upgrade from another release.
+    `PREVIOUS_RELEASE` overrides the tag, to rehearse an upgrade from another release.
     """
-    if chosen := os.environ.get("PREVIOUS_RELEASE"):
-        return chosen
-    ask = ["git", "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^"]
-    return subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    if override := os.environ.get("PREVIOUS_RELEASE"):
+        return override
+    command = ["git", "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
 PREVIOUS = _previous()
@@ -40,7 +40,7 @@ needs_previous = pytest.mark.skipif(not PREVIOUS, reason="no release lies behind
 
 
 def files_of(commit: str, folder: Path) -> Path:
-    """Extract a commit's files to a new folder."""
+    """Extract the files of a commit to a new folder."""
     folder.mkdir()
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
     subprocess.run(["tar", "--extract", "--directory", str(folder)], input=archive, check=True)
@@ -48,21 +48,21 @@ def files_of(commit: str, folder: Path) -> Path:
 
 
 class Release:
-    """Tree of code with the environment of its processes, and their data folder."""
+    """Tree of the code, with the environment of its processes and their data folder."""
 
     def __init__(self, code: Path, data_dir: Path, variables: Mapping[str, str]) -> None:
         data_dir.mkdir()
         self.name = data_dir.name
         self._code = code
         self._log = data_dir / "log"
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("SCAN_", "PYTEST_"))}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SCAN_", "PYTEST_"))}
         self.variables = (
-            clean | {"DATA_DIR": str(data_dir), "PYTHONPATH": f"{code}:{data_dir.parent}"} | dict(variables)
+            inherited | {"DATA_DIR": str(data_dir), "PYTHONPATH": f"{code}:{data_dir.parent}"} | dict(variables)
         )
 
     def manage(self, *arguments: str) -> str:
         """Run a `manage.py` command, which must succeed, and return its output."""
-        ran = subprocess.run(
+        execution = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=self._code,
             env=self.variables,
@@ -70,17 +70,17 @@ class Release:
             text=True,
             check=False,
         )
-        assert ran.returncode == 0, f"{self.name}: {ran.stdout}{ran.stderr}"
-        return ran.stdout
+        assert execution.returncode == 0, f"{self.name}: {execution.stdout}{execution.stderr}"
+        return execution.stdout
 
     def prepare(self, folder: Path) -> dict[str, str]:
-        """Prepare the database; return the login of its demo organization, whose owner is a superuser."""
+        """Prepare the database. Returns the login of the demo organization, whose owner is a superuser."""
         self.manage("prepare", "--demo", str(folder / "demo.json"))
         login: dict[str, str] = json.loads((folder / "demo.json").read_text())
         return login
 
     def start_web(self) -> Process:
-        """Start a web process with two workers; it may not be ready yet."""
+        """Start a web process with two workers, which may not be ready yet."""
         port = free_port()
         return Process(self._start([*WEB, f"127.0.0.1:{port}"]), port)
 
@@ -103,22 +103,22 @@ class Release:
 
 
 class Process:
-    """Process of a release; `port` is the port on which it listens, if any."""
+    """Process of a release. `port` is the port on which it listens, or 0."""
 
     def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
         self._process = process
         self.port = port
 
-    def tell_to_stop(self) -> None:
+    def request_stop(self) -> None:
         self._process.terminate()
 
     def wait(self) -> int:
-        """Wait for a process that was told to stop; return its exit status."""
-        wait_until(lambda: self._process.poll() is not None, PATIENCE_S)
+        """Wait for a process that was requested to stop, and return its exit status."""
+        wait_until(lambda: self._process.poll() is not None, STOP_LIMIT_S)
         return self._process.returncode
 
     def stop(self) -> None:
-        self.tell_to_stop()
+        self.request_stop()
         self.wait()
 
     def __enter__(self) -> Process:

@@ -1,10 +1,11 @@
-"""The type of what Django's test client returns: a response with what the client adds, such as `json()`."""
+"""Type of responses of Django's test client, which have additional methods such as `json()`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from django.test.client import _MonkeyPatchedWSGIResponse  # the stubs' name: Django adds to its own class
+    # The name is that of the stubs: Django adds the methods to its own class.
+    from django.test.client import _MonkeyPatchedWSGIResponse
 
 ClientResponse: TypeAlias = "_MonkeyPatchedWSGIResponse"

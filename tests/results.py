@@ -1,4 +1,4 @@
-"""Results of checks, and findings as reports store them, for tests of what reads them."""
+"""Results of checks, and findings in the format of stored reports, for tests of code that reads them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_of(
     points: float = 0.0,
     **columns: Any,
 ) -> CheckResult:
-    """Return the result of a check. A finding has the outcome `faulty` and a fix."""
+    """Return the result of a check. Findings have the outcome `faulty` and a fix."""
     return replace(
         CheckResult(
             id=id,
@@ -57,11 +57,11 @@ def check_of(
 
 
 def elements(*selectors: str) -> list[Element]:
-    return [Element(each) for each in selectors]
+    return [Element(selector) for selector in selectors]
 
 
 def read_rows(tables: Sequence[StoredTable]) -> Rows:
-    """Return the rows of stored tables, whose kinds are made for them."""
+    """Return the rows of stored tables, with a place class created for each table."""
     return Rows.of([_kind_of(table)(*row) for table in tables for row in table["rows"]])
 
 
@@ -70,23 +70,24 @@ def _kind_of(table: StoredTable) -> type[Place]:
     assert isinstance(names, list | tuple)
     columns = [
         (
-            each["name"],
+            column["name"],
             Annotated[
                 object,
-                Column(each["label"], each["format"], each.get("unit", "")),  # type: ignore[arg-type]  # as they were stored
-                Identity(as_written) if each["name"] in names else None,
+                # The values are as they were stored.
+                Column(column["label"], column["format"], column.get("unit", "")),  # type: ignore[arg-type]
+                Identity(as_written) if column["name"] in names else None,
             ],
         )
-        for each in table["columns"]
+        for column in table["columns"]
     ]
-    made: type[Place] = make_dataclass(
+    place_class: type[Place] = make_dataclass(
         table["kind"], columns, bases=(Place,), frozen=True, namespace={"kind": table["kind"]}
     )
-    return made
+    return place_class
 
 
 def stored(check: CheckResult, url: str = "https://example.com/") -> ExportedCheck:
-    """Return a check as a report of the page `url` stores it."""
+    """Return a check in the format in which a report of the page `url` stores it."""
     return exported_check(check, url)
 
 
@@ -98,7 +99,7 @@ def stored_finding(
     url: str = "https://example.com/",
     **columns: Any,
 ) -> ExportedFinding:
-    """Return a finding at these places as a report of the page `url` stores it."""
+    """Return a finding at these places in the format in which a report of the page `url` stores it."""
     check = check_of(id, id.title(), id.title(), status, severity, severity, "It is so.", "Mend it.", places, **columns)
     finding = stored(check, url)
     assert finding["status"] != "pass"

@@ -1,4 +1,4 @@
-"""Surroundings of the service during a rolling restart: a minimal load balancer, and clients."""
+"""Surroundings of the service in a rolling restart: a minimal load balancer, and clients."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from tests.operations.stack.processes import wait_until
 
 PROBE_EVERY_S = 0.1
-PATIENCE_S = 120
+LIMIT_S = 120
 
 
 class Switch(socketserver.ThreadingTCPServer):
-    """Load balancer that relays each connection to the next ready process, without a retry if that refuses it."""
+    """Load balancer that relays each connection to the next ready process. It does not retry refused connections."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -27,36 +27,38 @@ class Switch(socketserver.ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), _Relay)
         self.port: int = self.server_address[1]
         self._ready: dict[int, bool] = {}
-        self._under_way: Counter[int] = Counter()
+        self._open_connections: Counter[int] = Counter()
         self._turn = itertools.count()
         self._lock = threading.Lock()
 
     def add(self, port: int) -> None:
         """Add a process, and wait until it is ready."""
         self._ready[port] = False
-        wait_until(lambda: self._ready[port], PATIENCE_S)
+        wait_until(lambda: self._ready[port], LIMIT_S)
 
     def remove(self, port: int) -> None:
         """Remove a process, and wait until its connections have ended."""
         with self._lock:
             del self._ready[port]
-        wait_until(lambda: self._under_way[port] == 0, PATIENCE_S)
+        wait_until(lambda: self._open_connections[port] == 0, LIMIT_S)
 
     @contextlib.contextmanager
-    def chosen(self) -> Iterator[int | None]:
-        """Yield the port of the next ready process, for one connection; None if none is ready."""
+    def next_port(self) -> Iterator[int | None]:
+        """Yield the port of the next ready process for one connection, or None if no process is ready."""
         with self._lock:
             ready = [port for port, is_ready in self._ready.items() if is_ready]
             port = ready[next(self._turn) % len(ready)] if ready else 0
-            self._under_way[port] += 1
+            self._open_connections[port] += 1
         try:
             yield port or None
         finally:
             with self._lock:
-                self._under_way[port] -= 1
+                self._open_connections[port] -= 1
 
     def probe(self, ends: threading.Event) -> None:
-        """Probe the processes: a slow one keeps its state; one that answers otherwise, or not at all, is not ready."""
+        """Probe the processes until `ends` is set. A process that responds with another status than 200 or not at all
+        is not ready.
+        """
         while not ends.wait(PROBE_EVERY_S):
             for port in list(self._ready):
                 is_ready = status_of(port) == 200
@@ -76,27 +78,27 @@ class Switch(socketserver.ThreadingTCPServer):
             ends.set()
             self.shutdown()
             for thread in threads:
-                thread.join(PATIENCE_S)
+                thread.join(LIMIT_S)
             self.server_close()
 
 
 class _Relay(socketserver.BaseRequestHandler):
-    """Relay of one connection in both directions until the process closes it; no response without a ready process."""
+    """Relay of one connection in both directions until the process closes it. Closes at once if no process is ready."""
 
     server: Switch
 
     def handle(self) -> None:
-        with self.server.chosen() as port, contextlib.suppress(OSError):
+        with self.server.next_port() as port, contextlib.suppress(OSError):
             if port is None:
                 return
-            with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as process:
+            with socket.create_connection(("127.0.0.1", port), LIMIT_S) as process:
                 threading.Thread(target=_copy, args=(self.request, process), daemon=True).start()
                 _copy(process, self.request)
 
 
 def status_of(port: int) -> int | None:
-    """Return the status of `/readyz` of a process; None if nothing listens."""
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
+    """Return the status of `/readyz` of a process, or None if no process listens."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)) as connection:
         try:
             connection.request("GET", "/readyz")
             return connection.getresponse().status
@@ -111,17 +113,17 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
         sink.shutdown(socket.SHUT_WR)
 
 
-class Asking:
-    """Clients that repeat requests until the block ends. `answers` counts statuses by the request's name."""
+class RepeatingClients:
+    """Clients that repeat requests until the block ends. `responses` counts statuses by the name of the request."""
 
     def __init__(self) -> None:
-        self.answers: Counter[tuple[str, int]] = Counter()
+        self.responses: Counter[tuple[str, int]] = Counter()
         self.failures: list[str] = []
-        self.state = ""  # the state of the restart, to label failures
+        self.state = ""  # Current step of the restart, which labels failures.
         self._ends = threading.Event()
         self._threads: list[threading.Thread] = []
 
-    def __enter__(self) -> Asking:
+    def __enter__(self) -> RepeatingClients:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,10 +132,10 @@ class Asking:
     def end(self) -> None:
         self._ends.set()
         for thread in self._threads:
-            thread.join(PATIENCE_S)
+            thread.join(LIMIT_S)
 
-    def ask(self, name: str, request: Callable[[], int], pause_s: float) -> None:
-        """Add a client that repeats `request`, which returns the response's status, with that pause in between."""
+    def add(self, name: str, request: Callable[[], int], pause_s: float) -> None:
+        """Add a client that repeats `request`, which returns a status, with a pause between two requests."""
         thread = threading.Thread(target=self._repeat, args=(name, request, pause_s))
         self._threads.append(thread)
         thread.start()
@@ -145,10 +147,10 @@ class Asking:
             except Exception as error:  # noqa: BLE001  # the test must report any error, and this thread must continue
                 self.failures.append(f"{self.state}: {name}: {error!r}")
                 continue
-            self.answers[name, status] += 1
+            self.responses[name, status] += 1
             if status >= 500:
                 self.failures.append(f"{self.state}: {name}: {status}")
 
     def count(self, name: str) -> int:
         """Return the number of responses to the named request."""
-        return sum(count for (asked, _), count in list(self.answers.items()) if asked == name)
+        return sum(count for (request_name, _), count in list(self.responses.items()) if request_name == name)

@@ -1,4 +1,4 @@
-"""All routes of the router, and their paths with placeholders filled in."""
+"""All routes of the URL configuration, and paths with the placeholders filled in."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from django.urls import URLResolver, get_resolver
 
-PLACE = re.compile(r"<(?:\w+:)?(\w+)>")
+PLACEHOLDER = re.compile(r"<(?:\w+:)?(\w+)>")
 # Paths for routes that are regular expressions, by a part of the expression.
 EXPRESSIONS = {"v1|api": "/v1/nothing", "app_label": "/admin/accounts/", "url": "/admin/nothing"}
-# Prefixes of the admin, to which Django adds routes with every model, and of the API, which accepts no session.
+# Prefix of the admin, to which Django adds routes for every model, and prefixes of the API, which accepts no session.
 ADMIN, API = "admin/", ("v1/", "api/", "^(?:v1|api)")
 
 
 def views(resolver: URLResolver | None = None, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield all routes as written in the URL configuration, including those of included configurations, and views."""
+    """Yield all routes as written in the URL configuration, also of included configurations, with their views."""
     for pattern in (resolver or get_resolver()).url_patterns:
         route = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
@@ -30,12 +30,11 @@ def routes() -> Iterator[str]:
 
 
 def address(route: str, ids: Mapping[str, Any]) -> str:
-    """Return the route's path with these IDs, by the placeholder's name, such as `token`, or by `signup/token`, which
-    applies only below that prefix.
+    """Return the route's path with these IDs. Raises KeyError for an unknown placeholder.
 
-    Raises KeyError for an unknown placeholder.
+    `ids` are by the name of the placeholder, such as `token`, or by prefix and name, such as `signup/token`.
     """
     if "(?" in route:
-        return next(path for mark, path in EXPRESSIONS.items() if mark in route)
+        return next(path for part, path in EXPRESSIONS.items() if part in route)
     top = route.partition("/")[0]
-    return "/" + PLACE.sub(lambda place: str(ids.get(f"{top}/{place[1]}") or ids[place[1]]), route)
+    return "/" + PLACEHOLDER.sub(lambda match: str(ids.get(f"{top}/{match[1]}") or ids[match[1]]), route)

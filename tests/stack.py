@@ -1,9 +1,9 @@
-"""pytest plugin: one embedded PostgreSQL and Redis for the whole run.
+"""pytest plugin: one embedded PostgreSQL and Redis for the whole test run.
 
-Loaded with `-p tests.stack`. It sets the environment before pytest-django reads the settings.
-Servers that DATABASE_URL or REDIS_URL name are used instead. Under pytest-xdist the controller
-starts the servers and the workers inherit its environment; each worker has its own database
-(pytest-django; a copy of one template, see `template.py`) and its own Redis database (set here).
+Loaded with `-p tests.stack`. It sets the environment before pytest-django reads the settings. Servers in DATABASE_URL
+or REDIS_URL are used instead. Under pytest-xdist, the controller starts the servers, and the workers inherit its
+environment. Each worker has its own database, which pytest-django copies from one template (`database_template.py`),
+and its own Redis database, which is set here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 from operations.stack import embedded
 from tests import database_template
 
-# Variables that a developer's shell may set and no test should depend on.
+# Variables that a developer's shell may have, but no test should depend on.
 FOREIGN = (
     "ACCESS_LOG",
     "ALLOWED_HOSTS",
@@ -64,7 +64,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None:
         cleanup = contextlib.ExitStack()
-        early_config.add_cleanup(cleanup.close)  # also after a failure and Ctrl-C
+        early_config.add_cleanup(cleanup.close)  # The cleanup also runs after a failure and after Ctrl-C.
         start(cleanup)
     else:
         url = os.environ["REDIS_URL"]
@@ -73,11 +73,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 
 def start(cleanup: contextlib.ExitStack) -> None:
-    """Start the servers that the environment does not name, and put all URLs into os.environ."""
+    """Start the servers that the environment does not name, and store all URLs in os.environ."""
     for name in FOREIGN:
         os.environ.pop(name, None)
     data_dir = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-tests-")))
-    data_dir.chmod(0o755)  # under root, the database server runs as another user
+    data_dir.chmod(0o755)  # If the tests run as root, the database server runs as another user.
     try:
         stack = cleanup.enter_context(
             embedded.stack(
@@ -95,8 +95,8 @@ def start(cleanup: contextlib.ExitStack) -> None:
     os.environ[database_template.VARIABLE] = f"test_template_{secrets.token_hex(4)}"
     os.environ["DATA_DIR"] = str(data_dir)
     os.environ["DEBUG"] = "off"
-    os.environ["SCAN_BROWSER"] = "off"  # tests that need a browser start it themselves
-    os.environ["SCAN_GAP_PER_DOMAIN"] = "0"  # tests of gaps set their own
+    os.environ["SCAN_BROWSER"] = "off"  # Tests that need a browser start one.
+    os.environ["SCAN_GAP_PER_DOMAIN"] = "0"  # Tests of pauses set their own.
     os.environ["SECRET_KEY"] = "tests-only-" + "0123456789abcdef" * 4
 
 

@@ -1,4 +1,4 @@
-"""Scans in the admin: search, timeline, requeueing; and the admin's entries in organizations' activity logs."""
+"""Scans in the admin: search, timeline, requeueing, and entries in the activity logs of organizations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def operator(db: None) -> Client:
 
 
 @pytest.fixture
-def told(home: Member) -> Scan:
+def scan_with_delivery(home: Member) -> Scan:
     """Scan with a report, an event and an attempted delivery."""
     webhook = Webhook.objects.create(
         organization=home.organization,
@@ -46,7 +46,7 @@ def told(home: Member) -> Scan:
     return scan
 
 
-def listed(client: Client, path: str, query: str) -> list[str]:
+def ids_in_list(client: Client, path: str, query: str) -> list[str]:
     """Return the first cell of each row of an admin list."""
     response = client.get(path, {"q": query})
     assert response.status_code == 200
@@ -54,43 +54,43 @@ def listed(client: Client, path: str, query: str) -> list[str]:
     return [cell.text_content() for cell in page.xpath("//table[@id='result_list']/tbody/tr/th")]
 
 
-def test_scans_are_found_by_the_beginning_of_an_id_or_their_organization(
-    operator: Client, told: Scan, stranger: Member
+def test_scans_are_found_by_the_beginning_of_an_id_or_by_their_organization(
+    operator: Client, scan_with_delivery: Scan, stranger: Member
 ) -> None:
-    mine, theirs = told, make_scan(stranger)
+    own_scan, other_scan = scan_with_delivery, make_scan(stranger)
     report, event = Report.objects.get(), Event.objects.get()
-    for query in (mine.id, mine.id[:12], f" {mine.id} ", report.id, event.id, "home", "HOME"):
-        assert listed(operator, SCANS, query) == [mine.id], query
-    assert listed(operator, SCANS, "stranger") == [theirs.id]
+    for query in (own_scan.id, own_scan.id[:12], f" {own_scan.id} ", report.id, event.id, "home", "HOME"):
+        assert ids_in_list(operator, SCANS, query) == [own_scan.id], query
+    assert ids_in_list(operator, SCANS, "stranger") == [other_scan.id]
     for query in ("hom", "example.com", "scan_nothing", "rpt_nothing", "%", "\\", "' OR 1=1", "_", "x" * 3000):
-        assert listed(operator, SCANS, query) == [], query
-    assert len(listed(operator, SCANS, "")) == len(listed(operator, SCANS, "scan_")) == 2
+        assert ids_in_list(operator, SCANS, query) == [], query
+    assert len(ids_in_list(operator, SCANS, "")) == len(ids_in_list(operator, SCANS, "scan_")) == 2
 
 
-def test_what_belongs_to_a_scan_is_found_by_its_id(operator: Client, told: Scan) -> None:
+def test_report_event_delivery_and_webhook_are_found_by_the_scan_id(operator: Client, scan_with_delivery: Scan) -> None:
     event, delivery = Event.objects.get(), Delivery.objects.get()
-    assert listed(operator, "/admin/reports/report/", told.id) == [told.report.id]
-    assert listed(operator, "/admin/webhooks/event/", told.id) == [event.id]
-    for query in (told.id, event.id, delivery.id, delivery.webhook_id, "home"):
-        assert listed(operator, "/admin/webhooks/delivery/", query) == [delivery.id], query
-    assert listed(operator, "/admin/webhooks/webhook/", "home") == [delivery.webhook_id]
+    assert ids_in_list(operator, "/admin/reports/report/", scan_with_delivery.id) == [scan_with_delivery.report.id]
+    assert ids_in_list(operator, "/admin/webhooks/event/", scan_with_delivery.id) == [event.id]
+    for query in (scan_with_delivery.id, event.id, delivery.id, delivery.webhook_id, "home"):
+        assert ids_in_list(operator, "/admin/webhooks/delivery/", query) == [delivery.id], query
+    assert ids_in_list(operator, "/admin/webhooks/webhook/", "home") == [delivery.webhook_id]
 
 
-def test_invitations_and_audit_events_are_found_by_address(operator: Client, home: Member, stranger: Member) -> None:
+def test_invitations_and_activity_are_found_by_email_address(operator: Client, home: Member, stranger: Member) -> None:
     person = person_of(home, "owner", "ada@people.test")
     for member, actor in ((home, person), (stranger, None)):
         ActivityEvent.objects.create(organization=member.organization, actor=actor, action="key.created")
     expires_at = timezone.now() + timedelta(days=1)
     Invitation.objects.create(organization=home.organization, email="Eve@people.test", expires_at=expires_at)
-    assert listed(operator, "/admin/accounts/invitation/", "eve@people.test") == ["Eve@people.test"]
-    assert listed(operator, "/admin/accounts/invitation/", "bob@people.test") == []
-    assert len(listed(operator, "/admin/accounts/activityevent/", "ADA@people.test")) == 1
-    assert len(listed(operator, "/admin/accounts/activityevent/", "home")) > 1
+    assert ids_in_list(operator, "/admin/accounts/invitation/", "eve@people.test") == ["Eve@people.test"]
+    assert ids_in_list(operator, "/admin/accounts/invitation/", "bob@people.test") == []
+    assert len(ids_in_list(operator, "/admin/accounts/activityevent/", "ADA@people.test")) == 1
+    assert len(ids_in_list(operator, "/admin/accounts/activityevent/", "home")) > 1
 
 
-def test_a_scans_timeline_ends_with_its_deliveries(operator: Client, told: Scan) -> None:
-    text = operator.get(tenant_admin.page_of(told)).content.decode()
-    lines = [" ".join(each.text_content().split()) for each in parsed(text).xpath("//ol[@class='timeline']/li")]
+def test_timeline_of_a_scan_ends_with_its_deliveries(operator: Client, scan_with_delivery: Scan) -> None:
+    text = operator.get(tenant_admin.page_of(scan_with_delivery)).content.decode()
+    lines = [" ".join(item.text_content().split()) for item in parsed(text).xpath("//ol[@class='timeline']/li")]
     words = [line.split("UTC ", 1)[1] for line in lines]
     assert words[0].startswith("created by tests (wss_")
     assert "started attempt 1 of 3" in words
@@ -100,20 +100,24 @@ def test_a_scans_timeline_ends_with_its_deliveries(operator: Client, told: Scan)
     event, delivery = Event.objects.get(), Delivery.objects.get()
     links = parsed(text).xpath("//ol[@class='timeline']//a/@href")
     assert sorted(links) == sorted([tenant_admin.page_of(event), tenant_admin.page_of(delivery)])
-    assert f"/report/{told.id}" in text
+    assert f"/report/{scan_with_delivery.id}" in text
 
 
-def test_the_timeline_leads_to_an_id_that_reads_as_an_escape(operator: Client, told: Scan) -> None:
-    """The admin's URLs encode a slash as `_2F`, and one in 51 IDs looks like such an escape."""
+def test_timeline_links_to_an_id_that_looks_like_an_admin_escape(operator: Client, scan_with_delivery: Scan) -> None:
+    """The admin encodes a slash in URLs as `_2F`, and one in 51 IDs looks like such an escape."""
     event = Event.objects.create(
-        id="evt_2F" + "x" * 20, organization=told.organization, scan=told, kind="scan.completed", body=b"{}"
+        id="evt_2F" + "x" * 20,
+        organization=scan_with_delivery.organization,
+        scan=scan_with_delivery,
+        kind="scan.completed",
+        body=b"{}",
     )
-    text = operator.get(tenant_admin.page_of(told)).content.decode()
+    text = operator.get(tenant_admin.page_of(scan_with_delivery)).content.decode()
     assert f'href="{tenant_admin.page_of(event)}"' in text
     assert event.id in operator.get(tenant_admin.page_of(event)).content.decode()
 
 
-def test_a_lease_that_ran_out_is_told(operator: Client, home: Member) -> None:
+def test_timeline_shows_an_expired_lease(operator: Client, home: Member) -> None:
     past = timezone.now() - timedelta(minutes=1)
     scan = make_scan(home, status="scanning", started_at=past, attempts=2, lease_expires_at=past)
     text = operator.get(tenant_admin.page_of(scan)).content.decode()
@@ -121,45 +125,45 @@ def test_a_lease_that_ran_out_is_told(operator: Client, home: Member) -> None:
     assert "attempt 2 of 3" in text
 
 
-def test_moments_have_their_seconds(operator: Client, home: Member) -> None:
+def test_times_in_the_admin_include_seconds(operator: Client, home: Member) -> None:
     scan = make_scan(home)
     assert f"{scan.created_at:%Y-%m-%d %H:%M:%S}" in operator.get(SCANS).content.decode()
 
 
-def test_a_deliverys_attempts_are_shown_and_escaped(operator: Client, told: Scan) -> None:
+def test_attempts_of_a_delivery_are_shown_escaped(operator: Client, scan_with_delivery: Scan) -> None:
     text = operator.get(tenant_admin.page_of(Delivery.objects.get())).content.decode()
     assert "&lt;script&gt;alert(1)" in text
     assert "<script>alert(1)" not in text
 
 
-def test_a_report_is_not_shown_but_linked(operator: Client, told: Scan) -> None:
-    text = operator.get(tenant_admin.page_of(told.report)).content.decode()
+def test_report_is_linked_instead_of_shown(operator: Client, scan_with_delivery: Scan) -> None:
+    text = operator.get(tenant_admin.page_of(scan_with_delivery.report)).content.decode()
     assert "Bad thing" not in text
-    assert f'href="/report/{told.id}"' in text
+    assert f'href="/report/{scan_with_delivery.id}"' in text
 
 
-def test_requeueing_tells_of_each_scan_what_came_of_it(operator: Client, home: Member) -> None:
-    waiting = make_scan(home)
+def test_requeue_action_reports_the_result_for_each_scan(operator: Client, home: Member) -> None:
+    queued = make_scan(home)
     failed = make_scan(home, status="failed", error_code="INTERNAL_ERROR")
     timeout = make_scan(home, status="failed", error_code="TIMEOUT")
-    form = {"action": "requeue", "_selected_action": [waiting.id, failed.id, timeout.id]}
+    form = {"action": "requeue", "_selected_action": [queued.id, failed.id, timeout.id]}
     response = operator.post(SCANS, form, follow=True)
-    anew = Scan.objects.exclude(id__in=[waiting.id, failed.id, timeout.id]).get()
-    messages = [str(each) for each in response.context["messages"]]
+    replacement = Scan.objects.exclude(id__in=[queued.id, failed.id, timeout.id]).get()
+    messages = [str(message) for message in response.context["messages"]]
     assert sorted(messages) == sorted(
         [
-            f"{waiting.id} is queued again.",
-            f"{failed.id}: a new scan takes its place, {anew.id}.",
+            f"{queued.id} is queued again.",
+            f"{failed.id}: a new scan takes its place, {replacement.id}.",
             f"{timeout.id}: It has ended, and not because of an error on our side.",
         ]
     )
-    assert {entry.object_id for entry in LogEntry.objects.all()} == {waiting.id, failed.id}
+    assert {entry.object_id for entry in LogEntry.objects.all()} == {queued.id, failed.id}
     actors = ActivityEvent.objects.filter(action="scan.requeued").values_list("actor_email", flat=True)
     assert list(actors) == ["operator@people.test"] * 2
 
 
 @pytest.mark.parametrize("permissions", [["view_scan"], ["view_scan", "delete_scan"]])
-def test_who_may_only_look_cannot_requeue(home: Member, permissions: list[str]) -> None:
+def test_staff_without_the_change_permission_cannot_requeue(home: Member, permissions: list[str]) -> None:
     user = User.objects.create_user("staff@people.test", is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     scan = make_scan(home, status="failed", error_code="INTERNAL_ERROR")
@@ -170,7 +174,7 @@ def test_who_may_only_look_cannot_requeue(home: Member, permissions: list[str]) 
     assert list(Scan.objects.all()) == [scan]
 
 
-def test_organizations_are_listed_with_their_people_keys_and_scans_in_few_queries(
+def test_organizations_are_listed_with_people_keys_and_scans_in_few_queries(
     operator: Client, home: Member, stranger: Member, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(3):
@@ -190,19 +194,19 @@ def test_organizations_are_listed_with_their_people_keys_and_scans_in_few_querie
     assert rows == {"Home": ["3", "1", "3 of 2"], "Stranger": ["0", "0", "0 of 2"]}
 
 
-def test_what_staff_changes_stands_in_the_organizations_log(operator: Client, home: Member) -> None:
+def test_changes_by_staff_are_in_the_activity_log_of_the_organization(operator: Client, home: Member) -> None:
     page = f"/admin/accounts/organization/{home.organization.id}/change/"
     assert operator.post(page, {"name": "Home", "slug": "home", "tier": "pro"}).status_code == 302
     assert Organization.objects.get(slug="home").tier_id == "pro"
     operator.post("/admin/accounts/apikey/", {"action": "revoke", "_selected_action": [home.key.id]})
-    noted = ActivityEvent.objects.filter(actor_email="operator@people.test").order_by("id")
-    assert [(each.action, each.object_name, each.details) for each in noted] == [
+    events = ActivityEvent.objects.filter(actor_email="operator@people.test").order_by("id")
+    assert [(event.action, event.object_name, event.details) for event in events] == [
         ("organization.changed", "Home", {"tier": {"from": "free", "to": "pro"}}),
         ("key.revoked", f"tests ({home.key.prefix}…)", {}),
     ]
 
 
-def test_organizations_and_people_lead_to_their_memberships(
+def test_pages_of_organizations_and_people_link_to_memberships(
     operator: Client, home: Member, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     people = [person_of(home, "owner", f"{number}@people.test") for number in range(3)]
@@ -217,7 +221,7 @@ def test_organizations_and_people_lead_to_their_memberships(
     assert operator.get(f"/admin/accounts/membership/add/?user={people[0].id}").status_code == 200
 
 
-def test_memberships_that_staff_changes_are_noted_too(operator: Client, home: Member) -> None:
+def test_changes_of_memberships_by_staff_are_in_the_activity_log(operator: Client, home: Member) -> None:
     person = User.objects.create_user("ada@people.test")
     new = {"organization": home.organization.id, "user": person.id, "role": "member"}
     assert operator.post("/admin/accounts/membership/add/", new).status_code == 302
@@ -225,8 +229,8 @@ def test_memberships_that_staff_changes_are_noted_too(operator: Client, home: Me
     page = f"/admin/accounts/membership/{membership.id}"
     assert operator.post(f"{page}/change/", {"role": "admin"}).status_code == 302
     assert operator.post(f"{page}/delete/", {"post": "yes"}).status_code == 302
-    noted = ActivityEvent.objects.filter(actor_email="operator@people.test").order_by("id")
-    assert [(each.action, each.details) for each in noted] == [
+    events = ActivityEvent.objects.filter(actor_email="operator@people.test").order_by("id")
+    assert [(event.action, event.details) for event in events] == [
         ("member.added", {"role": "member"}),
         ("member.role_changed", {"from": "member", "to": "admin"}),
         ("member.removed", {}),

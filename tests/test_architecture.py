@@ -1,4 +1,4 @@
-"""Architecture rules: layers of imports and of SQL, no cycles, rows through `accounts.access` only, length of files."""
+"""Architecture rules: layers of imports and SQL, import cycles, row access through `accounts.access`, file lengths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import grimp
 import pytest
 from django.apps import apps
-from importlinter import api as importlinter  # importing this module configures the library
+from importlinter import api as importlinter  # Importing this module configures the library.
 from importlinter.application.use_cases import lint_imports
 
 from config.celery import app as celery
@@ -23,7 +23,7 @@ from tests.project import PACKAGES, ROOT
 MAX_LINES = 400
 VAGUE_NAMES = {"base", "common", "core", "helper", "helpers", "misc", "shared", "util", "utils"}
 # Django requires this name for a database engine.
-NAMED_BY_DJANGO = {"infrastructure/postgresql/base.py"}
+NAMES_REQUIRED_BY_DJANGO = {"infrastructure/postgresql/base.py"}
 
 
 def sources() -> Iterator[Path]:
@@ -42,11 +42,11 @@ def contracts() -> list[dict[str, object]]:
     return options
 
 
-def test_the_import_contracts_hold(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_import_contracts_are_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
-    kept = lint_imports("pyproject.toml", cache_dir=None, no_logo=True)
+    is_kept = lint_imports("pyproject.toml", cache_dir=None, no_logo=True)
     report = capsys.readouterr().out
-    assert kept, report
+    assert is_kept, report
     assert f"Contracts: {len(contracts())} kept, 0 broken." in report
 
 
@@ -59,8 +59,8 @@ def strings_of(path: Path) -> Iterator[str]:
                 yield node.value
 
 
-def test_no_sql_names_a_table_of_a_package_above() -> None:
-    (layers,) = (each["layers"] for each in contracts() if each["id"] == "packages")
+def test_sql_names_no_table_of_a_package_above() -> None:
+    (layers,) = (contract["layers"] for contract in contracts() if contract["id"] == "packages")
     assert isinstance(layers, list)
     height = {package.strip(): -number for number, layer in enumerate(layers) for package in str(layer).split(":")}
     owners = {
@@ -80,7 +80,7 @@ def test_no_sql_names_a_table_of_a_package_above() -> None:
     assert not foreign
 
 
-def test_no_two_files_import_each_other() -> None:
+def test_modules_have_no_import_cycles() -> None:
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     assert len(imports) > 100
@@ -91,17 +91,17 @@ def test_no_two_files_import_each_other() -> None:
         pytest.fail(" → ".join(error.args[1]))
 
 
-def test_the_engine_runs_without_django() -> None:
-    """Check the import contract at run time, including the checks that the catalogue finds by searching."""
+def test_scan_engine_runs_without_django() -> None:
+    """Check the import contract at run time, including the checks that the catalogue imports dynamically."""
     code = (
         "import sys\n"
         "from website_scan.run import scan\n"
         "from website_scan.catalogue import checks\n"
         "from website_scan.findings import ScanType\n"
-        "assert all(checks(each) for each in ScanType)\n"
+        "assert all(checks(scan_type) for scan_type in ScanType)\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))\n"
     )
-    ran = subprocess.run(
+    execution = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
         env={"PATH": os.environ["PATH"]},
@@ -109,8 +109,8 @@ def test_the_engine_runs_without_django() -> None:
         text=True,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr
-    loaded = set(ran.stdout.split())
+    assert execution.returncode == 0, execution.stderr
+    loaded = set(execution.stdout.split())
     assert "website_scan" in loaded
     assert not loaded & {"django", "rest_framework", "celery", "psycopg", "redis"}
 
@@ -119,12 +119,12 @@ VIEWS = [
     path
     for path in sources()
     if path.name in ("api.py", "views.py") or path.parent == ROOT / "accounts" / "pages"
-    if not path.is_relative_to(ROOT / "config")  # pages for operators have no tenant
+    if not path.is_relative_to(ROOT / "config")  # Pages for operators belong to no organization.
 ]
 
 
 @pytest.mark.parametrize("path", VIEWS, ids=module_of)
-def test_views_reach_rows_through_accounts_access_only(path: Path) -> None:
+def test_views_access_rows_only_through_accounts_access(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         assert not (
             isinstance(node, ast.Attribute) and node.attr in ("objects", "_default_manager", "_base_manager")
@@ -135,10 +135,10 @@ def test_views_reach_rows_through_accounts_access_only(path: Path) -> None:
             )
 
 
-def test_tasks_are_called_by_names_that_exist() -> None:
-    """Tasks of higher packages are called by name; a message with a wrong name would be lost in the queue."""
+def test_tasks_are_called_by_existing_names() -> None:
+    """Tasks of packages above are called by name. A message with a wrong name would be lost in the queue."""
     celery.loader.import_default_modules()
-    known = {name for name in celery.tasks if name.partition(".")[0] in PACKAGES}
+    task_names = {name for name in celery.tasks if name.partition(".")[0] in PACKAGES}
     called = {
         node.args[0].value
         for path in sources()
@@ -162,19 +162,19 @@ def test_tasks_are_called_by_names_that_exist() -> None:
     }
     scheduled = {entry["task"] for entry in celery.conf.beat_schedule.values()}
     routed = set(celery.conf.task_routes) - {"*"}
-    assert called | routed | scheduled == known
+    assert called | routed | scheduled == task_names
 
 
-def test_no_file_has_grown_too_long() -> None:
+def test_no_file_is_longer_than_400_lines() -> None:
     lines = {path: path.read_text(encoding="utf-8").count("\n") for path in sources()}
     long = {module_of(path): count for path, count in lines.items() if count > MAX_LINES}
     # A category of checks is one file, which grows with each check.
     assert not {name for name in long if ".checks." not in name}
 
 
-def test_every_module_is_named_for_what_it_holds() -> None:
+def test_modules_have_specific_names() -> None:
     for path in sources():
-        if str(path.relative_to(ROOT)) not in NAMED_BY_DJANGO:
+        if str(path.relative_to(ROOT)) not in NAMES_REQUIRED_BY_DJANGO:
             assert not VAGUE_NAMES & {path.stem, *path.relative_to(ROOT).parent.parts}, path
 
 
@@ -185,19 +185,19 @@ URL_PARSERS = {
 
 
 def test_urls_are_parsed_in_two_modules_only() -> None:
-    """Two parsers that disagree about a host are the classic way past an address check (docs/adr/0004)."""
+    """Two parsers that disagree about a host are a classic way around an address check (docs/adr/0004)."""
     parsers = {"ada_url", "urljoin", "urlparse", "urlsplit", "urldefrag", "SplitResult", "ParseResult"}
     paths = [*sources(), *(ROOT / "benchmarks").glob("*.py")]
     imported = {str(path.relative_to(ROOT)): parsers.intersection(_imported_names(path)) for path in paths}
-    assert {name: found for name, found in imported.items() if found} == URL_PARSERS
+    assert {name: names for name, names in imported.items() if names} == URL_PARSERS
 
 
 def _imported_names(path: Path) -> Iterator[str]:
-    """Yield the modules and names that a file imports, and the names that it takes from `urllib.parse`."""
+    """Yield the modules and names that a file imports, and the names that it uses from `urllib.parse`."""
     text = path.read_text(encoding="utf-8")
     for node in ast.walk(ast.parse(text)) if "urllib" in text or "ada_url" in text else ():
         if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from (each.name for each in node.names)
+            yield from (alias.name for alias in node.names)
             yield (node.module or "") if isinstance(node, ast.ImportFrom) else ""
         elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("urllib.parse", "parse"):
             yield node.attr

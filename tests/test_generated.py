@@ -1,4 +1,4 @@
-"""Generated and committed files are up to date with the code: otherwise `make docs` was forgotten."""
+"""Generated files in the repository are up to date. If a test fails, `make docs` was forgotten."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ DESCRIPTION = description()
         ("website_scan/checks.json", "checks", {"format": "json"}),
     ],
 )
-def test_the_committed_file_is_what_the_code_says(path: str, command: str, options: dict[str, object]) -> None:
+def test_committed_file_is_up_to_date_with_the_code(path: str, command: str, options: dict[str, object]) -> None:
     output = StringIO()
     call_command(command, stdout=output, **options)
     committed = (ROOT / path).read_text(encoding="utf-8")
     assert committed.strip() == output.getvalue().strip(), f"{path} is not up to date: run `make docs`"
 
 
-def test_the_tables_of_the_documents_are_what_the_code_says() -> None:
+def test_generated_tables_in_documents_are_up_to_date() -> None:
     call_command("tables", check=True)
 
 
-def test_make_docs_writes_all_of_them() -> None:
+def test_make_docs_writes_all_generated_files() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "spectacular --file openapi.yaml" in makefile
     assert "manage.py tables\n" in makefile
@@ -50,15 +50,15 @@ def test_make_docs_writes_all_of_them() -> None:
     assert "checks --format json > website_scan/checks.json" in makefile
 
 
-def test_the_description_is_as_strict_as_the_api() -> None:
-    """Generators of clients or of test requests rely on the constraints of the schema."""
+def test_openapi_description_is_as_strict_as_the_api() -> None:
+    """Generators of clients and of test requests rely on the constraints in the schema."""
     schemas = DESCRIPTION["components"]["schemas"]
     create = DESCRIPTION["paths"]["/v1/scan"]["post"]
-    (key,) = [each["schema"] for each in create["parameters"] if each["name"] == "Idempotency-Key"]
+    (key,) = [parameter["schema"] for parameter in create["parameters"] if parameter["name"] == "Idempotency-Key"]
     assert (key["minLength"], key["maxLength"]) == (1, 255)
     for path in ("/v1/scans", "/api/webhooks/{webhook_id}/deliveries"):
         parameters = DESCRIPTION["paths"][path]["get"]["parameters"]
-        (offset,) = [each["schema"] for each in parameters if each["name"] == "offset"]
+        (offset,) = [parameter["schema"] for parameter in parameters if parameter["name"] == "offset"]
         assert offset["maximum"] == MAX_OFFSET
     assert schemas["WebhookChanges"]["minProperties"] == 1
     for name in ("ScanRequest", "WebhookRequest", "WebhookChanges"):
@@ -68,8 +68,8 @@ def test_the_description_is_as_strict_as_the_api() -> None:
         assert not re.search(url["pattern"], "ftp://example.com/")
 
 
-def test_no_two_values_of_an_enumeration_get_the_same_name_in_a_client() -> None:
-    """Generators drop characters that a name may not contain: A+ and A would become the same name."""
+def test_values_of_enumerations_have_different_names_in_generated_clients() -> None:
+    """Generators drop characters that a name may not contain, so that A+ and A would get the same name."""
     for name, schema in DESCRIPTION["components"]["schemas"].items():
         names = [re.sub(r"\W", "_", value).strip("_").upper() for value in schema.get("enum", ())]
         assert len(names) == len(set(names)), name
@@ -77,58 +77,70 @@ def test_no_two_values_of_an_enumeration_get_the_same_name_in_a_client() -> None
     assert [letter for letter in (*GRADES, "E", "A-", "") if re.search(grade, letter)] == list(GRADES)
 
 
-def test_every_example_is_what_its_schema_says() -> None:
+def test_every_example_matches_its_schema() -> None:
     checked = {name for name, *_ in examples()}
-    for name, schema, shown in examples():
+    for name, schema, value in examples():
         try:
-            jsonschema.validate(shown, schema | {"components": DESCRIPTION["components"]})
+            jsonschema.validate(value, schema | {"components": DESCRIPTION["components"]})
         except jsonschema.ValidationError as error:
             pytest.fail(f"{name}: {error.message}")
-    ends = {"export_audit", "cancel_audit", "delete_badge", "delete_monitor", "delete_webhook", "end_mute"}
-    ends |= {"delete_entry", "delete_list", "delete_share"}
+    operations_without_body = {
+        "export_audit",
+        "cancel_audit",
+        "delete_badge",
+        "delete_monitor",
+        "delete_webhook",
+        "end_mute",
+    }
+    operations_without_body |= {"delete_entry", "delete_list", "delete_share"}
     assert {"receive_scan_completed", "receive_audit_completed", "receive_monitor_changed"} <= checked
-    operations = {each["operationId"] for methods in DESCRIPTION["paths"].values() for each in methods.values()}
-    assert operations - checked <= ends, "the documents show no request and answer of it"
+    operations = {
+        operation["operationId"] for methods in DESCRIPTION["paths"].values() for operation in methods.values()
+    }
+    assert operations - checked <= operations_without_body, (
+        "no document shows a request and a response of the operation"
+    )
 
 
-def test_every_good_answer_and_body_has_an_example() -> None:
+def test_every_request_body_and_successful_response_has_an_example() -> None:
     """Without examples, viewers and mock servers invent values such as "string"."""
-    lacking = {
+    without_example = {
         operation["operationId"]
         for methods in DESCRIPTION["paths"].values()
         for operation in methods.values()
-        for answer in (operation.get("requestBody", {}), *map(operation["responses"].get, ("200", "201", "202")))
-        for content in (answer or {}).get("content", {}).values()
+        for message in (operation.get("requestBody", {}), *map(operation["responses"].get, ("200", "201", "202")))
+        for content in (message or {}).get("content", {}).values()
         if "example" not in content
     }
-    # An optional body with a single boolean; and a document of three parts that have their own examples.
-    assert lacking <= {"rotate_webhook_secret", "export_audit"}
+    # One has an optional body with a single boolean, and the other a response of three parts that have their own
+    # examples.
+    assert without_example <= {"rotate_webhook_secret", "export_audit"}
 
 
 @pytest.mark.parametrize("kind", EventKind.values)
-def test_every_event_is_described(kind: str) -> None:
+def test_every_event_matches_its_description(kind: str) -> None:
     assert_described(json.loads(example(EventKind(kind), timezone.now())))
     with pytest.raises(jsonschema.ValidationError):
         assert_described({"event": kind, "timestamp": "2026-11-21T07:15:00Z", "data": {}})
 
 
-def test_the_headers_of_a_delivery_are_described() -> None:
+def test_headers_of_a_delivery_are_described() -> None:
     secrets = [new_secret(), new_secret()]
-    sent = signature_headers(valid=secrets, event_id=new_event_id(), timestamp_s=1_795_267_062, body=b"{}")
-    received = [DESCRIPTION["webhooks"][kind]["post"]["parameters"] for kind in EventKind.values]
-    described = {each["name"]: each["schema"]["pattern"] for each in received[0]}
-    assert described.keys() == {"X-Service-Event", *sent}
-    for name, value in sent.items():
+    headers = signature_headers(valid=secrets, event_id=new_event_id(), timestamp_s=1_795_267_062, body=b"{}")
+    parameters_of_events = [DESCRIPTION["webhooks"][kind]["post"]["parameters"] for kind in EventKind.values]
+    described = {parameter["name"]: parameter["schema"]["pattern"] for parameter in parameters_of_events[0]}
+    assert described.keys() == {"X-Service-Event", *headers}
+    for name, value in headers.items():
         assert re.search(described[name], value), name
     for kind in EventKind.values:
         assert re.search(described["X-Service-Event"], kind)
-    assert all(parameters == received[0] for parameters in received)
+    assert all(parameters == parameters_of_events[0] for parameters in parameters_of_events)
 
 
-def test_every_operation_says_who_may_call_it_and_how_it_refuses() -> None:
+def test_every_operation_describes_its_authentication_and_its_errors() -> None:
     refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
-    # It also names the lines that are wrong.
-    of_import = {"application/json": {"schema": {"$ref": "#/components/schemas/ImportError"}}}
+    # This error also names the wrong lines.
+    import_refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/ImportError"}}}
     for path, methods in DESCRIPTION["paths"].items():
         for operation in methods.values():
             assert operation["security"] == [{"ApiKey": []}], path
@@ -137,6 +149,8 @@ def test_every_operation_says_who_may_call_it_and_how_it_refuses() -> None:
             for status, response in operation["responses"].items():
                 assert response["description"], (path, status)
                 if status >= "400":
-                    schemas = {kind: {"schema": each["schema"]} for kind, each in response["content"].items()}
+                    schemas = {
+                        kind: {"schema": media_type["schema"]} for kind, media_type in response["content"].items()
+                    }
                     is_import = status == "400" and operation["operationId"] in ("replace_entries", "add_entries")
-                    assert schemas == (of_import if is_import else refusal), (path, status)
+                    assert schemas == (import_refusal if is_import else refusal), (path, status)

@@ -1,4 +1,4 @@
-"""Every migration since the previous release is compatible with the previous release's code: docs/upgrades.md."""
+"""Migrations since the previous release are compatible with the previous release's code: docs/upgrades.md."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from django.db.migrations.operations.base import Operation
 
 from infrastructure.postgresql.indexes import AddIndexConcurrently as AddOurIndexConcurrently
 from infrastructure.postgresql.stored_json import ConvertJson
-from tests.migrations import added_since, faults, flat, made_by
+from tests.migrations import added_since, created_models, faults, flat
 from tests.releases import needs_previous
 
-# Permitted migrations that remove something that the previous release no longer uses: app.name, and since when.
-EXCUSED: dict[str, str] = {}
+# Permitted migrations that remove something that the previous release no longer uses: app.name, and since which
+# release.
+PERMITTED: dict[str, str] = {}
 
 
 @needs_previous
-def test_the_previous_release_stands_every_new_migration() -> None:
-    found = {}
+def test_previous_release_works_after_every_new_migration() -> None:
+    faults_by_migration = {}
     loader = MigrationLoader(None, ignore_no_migrations=True)
     added = {key: loader.disk_migrations[key].operations for key in added_since(loader)}
-    made = {(app, model) for (app, _), operations in added.items() for model in made_by(operations)}
+    created = {(app, model) for (app, _), operations in added.items() for model in created_models(operations)}
     for (app, name), operations in added.items():
-        if f"{app}.{name}" not in EXCUSED:
+        if f"{app}.{name}" not in PERMITTED:
             models_before = loader.project_state((app, name), at_end=False).models
             required = {
                 (model, field.lower())
@@ -32,34 +33,34 @@ def test_the_previous_release_stands_every_new_migration() -> None:
                 for field, kind in state.fields.items()
                 if label == app and not kind.null
             }
-            found[f"{app}.{name}"] = list(
-                faults(operations, {model for label, model in made if label == app}, required)
+            faults_by_migration[f"{app}.{name}"] = list(
+                faults(operations, {model for label, model in created if label == app}, required)
             )
-    assert {name: said for name, said in found.items() if said} == {}
+    assert {name: faults for name, faults in faults_by_migration.items() if faults} == {}
 
 
 @needs_previous
-def test_a_migration_that_can_be_broken_off_halfway_can_be_run_again() -> None:
+def test_interruptible_migrations_can_be_run_again() -> None:
     loader = MigrationLoader(None, ignore_no_migrations=True)
     new = [loader.disk_migrations[key] for key in added_since(loader)]
-    once = [
-        (each.name, operation.describe())
-        for each in new
-        if not each.atomic
-        for operation in flat(each.operations)
+    not_repeatable = [
+        (migration.name, operation.describe())
+        for migration in new
+        if not migration.atomic
+        for operation in flat(migration.operations)
         if not is_repeatable(operation)
     ]
-    assert once == []
+    assert not_repeatable == []
 
 
 def is_repeatable(operation: Operation) -> bool:
-    """Return True if an operation can run again after it was applied completely or in part."""
+    """Return True if an operation can be run again after it was applied completely or in part."""
     in_sql = isinstance(operation, migrations.RunSQL) and " EXISTS " in str(operation.sql)
     return in_sql or isinstance(operation, AddOurIndexConcurrently | ConvertJson)
 
 
 NEW = migrations.CreateModel("New", [("id", models.BigAutoField(primary_key=True))])
-MADE = made_by([NEW])
+CREATED = created_models([NEW])
 INDEX = models.Index(fields=["status"], name="by_status")
 UNIQUE = models.UniqueConstraint(fields=["status"], name="one_status")
 
@@ -68,7 +69,8 @@ UNIQUE = models.UniqueConstraint(fields=["status"], name="one_status")
     "operation",
     [
         migrations.AddField("scan", "note", models.TextField()),
-        migrations.AddField("scan", "note", models.TextField(default="")),  # Django drops it after the migration
+        # Django drops the default after the migration.
+        migrations.AddField("scan", "note", models.TextField(default="")),
         migrations.AddField("scan", "note", models.TextField(null=True, db_index=True)),
         migrations.AddField("scan", "note", models.TextField(null=True, unique=True)),
         migrations.AlterField("scan", "note", models.TextField()),
@@ -85,13 +87,13 @@ UNIQUE = models.UniqueConstraint(fields=["status"], name="one_status")
     ],
     ids=lambda operation: operation.describe()[:60],
 )
-def test_what_old_code_does_not_stand_is_found(operation: Operation) -> None:
-    assert len(list(faults([NEW, operation], MADE))) == 1
+def test_unsafe_operation_is_detected(operation: Operation) -> None:
+    assert len(list(faults([NEW, operation], CREATED))) == 1
 
 
-def test_a_field_that_was_never_empty_may_stay_so() -> None:
+def test_field_that_was_always_written_may_stay_required() -> None:
     operation = migrations.AlterField("Scan", "note", models.TextField(help_text="What to say."))
-    assert list(faults([operation], MADE, {("scan", "note")})) == []
+    assert list(faults([operation], CREATED, {("scan", "note")})) == []
 
 
 @pytest.mark.parametrize(
@@ -110,5 +112,5 @@ def test_a_field_that_was_never_empty_may_stay_so() -> None:
     ],
     ids=lambda operation: operation.describe()[:60],
 )
-def test_what_old_code_stands_is_left_alone(operation: Operation) -> None:
-    assert list(faults([NEW, operation], MADE)) == []
+def test_safe_operation_is_accepted(operation: Operation) -> None:
+    assert list(faults([NEW, operation], CREATED)) == []

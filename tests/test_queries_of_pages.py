@@ -1,4 +1,4 @@
-"""Number of database queries of each page with dozens of rows of everything."""
+"""Number of database queries of each page, with dozens of rows of everything."""
 
 from __future__ import annotations
 
@@ -19,55 +19,57 @@ from tests.router import ADMIN, address, routes
 from tests.test_who_sees_what import TABLE
 
 ROWS = 55
-MOST = 12
+MAX_QUERIES = 12
 SPACE_BEFORE_END = re.compile(r"\S+\s+[.,;](?=\s|$)")
 
 
 def queries(client: Client, path: str) -> list[str]:
-    """Return the queries of a page that responds with 200, after a first request that fills the process' caches."""
+    """Return the queries of a page. A first request, which must return 200, fills the caches of the process."""
     assert client.get(path).status_code == 200, path
-    with counted() as asked:
+    with counted() as executed:
         client.get(path)
-    return asked
+    return executed
 
 
 @pytest.fixture(scope="module")
-def furnished_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Furnished]:
-    """Furnished organization for all tests; each test's own writes are rolled back with the test."""
+def populated_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Furnished]:
+    """Populated organization for all tests. The changes of each test are rolled back."""
     with django_db_blocker.unblock(), transaction.atomic():
         yield furnish(ROWS)
         transaction.set_rollback(True)
 
 
 @pytest.fixture
-def furnished(furnished_once: Furnished, db: None) -> Furnished:
-    return furnished_once
+def furnished(populated_once: Furnished, db: None) -> Furnished:
+    return populated_once
 
 
-def test_every_page_asks_the_database_little(furnished: Furnished) -> None:
+def test_every_page_needs_few_queries(furnished: Furnished) -> None:
     owner = browser_of(furnished.people["owner"])
-    shown = [route for route, (gets, _, _) in TABLE.items() if gets.startswith("200")]
-    paths = [address(route, furnished.ids) for route in shown]
+    page_routes = [route for route, (gets, _, _) in TABLE.items() if gets.startswith("200")]
+    paths = [address(route, furnished.ids) for route in page_routes]
     paths += [f"/report/{furnished.ids[f'{state}_id']}" for state in ("queued", "running", "failed", "partial")]
     paths += ["/o/home/scans/?q=example&type=seo", f"/o/home/webhooks/{furnished.ids['disabled_id']}"]
-    assert {path: len(asked) for path in paths if len(asked := queries(owner, path)) > MOST} == {}
+    assert {path: len(executed) for path in paths if len(executed := queries(owner, path)) > MAX_QUERIES} == {}
 
 
-def test_every_list_of_the_admin_asks_the_database_little(furnished: Furnished) -> None:
+def test_every_list_of_the_admin_needs_few_queries(furnished: Furnished) -> None:
     operator = copy(furnished.people["owner"])
     operator.is_staff = operator.is_superuser = True
     operator.save()
     client = browser_of(operator)
     ids = {"object_id": 1, "id": 1, "content_type_id": 1}
-    paths = {address(each, ids) for each in routes() if each.startswith(ADMIN) and each.count("/") == 3}
+    paths = {address(route, ids) for route in routes() if route.startswith(ADMIN) and route.count("/") == 3}
     paths |= {"/admin/", "/admin/operations/"}
-    assert {path: len(asked) for path in sorted(paths) if len(asked := queries(client, path)) > MOST} == {}
+    assert {path: len(executed) for path in sorted(paths) if len(executed := queries(client, path)) > MAX_QUERIES} == {}
 
 
-def test_no_sentence_has_a_space_before_its_end(furnished: Furnished) -> None:
-    owner, found = browser_of(furnished.people["owner"]), {}
-    shown = [route for route, (gets, _, _) in TABLE.items() if gets.startswith("200") and not route.startswith("docs")]
-    paths = [address(route, furnished.ids) for route in shown]
+def test_no_sentence_has_a_space_before_its_full_stop(furnished: Furnished) -> None:
+    owner, faults_by_path = browser_of(furnished.people["owner"]), {}
+    page_routes = [
+        route for route, (gets, _, _) in TABLE.items() if gets.startswith("200") and not route.startswith("docs")
+    ]
+    paths = [address(route, furnished.ids) for route in page_routes]
     paths += [f"/report/{furnished.ids[f'{state}_id']}" for state in ("queued", "running", "failed", "partial")]
     paths += [f"/o/home/webhooks/{furnished.ids['disabled_id']}"]
     for path in paths:
@@ -77,11 +79,11 @@ def test_no_sentence_has_a_space_before_its_end(furnished: Furnished) -> None:
             for code in tree.xpath("//code | //pre | //script"):
                 code[:], code.text = (), "code"
             if faults := SPACE_BEFORE_END.findall(tree.text_content()):
-                found[path] = faults
-    assert found == {}
+                faults_by_path[path] = faults
+    assert faults_by_path == {}
 
 
-def test_the_count_counts_prepared_queries_too(home: Member) -> None:
-    with counted() as asked:
+def test_counted_queries_include_prepared_statements(home: Member) -> None:
+    with counted() as queries:
         home.api.get("/v1/scans")
-    assert len(asked) >= 2
+    assert len(queries) >= 2

@@ -1,4 +1,4 @@
-"""Sudo mode: every view that gives access beyond the session asks for the password or a factor again."""
+"""Sudo mode: views that grant access beyond the session require the password or a second factor again."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ AGAIN = "/account/again/"
 PROVIDER = IdentityProvider("acme", "Acme", "https://id.example.com", "wss", "secret")
 
 
-def declared(view: Any) -> bool | None:
-    """Return whether the view says that it asks again; None if it says nothing."""
-    found = getattr(view, "fresh_login", getattr(getattr(view, "view_class", None), "fresh_login", None))
-    assert found in (True, False, None)
-    return found
+def declared_sudo_mode(view: Any) -> bool | None:
+    """Return True or False as the view declares whether it requires sudo mode, or None without a declaration."""
+    declaration = getattr(view, "fresh_login", getattr(getattr(view, "view_class", None), "fresh_login", None))
+    assert declaration in (True, False, None)
+    return declaration
 
 
 def pages() -> Iterator[tuple[str, Any]]:
@@ -45,8 +45,8 @@ def pages() -> Iterator[tuple[str, Any]]:
             yield route, view
 
 
-def stale(person: User) -> Client:
-    """Return a browser in which the person logged in longer ago than a proof counts."""
+def browser_with_old_login(person: User) -> Client:
+    """Return a browser in which the person has logged in too long ago for sudo mode."""
     client = browser_of(person)
     session = client.session
     at = time.time() - settings.ACCOUNT_REAUTHENTICATION_TIMEOUT - 1
@@ -55,26 +55,26 @@ def stale(person: User) -> Client:
     return client
 
 
-def asks(response: ClientResponse) -> bool:
+def asks_for_password(response: ClientResponse) -> bool:
     return response.headers.get("Location", "").startswith(AGAIN)
 
 
 @pytest.fixture
 def furnished(db: None) -> Furnished:
-    """Organization whose owner has a password and all factors."""
-    found = furnish(3)
-    owner = found.people["owner"]
+    """Populated organization whose owner has a password and all factors."""
+    populated = furnish(3)
+    owner = populated.people["owner"]
     owner.set_password(PASSWORD)
     owner.is_staff = owner.is_superuser = True
     owner.save()
     add_app(owner)
     recovery_codes(owner)
     passkey = Authenticator.objects.create(user=owner, type="webauthn", data={"name": "Phone", "credential": {}})
-    return Furnished(found.home, found.people, {**found.ids, "pk": passkey.pk})
+    return Furnished(populated.home, populated.people, {**populated.ids, "pk": passkey.pk})
 
 
 def post(client: Client, path: str, fields: dict[str, Any]) -> ClientResponse:
-    """Send a POST request and roll back its changes."""
+    """Send a POST request, and roll back its changes."""
     session = client.cookies["sessionid"].value if "sessionid" in client.cookies else None
     with transaction.atomic():
         response: ClientResponse = client.post(path, fields)
@@ -85,54 +85,54 @@ def post(client: Client, path: str, fields: dict[str, Any]) -> ClientResponse:
 
 
 @override_settings(OIDC_PROVIDERS=[PROVIDER])
-def test_every_view_that_takes_a_post_declares_whether_it_asks_again(furnished: Furnished) -> None:
-    undeclared, idle = [], []
-    clients = Client(), stale(furnished.people["owner"])
+def test_every_view_that_accepts_a_post_declares_sudo_mode(furnished: Furnished) -> None:
+    undeclared, superfluous = [], []
+    clients = Client(), browser_with_old_login(furnished.people["owner"])
     for route, view in pages():
-        refused = 405 in {post(client, address(route, furnished.ids), {}).status_code for client in clients}
-        if not refused and declared(view) is None:
+        is_refused = 405 in {post(client, address(route, furnished.ids), {}).status_code for client in clients}
+        if not is_refused and declared_sudo_mode(view) is None:
             undeclared.append(route)
-        if refused and declared(view) is not None:
-            idle.append(route)
-    assert (undeclared, idle) == ([], [])
+        if is_refused and declared_sudo_mode(view) is not None:
+            superfluous.append(route)
+    assert (undeclared, superfluous) == ([], [])
 
 
-def test_what_is_declared_is_what_happens(furnished: Furnished) -> None:
-    client = stale(furnished.people["owner"])
+def test_views_behave_as_they_declare(furnished: Furnished) -> None:
+    client = browser_with_old_login(furnished.people["owner"])
     wrong = []
     for route, view in pages():
-        if declared(view) is not None and not address(route, furnished.ids).startswith(AGAIN):
+        if declared_sudo_mode(view) is not None and not address(route, furnished.ids).startswith(AGAIN):
             fields = {name: value.format(**furnished.ids) for name, value in FIELDS.get(route, {}).items()}
-            if asks(post(client, address(route, furnished.ids), fields)) != declared(view):
+            if asks_for_password(post(client, address(route, furnished.ids), fields)) != declared_sudo_mode(view):
                 wrong.append(route)
     assert wrong == []
 
 
-def test_every_change_in_the_admin_asks_again(furnished: Furnished) -> None:
-    client = stale(furnished.people["owner"])
+def test_every_change_in_the_admin_requires_sudo_mode(furnished: Furnished) -> None:
+    client = browser_with_old_login(furnished.people["owner"])
     ids = {**furnished.ids, "object_id": 1, "id": 1, "content_type_id": 1}
     paths = {address(route, ids) for route, _ in views() if route.startswith(ADMIN)}
-    ours = {"/admin/login/", "/admin/logout/", "/admin/password_change/"}
-    assert {path for path in paths if not asks(post(client, path, {}))} == ours
+    exceptions = {"/admin/login/", "/admin/logout/", "/admin/password_change/"}
+    assert {path for path in paths if not asks_for_password(post(client, path, {}))} == exceptions
     assert client.get("/admin/accounts/membership/").status_code == 200
 
 
 @pytest.fixture
 def owner(home: Member) -> User:
-    found = person_of(home, "owner", "ada@people.test")
-    found.set_password(PASSWORD)
-    found.save()
-    return found
+    owner = person_of(home, "owner", "ada@people.test")
+    owner.set_password(PASSWORD)
+    owner.save()
+    return owner
 
 
-def test_a_stolen_session_gives_nobody_lasting_access(home: Member, owner: User) -> None:
+def test_stolen_session_grants_no_lasting_access(home: Member, owner: User) -> None:
     member = person_of(home, "member", "eve@people.test")
     webhook = Webhook.objects.create(
         organization=home.organization, url="https://93.184.215.14/ours", receiver="", events=[], encrypted_secret=b""
     )
-    client = stale(owner)
+    client = browser_with_old_login(owner)
     membership = Membership.objects.get(user=member)
-    asked = [
+    responses = [
         client.post("/o/home/members/", {"email": "mallory@people.test", "role": "owner"}),
         client.post(f"/o/home/members/{membership.pk}/role", {"role": "owner"}),
         client.post(
@@ -141,7 +141,7 @@ def test_a_stolen_session_gives_nobody_lasting_access(home: Member, owner: User)
         client.post("/o/home/settings/", {"name": "Home", "shares_reports": "on"}),
         client.post("/o/home/sites/example.com/badge", {"page": "https://example.com/", "badge": "on"}),
     ]
-    assert all(map(asks, asked))
+    assert all(map(asks_for_password, responses))
     assert not Invitation.objects.exists()
     assert not Badge.objects.exists()
     assert not Organization.objects.get(slug="home").shares_reports
@@ -150,30 +150,30 @@ def test_a_stolen_session_gives_nobody_lasting_access(home: Member, owner: User)
     assert (membership.role, webhook.url) == ("member", "https://93.184.215.14/ours")
 
 
-def test_after_the_password_the_request_is_carried_out(home: Member, owner: User) -> None:
-    client = stale(owner)
-    asked = client.post("/o/home/members/", {"email": "bob@people.test", "role": "owner"})
-    done = client.post(asked["Location"], {"password": PASSWORD})
-    assert done["Location"] == "/o/home/members/"
+def test_request_is_carried_out_after_the_password_was_entered(home: Member, owner: User) -> None:
+    client = browser_with_old_login(owner)
+    redirect = client.post("/o/home/members/", {"email": "bob@people.test", "role": "owner"})
+    final_response = client.post(redirect["Location"], {"password": PASSWORD})
+    assert final_response["Location"] == "/o/home/members/"
     assert Invitation.objects.get().email == "bob@people.test"
-    # For a quarter of an hour nothing asks again.
+    # For a quarter of an hour, no view requires the password again.
     client.post("/o/home/settings/", {"name": "Home", "shares_reports": "on"})
     assert Organization.objects.get(slug="home").shares_reports
 
 
-def test_after_the_password_the_admin_carries_the_request_out(home: Member, owner: User) -> None:
+def test_admin_request_is_carried_out_after_the_password_was_entered(home: Member, owner: User) -> None:
     User.objects.filter(pk=owner.pk).update(is_staff=True, is_superuser=True)
     client = Client(enforce_csrf_checks=True)
-    client.cookies = stale(owner).cookies
+    client.cookies = browser_with_old_login(owner).cookies
     page = f"/admin/accounts/membership/{Membership.objects.get(user=owner).pk}/change/"
     client.get(page)
     token = {"csrfmiddlewaretoken": client.cookies["csrftoken"].value}
-    asked = client.post(page, {"role": "admin"} | token)
-    assert asks(asked)
+    redirect = client.post(page, {"role": "admin"} | token)
+    assert asks_for_password(redirect)
     assert Membership.objects.get(user=owner).role == "owner"
-    assert client.post(asked["Location"], {"password": PASSWORD} | token).status_code == 302
+    assert client.post(redirect["Location"], {"password": PASSWORD} | token).status_code == 302
     assert Membership.objects.get(user=owner).role == "admin"
 
 
-def test_a_proof_lasts_a_quarter_of_an_hour() -> None:
+def test_sudo_mode_lasts_a_quarter_of_an_hour() -> None:
     assert timedelta(seconds=settings.ACCOUNT_REAUTHENTICATION_TIMEOUT) == timedelta(minutes=15)

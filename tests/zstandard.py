@@ -1,4 +1,4 @@
-"""The module for zstd: Python's own from 3.14 on, and its backport before."""
+"""Module for zstd: Python's own from 3.14 on, its backport before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mute endpoints of /v1."""
+"""Endpoints of mutes in /v1."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class MuteCollection(ApiView):
     )
     def post(self, request: Request) -> Answer[MuteJson]:
         """If the finding is muted already, its mute is renewed with this reason and end, and the status is 200."""
-        asked = MuteRequestSerializer.judged(json_body(request), now=timezone.now())
-        mute, is_new = services.create_mute(caller=caller_of(request), request=asked)
+        mute_request = MuteRequestSerializer.judged(json_body(request), now=timezone.now())
+        mute, is_new = services.create_mute(caller=caller_of(request), request=mute_request)
         headers = {"Location": f"/v1/mutes/{mute.id}"} if is_new else {}
-        document = mute_json_of(services.rule_of(mute))
-        return Answer(document, status=201 if is_new else 200, headers=headers)
+        mute_json = mute_json_of(services.rule_of(mute))
+        return Answer(mute_json, status=201 if is_new else 200, headers=headers)
 
     @operation(
         operation_id="list_mutes",
@@ -68,13 +68,15 @@ class MuteCollection(ApiView):
     )
     def get(self, request: Request) -> Answer[MuteList]:
         """The organization's mutes that are in force, those that end first at the beginning."""
-        part = slice_of(request.query_params)
-        found = services.in_force(caller_of(request).organization_id, timezone.now())
+        page_slice = slice_of(request.query_params)
+        mutes_in_force = services.in_force(caller_of(request).organization_id, timezone.now())
         for name, column in (("check", "check_id"), ("host", "host")):
             if (value := request.query_params.get(name)) is not None:
-                found = found.filter(**{column: value.replace("\0", "")})
-        mutes = [mute_json_of(services.rule_of(mute)) for mute in part.of(found)]
-        return Answer({"mutes": mutes, "total": found.count(), "limit": part.limit, "offset": part.offset})
+                mutes_in_force = mutes_in_force.filter(**{column: value.replace("\0", "")})
+        mutes = [mute_json_of(services.rule_of(mute)) for mute in page_slice.of(mutes_in_force)]
+        return Answer(
+            {"mutes": mutes, "total": mutes_in_force.count(), "limit": page_slice.limit, "offset": page_slice.offset}
+        )
 
 
 class MuteItem(ApiView):

@@ -9,17 +9,17 @@ from django.http import QueryDict
 from django.utils.text import Truncator
 
 from infrastructure.web.forms import HintedLabel, JudgedForm
-from reports.mutes.requests import LONGEST, MAX_PATH, MAX_REASON, MuteRequest, known_outcomes
+from reports.mutes.requests import MAX_DURATION, MAX_PATH, MAX_REASON, MuteRequest, known_outcomes
 from website_scan.report.places import places_of
 from website_scan.report_json import ExportedFinding
 
 ALL, OUTCOME, NAMED = "all", "outcome", "named"
-USUAL_DAYS = 90
-PLACE_SHOWN = 160  # characters
+DEFAULT_DAYS = 90
+MAX_PLACE_LABEL = 160  # Maximum length of a place's text in the choices, in characters.
 
 
 class MuteForm(JudgedForm):
-    """Form that mutes a finding of a report: all that the check finds, its outcome, or its places."""
+    """Form that mutes a finding of a report: all of the check, those with one outcome, or single places."""
 
     what = forms.ChoiceField(label="What to mute", widget=forms.RadioSelect, initial=ALL)
     path_prefix = forms.CharField(
@@ -44,21 +44,22 @@ class MuteForm(JudgedForm):
     def __init__(
         self, data: QueryDict | None, *, finding: ExportedFinding, path: str, host: str, now: datetime
     ) -> None:
-        first, last = now.date(), (now + LONGEST).date() - timedelta(days=1)
-        super().__init__(data, initial={"until": first + timedelta(days=USUAL_DAYS)})
-        self._bounds, self._now = (first, last), now
+        first_day, last_day = now.date(), (now + MAX_DURATION).date() - timedelta(days=1)
+        super().__init__(data, initial={"until": first_day + timedelta(days=DEFAULT_DAYS)})
+        self._bounds, self._now = (first_day, last_day), now
         self.places = places_of(finding)
         self._outcome = finding["outcome"]
-        named = {each: text for each, text in self.places.items() if text}
+        named_places = {fingerprint: text for fingerprint, text in self.places.items() if text}
         choices = [(ALL, HintedLabel("All findings", "Everything that this check finds there, now and in the future."))]
         if finding["outcome"] and len(known_outcomes(finding["id"])) > 1:
             hint = "Other findings of this check still show."
             choices.append((OUTCOME, HintedLabel(f"Only “{finding['title']}”", hint)))
-        if len(named) > 1:
-            label = HintedLabel(f"The {len(named)} places that this report names", "New places still show.")
+        if len(named_places) > 1:
+            label = HintedLabel(f"The {len(named_places)} places that this report names", "New places still show.")
             choices.append((NAMED, label))
         choices += [
-            (each, HintedLabel(Truncator(text).chars(PLACE_SHOWN), "Only this place.")) for each, text in named.items()
+            (fingerprint, HintedLabel(Truncator(text).chars(MAX_PLACE_LABEL), "Only this place."))
+            for fingerprint, text in named_places.items()
         ]
         what = self.fields["what"]
         assert isinstance(what, forms.ChoiceField)
@@ -69,32 +70,32 @@ class MuteForm(JudgedForm):
             f"Leave it empty for all of {host}. /shop covers /shop and /shop/shoes, but not /shopping. "
             f"This page is {path}."
         )
-        self.fields["until"].widget.attrs |= {"min": first.isoformat(), "max": last.isoformat()}
+        self.fields["until"].widget.attrs |= {"min": first_day.isoformat(), "max": last_day.isoformat()}
 
     def clean_until(self) -> date:
-        chosen: date = self.cleaned_data["until"]
-        first, last = self._bounds
-        if not first <= chosen <= last:
-            raise forms.ValidationError(f"Choose a day from {first:%-d %B %Y} to {last:%-d %B %Y}.")
-        return chosen
+        day: date = self.cleaned_data["until"]
+        first_day, last_day = self._bounds
+        if not first_day <= day <= last_day:
+            raise forms.ValidationError(f"Choose a day from {first_day:%-d %B %Y} to {last_day:%-d %B %Y}.")
+        return day
 
     @property
     def chosen_places(self) -> dict[str, str]:
-        """The chosen places, as text by fingerprint; an empty fingerprint means all places."""
+        """Chosen places, as text by fingerprint. An empty fingerprint means all places."""
         what = self.cleaned_data["what"]
         if what == NAMED:
-            return {each: text for each, text in self.places.items() if text}
+            return {fingerprint: text for fingerprint, text in self.places.items() if text}
         return {"": ""} if what in (ALL, OUTCOME) else {what: self.places[what]}
 
     def mute_request(self, check_id: str, host: str) -> MuteRequest:
-        """Return the request to mute all places until the end of the chosen day, UTC. Raises InvalidParams."""
-        given = self.cleaned_data
+        """Return the request to mute all places until the end of the chosen day in UTC. Raises InvalidParams."""
+        fields = self.cleaned_data
         return MuteRequest.of(
             check=check_id,
             host=host,
-            path_prefix=given["path_prefix"],
-            outcome=self._outcome if given["what"] == OUTCOME else "",
-            reason=given["reason"],
-            expires_at=datetime.combine(given["until"] + timedelta(days=1), time.min, UTC),
+            path_prefix=fields["path_prefix"],
+            outcome=self._outcome if fields["what"] == OUTCOME else "",
+            reason=fields["reason"],
+            expires_at=datetime.combine(fields["until"] + timedelta(days=1), time.min, UTC),
             now=self._now,
         )

@@ -1,4 +1,4 @@
-"""Requests for mutes, from the API and from the form, and the body of POST /v1/mutes."""
+"""Requests for mutes from the API and the form, and the body of POST /v1/mutes."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from website_scan.net.errors import Blocked
 from website_scan.net.targets import InvalidUrl, parse_target
 from website_scan.report.mute_matching import host_and_path
 
-# No mute lasts for ever: a finding shows again unless its mute is renewed within a year.
-LONGEST = timedelta(days=366)
-USUAL = timedelta(days=365)
+# A mute lasts at most a year, so that somebody must renew it for findings that stay.
+MAX_DURATION = timedelta(days=366)
+DEFAULT_DURATION = timedelta(days=365)
 MAX_REASON = 500
 MAX_PATH = 1_000
-# A reason may contain line ends. The database refuses lone surrogates and NUL.
+# The database refuses NUL and lone surrogates. Other control characters are refused too, except tab and line feed.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 WRONG_PATH = f"path_prefix must begin with / and have no query, such as /shop, in at most {MAX_PATH:,} characters."
 
 
 @dataclass(frozen=True, slots=True)
 class MuteRequest:
-    """Request to mute a check, made by `of`: without `expires_at` for the usual time.
+    """Validated request to mute a check; `of` creates it. None as `expires_at` means DEFAULT_DURATION.
 
     An empty outcome means all outcomes of the check, an empty fingerprint all places. `host` and `path_prefix` are
-    as in URLs of reports, without a last slash.
+    normalized as in URLs of reports, without a trailing slash.
     """
 
     check_id: str
@@ -57,17 +57,17 @@ class MuteRequest:
         fingerprint: str = "",
         expires_at: datetime | None = None,
     ) -> Self:
-        """Return the request for these values. Raises InvalidParams, which names the field."""
+        """Return the request for these values. Raises InvalidParams with the name of the wrong field."""
         check, host, path_prefix, reason = (
             checked(MuteRequestSerializer, name, value)
             for name, value in (("check", check), ("host", host), ("path_prefix", path_prefix), ("reason", reason))
         )
         if outcome and outcome not in known_outcomes(check):
-            known = ", ".join(known_outcomes(check))
-            raise InvalidParams(f"outcome must be one of those of {check}: {known}.", "outcome")
+            outcomes = ", ".join(known_outcomes(check))
+            raise InvalidParams(f"outcome must be one of those of {check}: {outcomes}.", "outcome")
         expires_at = expires_at and end_within_limits(expires_at, now)
         try:
-            # Drop the default port of either scheme, as in the URLs of reports.
+            # The default port of either scheme is dropped, as in the URLs of reports.
             scheme = "http" if host.endswith(":80") else "https"
             target = parse_target(f"{scheme}://{host}{path_prefix or '/'}", scan_policy())
         except (InvalidUrl, Blocked) as refusal:
@@ -80,15 +80,15 @@ class MuteRequest:
 
 
 def known_outcomes(check_id: str) -> list[str]:
-    """Return the names of the outcomes of a check."""
+    """Return the names of all outcomes that a check can have."""
     entry = entries().get(check_id)
-    return [each.name for each in entry.outcomes] if entry else []
+    return [outcome.name for outcome in entry.outcomes] if entry else []
 
 
 def end_within_limits(end: datetime, now: datetime) -> datetime:
-    """Return the end of a mute. Raises InvalidParams if it has passed, or is too far ahead."""
-    if not timedelta() < end - now <= LONGEST:
-        text = f"expires_at must be in the future, and at most {LONGEST.days} days ahead."
+    """Return the end of a mute unchanged. Raises InvalidParams if the end has passed or is too far ahead."""
+    if not timedelta() < end - now <= MAX_DURATION:
+        text = f"expires_at must be in the future, and at most {MAX_DURATION.days} days ahead."
         raise InvalidParams(text, "expires_at")
     return end
 
@@ -99,7 +99,7 @@ class MuteRequestSerializer(Input):
     check = Text(
         help_text="The ID of a check, such as `hsts`.",
         says="check must be the ID of a check, such as hsts. Exports of reports and the docs name them.",
-        accepts=lambda check_id: any(check_id in check_ids(each) for each in ScanType),
+        accepts=lambda check_id: any(check_id in check_ids(scan_type) for scan_type in ScanType),
     )
     host = Text(
         help_text="As addresses of reports have it; with the port, if that is not the usual.",
@@ -147,5 +147,5 @@ class MuteRequestSerializer(Input):
             return end and end_within_limits(end, self.context["now"])
 
     def validate(self, values: dict[str, Any]) -> MuteRequest:
-        given = {name: value for name, value in values.items() if value is not None}
-        return MuteRequest.of(now=self.context["now"], **given)
+        fields = {name: value for name, value in values.items() if value is not None}
+        return MuteRequest.of(now=self.context["now"], **fields)

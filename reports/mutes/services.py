@@ -17,17 +17,17 @@ from accounts import access, activity, usage
 from accounts.access import Resource
 from accounts.authentication import Caller
 from reports.models import Mute
-from reports.mutes.requests import USUAL, MuteRequest
+from reports.mutes.requests import DEFAULT_DURATION, MuteRequest
 from website_scan.errors import Refusal
 from website_scan.report.mute_matching import MuteRule, Mutes
 from website_scan.timestamps import timestamp
 
-# The time of the notice before the end: a week, and up to a day until the daily task.
-NOTICE = timedelta(days=8)
+# How long before its end a mute's creator is notified: a week, plus a day because the task runs daily.
+NOTICE_BEFORE_END = timedelta(days=8)
 MAX_ACTIVE = 1_000
 MUTE = Resource(Mute, "mute", "mute", related=("created_by", "api_key"), hint=", or it has ended.")
 MAX_PLACE = 300
-# Columns in the order of MuteRule, and `by` as in `rule_of`: pages of reports and audits ask for them each time.
+# Columns in the order of MuteRule, with `by` as in `rule_of`. It is plain SQL because each report page runs it.
 ACTIVE = """
     SELECT mute.id, mute.check_id, mute.host, mute.path_prefix, mute.outcome, mute.fingerprint, mute.place,
         mute.reason, coalesce('API key ' || key.name, person.email, ''), mute.created_at, mute.expires_at
@@ -40,7 +40,7 @@ ACTIVE = """
 
 
 class MuteLimit(Refusal):
-    """Refusal of a mute because MAX_ACTIVE mutes are in force."""
+    """Refusal of a new mute because MAX_ACTIVE mutes are in force."""
 
     code = "MUTE_LIMIT"
     status = 409
@@ -52,18 +52,18 @@ def active_mutes(organization_id: int, now: datetime) -> Mutes:
 
 
 def in_force(organization_id: int, now: datetime) -> QuerySet[Mute]:
-    """Return the organization's mutes in force at `now`, with their creators; those that end first at the beginning."""
+    """Return the organization's mutes in force at `now` with their creators, ordered by their end."""
     active = access.rows(Mute, organization_id).filter(ended_at=None, expires_at__gt=now)
     return active.select_related(*MUTE.related).order_by("expires_at", "id")
 
 
 def is_full(organization_id: int, now: datetime) -> bool:
-    """Return True if the organization may have no further mute."""
+    """Return True if the organization has the maximum number of mutes."""
     return in_force(organization_id, now).count() >= MAX_ACTIVE
 
 
 def rule_of(mute: Mute) -> MuteRule:
-    """Return the rule of a row whose `created_by` and `api_key` are loaded already."""
+    """Return the rule of a mute whose `created_by` and `api_key` are loaded already."""
     by = f"API key {mute.api_key.name}" if mute.api_key else mute.created_by.email if mute.created_by else ""
     return MuteRule(
         id=mute.id,
@@ -81,33 +81,35 @@ def rule_of(mute: Mute) -> MuteRule:
 
 
 def create_mute(*, caller: Caller, request: MuteRequest, place: str = "") -> tuple[Mute, bool]:
-    """Create or renew a mute. Returns the mute, and True if it is new.
+    """Create a mute, or renew the mute in force with the same scope. Returns the mute, and True if it is new.
 
-    A mute in force with the same scope gets the new reason and end. `place` is the fingerprint's place in words.
-    Raises MuteLimit.
+    Renewing replaces the reason and the end. `place` is the text of the place that the fingerprint identifies. Raises
+    MuteLimit.
     """
     now = timezone.now()
     scope = {name: getattr(request, name) for name in ("check_id", "host", "path_prefix", "outcome", "fingerprint")}
-    reason, expires_at = request.reason, request.expires_at or now + USUAL
+    reason, expires_at = request.reason, request.expires_at or now + DEFAULT_DURATION
     with transaction.atomic():
-        # The lock serializes changes of one organization's mutes, so that the limit holds and no mute exists twice.
+        # The lock serializes changes of an organization's mutes. So the limit is exact and no mute exists twice.
         usage.lock(caller.organization_id)
         rows = access.rows(Mute, caller.organization_id).filter(ended_at=None)
-        known = rows.filter(**scope).first()
-        if known is not None and known.expires_at > now:
-            changed = {"reason": (known.reason, reason), "until": (known.expires_at, expires_at)}
-            if known.expires_at != expires_at:
-                known.notice_at = _notice_at(expires_at, now)
-            known.reason, known.expires_at = reason, expires_at
-            known.save(update_fields=["reason", "expires_at", "notice_at"])
-            told = {name: {"from": str(old), "to": str(new)} for name, (old, new) in changed.items() if old != new}
-            if told:
-                _record(caller, "mute.changed", known, **told)
-            return known, False
-        if known is not None:
-            # The mute has expired. Setting `ended_at` keeps it as history and frees its scope for a new one.
-            known.ended_at = known.expires_at
-            known.save(update_fields=["ended_at"])
+        existing = rows.filter(**scope).first()
+        if existing is not None and existing.expires_at > now:
+            old_and_new = {"reason": (existing.reason, reason), "until": (existing.expires_at, expires_at)}
+            if existing.expires_at != expires_at:
+                existing.notice_at = _notice_at(expires_at, now)
+            existing.reason, existing.expires_at = reason, expires_at
+            existing.save(update_fields=["reason", "expires_at", "notice_at"])
+            changes = {
+                name: {"from": str(old), "to": str(new)} for name, (old, new) in old_and_new.items() if old != new
+            }
+            if changes:
+                _record(caller, "mute.changed", existing, **changes)
+            return existing, False
+        if existing is not None:
+            # The mute has expired. `ended_at` frees its scope for a new mute, and the row stays as history.
+            existing.ended_at = existing.expires_at
+            existing.save(update_fields=["ended_at"])
         if is_full(caller.organization_id, now):
             raise MuteLimit(f"{MAX_ACTIVE:,} mutes are active, which is the maximum. End some first.")
         mute = Mute.objects.create(
@@ -126,17 +128,14 @@ def create_mute(*, caller: Caller, request: MuteRequest, place: str = "") -> tup
 
 
 def mute_places(*, caller: Caller, request: MuteRequest, places: Mapping[str, str]) -> None:
-    """Create the requested mute at each of these places, which are texts by fingerprint, in one transaction.
-
-    Raises MuteLimit.
-    """
+    """Mute each of the places, which are texts by fingerprint, in one transaction. Raises MuteLimit."""
     with transaction.atomic():
         for fingerprint, place in places.items():
             create_mute(caller=caller, request=replace(request, fingerprint=fingerprint), place=place)
 
 
 def end_mute(*, caller: Caller, mute_id: str) -> Mute:
-    """End a mute now. Raises NotFound, also if it has ended already."""
+    """End a mute now. Raises NotFound if the mute is unknown or has already ended."""
     with transaction.atomic():
         usage.lock(caller.organization_id)
         mute = MUTE.find_in(in_force(caller.organization_id, timezone.now()), mute_id)
@@ -147,9 +146,9 @@ def end_mute(*, caller: Caller, mute_id: str) -> Mute:
 
 
 def _notice_at(end: datetime, now: datetime) -> datetime | None:
-    """Return the time of the notice, None for an end so near that the creator needs none."""
-    at = end - NOTICE
-    return at if at > now else None
+    """Return when to send the notice, or None if the mute ends so soon that the creator needs no notice."""
+    notice_at = end - NOTICE_BEFORE_END
+    return notice_at if notice_at > now else None
 
 
 def _record(caller: Caller, action: str, mute: Mute, **details: object) -> None:

@@ -1,4 +1,4 @@
-"""Dashboard pages of mutes: list them, mute a finding of a report, end a mute."""
+"""Dashboard pages of mutes: the list, the form that mutes a finding of a report, and ending a mute."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from website_scan.report_json import ExportedFinding, ExportJson
 
 Role = Membership.Role
 
-SHOWN = 50
+PAGE_SIZE = 50
 # The list marks mutes that end within this time.
 SOON = timedelta(days=7)
 
@@ -38,10 +38,12 @@ SOON = timedelta(days=7)
 @require_safe
 @requires(Role.VIEWER)
 def mutes(request: MemberRequest) -> HttpResponse:
-    """List of the mutes in force, those that end first at the beginning."""
+    """List the mutes in force, ordered by their end."""
     now = timezone.now()
     rows = in_force(request.membership.organization_id, now)
-    page = keyset.by_time([rows], request.GET, column="expires_at", order=keyset.OLDEST_FIRST, size=SHOWN, filters={})
+    page = keyset.by_time(
+        [rows], request.GET, column="expires_at", order=keyset.OLDEST_FIRST, size=PAGE_SIZE, filters={}
+    )
     context = {
         "section": "mutes",
         "rules": [(rule, rule.expires_at <= now + SOON) for rule in map(rule_of, page.rows)],
@@ -54,15 +56,15 @@ def mutes(request: MemberRequest) -> HttpResponse:
 @requires(Role.MEMBER)
 @session_suffices("the organization's own work, which all members see")
 def mute_new(request: MemberRequest) -> HttpResponse:
-    """Mute the finding of the check `check` in the report of `scan`, as a whole or at some of its places."""
-    document, check = _finding(request)
-    url = document["url"]
+    """Mute a finding, which the query names by `scan` and `check`: as a whole, or at some of its places."""
+    export, check = _finding(request)
+    url = export["url"]
     host, path = host_and_path(url)
-    report = reverse("report-page", args=[document["id"]])
+    report = reverse("report-page", args=[export["id"]])
 
     def submit(form: MuteForm) -> HttpResponse:
-        asked = form.mute_request(check["id"], host)
-        mute_places(caller=member_caller(request.membership), request=asked, places=form.chosen_places)
+        mute_request = form.mute_request(check["id"], host)
+        mute_places(caller=member_caller(request.membership), request=mute_request, places=form.chosen_places)
         until = form.cleaned_data["until"]
         messages.success(request, f"Muted until the end of {until:%-d %B %Y}. The report itself does not change.")
         return redirect(f"{report}#muted")
@@ -88,7 +90,7 @@ def mute_new(request: MemberRequest) -> HttpResponse:
 @requires(Role.MEMBER)
 @session_suffices("the organization's own work, which all members see")
 def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
-    """End a mute, and redirect to the report of `scan`, or to the list."""
+    """End a mute, then redirect to the report of the scan in the form field `scan`, or to the list of mutes."""
     try:
         end_mute(caller=member_caller(request.membership), mute_id=mute_id)
     except NotFound:
@@ -105,18 +107,20 @@ def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
 
 
 def _finding(request: HttpRequest) -> tuple[ExportJson, ExportedFinding]:
-    """Return the JSON export for `scan` in the query string, and its failed or warned `check`. Raises Http404."""
+    """Return the JSON export of `scan` and the finding `check`, both named in the query string. Raises Http404."""
     scan_id, check_id = request.GET.get("scan", ""), request.GET.get("check", "")
     report = None
     if is_id("scan", scan_id):
         membership: Membership = request.membership  # type: ignore[attr-defined]  # `requires` has set it
-        kept = access.rows(Report, membership.organization_id).filter(scan_id=scan_id, expires_at__gt=timezone.now())
-        report = kept.only("export").first()
+        unexpired = access.rows(Report, membership.organization_id).filter(
+            scan_id=scan_id, expires_at__gt=timezone.now()
+        )
+        report = unexpired.only("export").first()
     if report is None:
         raise Http404
-    document = report.document
-    for category in document["categories"]:
+    export = report.export_json
+    for category in export["categories"]:
         for check in category["checks"]:
             if check["id"] == check_id and check["status"] != "pass":
-                return document, check
+                return export, check
     raise Http404

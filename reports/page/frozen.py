@@ -1,6 +1,7 @@
-"""Sample pages of an audit and a list, kept as the HTML that their templates made of real scans of demo pages.
+"""Sample pages of an audit and a list, stored as HTML that was rendered once from real scans of demo pages.
 
-`make pictures` makes them again (tests/e2e/pictures.py). Their rows are in no database, so they cannot be rendered.
+`make pictures` renders them again (tests/e2e/pictures.py). Their rows are in no database, so they cannot be rendered on
+request.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from reports.page.sample import FOLDER
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """A page that was made once: `styles` are the style sheets that it needs."""
+    """Sample page that was rendered once. `styles` names the style sheets of the page."""
 
     slug: str
     title: str
@@ -46,9 +47,10 @@ FROZEN = (
 
 
 def frozen_page(slug: str) -> Frozen | None:
-    return next((each for each in FROZEN if each.slug == slug), None)
+    return next((page for page in FROZEN if page.slug == slug), None)
 
 
 @functools.cache
 def _html(slug: str) -> SafeString:
-    return SafeString((FOLDER / f"{slug}.html").read_text(encoding="utf-8"))  # ours, escaped when it was made
+    # The HTML was escaped when it was rendered.
+    return SafeString((FOLDER / f"{slug}.html").read_text(encoding="utf-8"))

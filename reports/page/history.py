@@ -1,4 +1,4 @@
-"""History of a report: other scans of the same page with the same type."""
+"""History of a report: other scans of the same page and type."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from website_scan.report.mute_matching import NO_MUTES, Mutes
 from website_scan.report.storage import read_export
 from website_scan.report_json import ExportJson
 
-SHOWN = 10
-CHOICES = 1000  # more than the reports of a page that is scanned every hour
+MAX_RECENT = 10
+MAX_CHOICES = 1000  # More than the reports of a page that is scanned every hour, at a retention of 30 days.
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierScan:
-    """A scan with a result. `url` is None if its report has expired, or is the one on the page."""
+    """Scan of the same page with a result. `url` is None for the report on the page itself, and for an expired one."""
 
     score: int
     grade: str
@@ -37,9 +37,9 @@ class EarlierScan:
 
 @dataclass(frozen=True, slots=True)
 class Previous:
-    """The last report before this one that has not expired.
+    """Last report of the page before this one, if the last report has not expired.
 
-    `changes` computes the diff when it is first called; it returns None if the report has been deleted meanwhile.
+    `changes` computes the diff on its first call. It returns None if the report has been deleted meanwhile.
     """
 
     url: str
@@ -49,7 +49,9 @@ class Previous:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """History of a report. `recent` has the newest first; `newer_url` is the page's newest report, if it is another."""
+    """History of a report. `recent` is sorted newest first; `newer_url` is the page's newest report, if this one is
+    older.
+    """
 
     recent: tuple[EarlierScan, ...]
     previous: Previous | None
@@ -61,21 +63,27 @@ class History:
         return trend(self.recent)
 
 
-def history(scan: Scan, document: Callable[[], ExportJson], now: datetime, mutes: Mutes = NO_MUTES) -> History:
-    """Return the organization's last scans of the page, all with a result. For its members only.
+def history(scan: Scan, load_export: Callable[[], ExportJson], now: datetime, mutes: Mutes = NO_MUTES) -> History:
+    """Return the latest scans of the page with a result. Only for members of the organization.
 
-    `document` returns the JSON export of the scan's own report; it is called only for the diff.
+    `load_export` returns the JSON export of the scan's own report. It is called only if the diff is computed.
     """
     of_page = same_page(scan).annotate(report_until=F("report__expires_at"), report_id=F("report__id"))
-    recent, newest = list(of_page[:SHOWN]), None
+    recent, newest = list(of_page[:MAX_RECENT]), None
     if recent and recent[0].created_at > scan.created_at:
         newest = recent[0]
-        recent = list(of_page.filter(created_at__lte=scan.created_at)[:SHOWN])
-    before = next((each for each in recent if each.id != scan.id), None)
-    is_kept = before is not None and before.report_until is not None and before.report_until > now
-    previous = _previous(before, before.report_id, document, mutes) if before is not None and is_kept else None
+        recent = list(of_page.filter(created_at__lte=scan.created_at)[:MAX_RECENT])
+    previous_row = next((earlier for earlier in recent if earlier.id != scan.id), None)
+    has_previous = (
+        previous_row is not None and previous_row.report_until is not None and previous_row.report_until > now
+    )
+    previous = (
+        _previous(previous_row, previous_row.report_id, load_export, mutes)
+        if previous_row is not None and has_previous
+        else None
+    )
     return History(
-        recent=tuple(_earlier(each, scan, now) for each in recent),
+        recent=tuple(_earlier(earlier, scan, now) for earlier in recent),
         previous=previous,
         newer_url=report_path(newest.id) if newest else None,
         newer_at=newest.created_at if newest else None,
@@ -84,7 +92,7 @@ def history(scan: Scan, document: Callable[[], ExportJson], now: datetime, mutes
 
 def same_page(scan: Scan) -> QuerySet[Scan]:
     """Return the scans of the same page and type that have a result, newest first."""
-    # The index has the URL's MD5. The condition on the URL itself excludes collisions.
+    # The index is on the MD5 of the URL. The condition on the URL itself excludes collisions.
     return (
         access.rows(Scan, scan.organization_id)
         .alias(page=MD5("url"))
@@ -95,28 +103,28 @@ def same_page(scan: Scan) -> QuerySet[Scan]:
 
 
 def previous_scan(scan: Scan) -> Scan | None:
-    """Return the scan before this one, of the same page and type, with a result. Its report may have expired."""
+    """Return the last scan with a result before this one, of the same page and type. Its report may have expired."""
     return same_page(scan).filter(created_at__lte=scan.created_at).exclude(id=scan.id).first()
 
 
 def other_reports(scan: Scan, now: datetime) -> list[Scan]:
     """Return the scans whose reports can be compared with this scan's, newest first."""
-    return list(same_page(scan).filter(report__expires_at__gt=now).exclude(id=scan.id)[:CHOICES])
+    return list(same_page(scan).filter(report__expires_at__gt=now).exclude(id=scan.id)[:MAX_CHOICES])
 
 
-def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
-    assert each.score is not None
-    assert each.grade is not None
-    is_this = each.id == scan.id
-    url = report_path(each.id) if each.kept_until > now and not is_this else None
-    return EarlierScan(each.score, each.grade, each.created_at, each.catalogue_version, url, is_this)
+def _earlier(earlier: Scan, scan: Scan, now: datetime) -> EarlierScan:
+    assert earlier.score is not None
+    assert earlier.grade is not None
+    is_this = earlier.id == scan.id
+    url = report_path(earlier.id) if earlier.kept_until > now and not is_this else None
+    return EarlierScan(earlier.score, earlier.grade, earlier.created_at, earlier.catalogue_version, url, is_this)
 
 
-def _previous(scan: Scan, report_id: str, document: Callable[[], ExportJson], mutes: Mutes) -> Previous:
+def _previous(scan: Scan, report_id: str, load_export: Callable[[], ExportJson], mutes: Mutes) -> Previous:
     @functools.cache
     def changes() -> Diff[ExportJson] | None:
-        kept = access.rows(Report, scan.organization_id).filter(id=report_id)
-        export = kept.values_list("export", flat=True).first()
-        return None if export is None else diff(read_export(export), document(), mutes)
+        report = access.rows(Report, scan.organization_id).filter(id=report_id)
+        export = report.values_list("export", flat=True).first()
+        return None if export is None else diff(read_export(export), load_export(), mutes)
 
     return Previous(url=report_path(scan.id), report_id=report_id, changes=changes)

@@ -1,4 +1,4 @@
-"""Preview of a report's link: its title and its card."""
+"""Link preview of a report: its title and its card."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scans.models import Scan
 
 
 def card_of(scan: Scan) -> Card:
-    """Return the card of a scan that has a report."""
+    """Return the preview card of a scan that has a report."""
     host, path = address_of(scan.url)
     label = scan.get_type_display()
     notes = [day_of(scan.created_at)]
@@ -22,12 +22,12 @@ def card_of(scan: Scan) -> Card:
 
 
 def card_address(scan: Scan, digest: str) -> str:
-    """Return the path of a scan's card with this digest. `id` of a sample is `sample/<type>`."""
+    """Return the path of the scan's card with this digest. For a sample, the scan's ID is `sample/<type>`."""
     return reverse("report-card", args=[scan.id, digest])
 
 
 def preview_of(scan: Scan) -> Preview:
-    """Return the preview of a scan that has a report."""
+    """Return the link preview of a scan that has a report."""
     label = scan.get_type_display()
     subject = label if label.isupper() else label.lower()
     title = title_of(f"{scan.grade} ({scan.score}): {subject} of", scan.url)

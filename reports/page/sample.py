@@ -1,4 +1,4 @@
-"""Sample reports, for people without own reports: real scans of fictional pages, stored in `samples/`.
+"""Sample reports for visitors without reports of their own: real scans of fictional pages, stored in `samples/`.
 
 `make pictures` scans the pages again (tests/e2e/pictures.py).
 """
@@ -23,7 +23,7 @@ from website_scan.report_json import ExportJson
 from website_scan.stored_data import Facts, PicturePlaces, StoredBasis, StoredExhibits, StoredWaterfall
 
 FOLDER = Path(__file__).resolve().parent / "samples"
-# Pictures of the page load that the samples of a page share.
+# Pictures of the page load, which all samples of a page share.
 SCREENSHOT, PAGE_PICTURE, FILM = "screenshot.webp", "page.webp", "film.jpgs"
 FRAME = re.compile(r"film/([0-9]{1,3})\.jpg", re.ASCII)
 NOTICE = "This is a sample. The site does not exist, but this service made the report from its demo pages."
@@ -32,7 +32,7 @@ SHOP = "shop"
 
 @dataclass(frozen=True, slots=True)
 class SamplePage:
-    """A page with sample reports: `title` says what kind of page it is, `about` what it shows."""
+    """Fictional page with sample reports: `title` is the kind of page, `about` describes what its reports show."""
 
     slug: str
     title: str
@@ -41,8 +41,11 @@ class SamplePage:
 
     @property
     def names(self) -> dict[ScanType, str]:
-        """The names of its samples by type, as in their addresses."""
-        return {each: each.value if self.slug == SHOP else f"{self.slug}-{each.value}" for each in self.types}
+        """Names of the page's samples by scan type, as in the URLs of the samples."""
+        return {
+            scan_type: scan_type.value if self.slug == SHOP else f"{self.slug}-{scan_type.value}"
+            for scan_type in self.types
+        }
 
 
 PAGES = (
@@ -82,25 +85,25 @@ PAGES = (
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample report, with the fields of `reports.models.Report`."""
+    """Sample report, with the fields of `reports.models.Report`."""
 
-    slug: str  # of its page
-    document: ExportJson
+    slug: str  # slug of the SamplePage
+    export_json: ExportJson
     facts: Facts
     scoring: StoredBasis | None
     waterfall: StoredWaterfall | None
     exhibits: StoredExhibits | None
     has_screenshot: bool
     pictures: PicturePlaces | None
-    expires_at: None = None  # never
+    expires_at: None = None  # Samples never expire.
 
     def page(self, chosen: Filter, check_pages: str, base: str, others: Iterable[OtherReport] = ()) -> ReportPage:
-        """Return the page of the sample, without links to its site. The URLs of its pictures are below `base`."""
+        """Return the report page of the sample, without links to the fictional site. Picture URLs are below `base`."""
         facts: Facts = {**self.facts, "notice": NOTICE}
         facts.pop("final_url", None)
         muting = Muting(NO_MUTES, self.scoring, shows_rules=False, mute_url="")
         page = report_page(
-            self.document,
+            self.export_json,
             facts,
             self.waterfall,
             muting,
@@ -118,7 +121,7 @@ class Sample:
         return replace(page, link=None)
 
     def picture(self, name: str) -> tuple[bytes, str] | None:
-        """Return a picture by its path below the sample's address, such as `film/0.jpg`, and its media type."""
+        """Return a picture and its media type. `name` is its path below the sample's URL, such as `film/0.jpg`."""
         folder = FOLDER / self.slug
         if name == SCREENSHOT and self.has_screenshot:
             return (folder / SCREENSHOT).read_bytes(), "image/webp"
@@ -132,19 +135,19 @@ class Sample:
 
 @functools.cache
 def sample_of(name: str) -> Sample | None:
-    """Return a sample report by its name, such as `security` (of the shop) or `blog-seo`."""
+    """Return a sample report by its name, such as `security` (of the shop) or `blog-seo`, or None."""
     for page in PAGES:
-        for scan_type, each in page.names.items():
-            if each == name:
+        for scan_type, sample_name in page.names.items():
+            if sample_name == name:
                 return Sample(page.slug, **json.loads((FOLDER / page.slug / f"{scan_type}.json").read_text()))
     return None
 
 
 def page_of(name: str) -> SamplePage:
-    """Return the page of a sample that there is."""
+    """Return the fictional page of an existing sample."""
     return next(page for page in PAGES if name in page.names.values())
 
 
 def samples_of(page: SamplePage) -> Mapping[ScanType, Sample]:
-    found = ((scan_type, sample_of(name)) for scan_type, name in page.names.items())
-    return {scan_type: sample for scan_type, sample in found if sample is not None}
+    samples = ((scan_type, sample_of(name)) for scan_type, name in page.names.items())
+    return {scan_type: sample for scan_type, sample in samples if sample is not None}

@@ -1,4 +1,4 @@
-"""The difference of a report to the one before, in a sentence for its verdict."""
+"""Comparison of a report with the previous one, in a sentence below its score."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from website_scan.report_json import ExportJson
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Number of findings that changed in one way, in words, and the neediest of them."""
+    """Number of findings with the same kind of change in words, and the most urgent of them."""
 
     text: str
     first: Change
@@ -21,10 +21,11 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """Difference to the report before.
+    """Comparison with the previous report.
 
-    `obstacle` tells why the scores cannot be compared; without one, `points` is the difference, and `counts` are the
-    changes of findings, first those that explain it. `explained` is False if they all point the other way.
+    `obstacle` says why the scores cannot be compared. Without one, `points` is the difference, and `counts` are the
+    changes of findings, with those that explain the difference first. `explained` is False if all of them point the
+    other way.
     """
 
     when: str
@@ -40,13 +41,15 @@ def since(changes: Diff[ExportJson]) -> Since:
     if obstacle := _obstacle(changes):
         return Since(when, obstacle, 0, (), explained=True, rest="")
     points = changes.points or 0
-    bad = [*_count(changes.new, "new finding"), *_count(changes.worse, "worse")]
-    good = [*_count(changes.fixed, "fixed"), *_count(changes.better, "better")]
-    counts = (*good, *bad) if points > 0 else (*bad, *good)
+    worsened = [*_count(changes.new, "new finding"), *_count(changes.worse, "worse")]
+    improved = [*_count(changes.fixed, "fixed"), *_count(changes.better, "better")]
+    counts = (*improved, *worsened) if points > 0 else (*worsened, *improved)
     rest = ""
     if changes.is_empty:
         rest = "the same findings, apart from muted ones" if changes.muted else "the same findings"
-    return Since(when, "", points, counts, explained=not points or bool(good if points > 0 else bad), rest=rest)
+    return Since(
+        when, "", points, counts, explained=not points or bool(improved if points > 0 else worsened), rest=rest
+    )
 
 
 def _count(changes: tuple[Change, ...], word: str) -> list[Count]:
@@ -55,7 +58,7 @@ def _count(changes: tuple[Change, ...], word: str) -> list[Count]:
 
 
 def _obstacle(changes: Diff[ExportJson]) -> str:
-    """Return why the scores do not come from the same checks; empty if they do."""
+    """Return why the scores do not come from the same checks, or an empty string if they do."""
     if not changes.same_rules:
         return "the rules changed"
     if not changes.same_browser:
@@ -65,12 +68,12 @@ def _obstacle(changes: Diff[ExportJson]) -> str:
     return ""
 
 
-def _skipped(document: ExportJson) -> set[str]:
-    return {each["id"] for each in document["skipped_checks"]}
+def _skipped(export: ExportJson) -> set[str]:
+    return {check["id"] for check in export["skipped_checks"]}
 
 
 def when_before(before: datetime, after: datetime) -> str:
-    """Return when the report before was made: the day, or the time if it is the same day."""
+    """Return the date of the previous report as text, or its time if both reports are of the same day."""
     if before.date() == after.date():
         return f"{before:%H:%M} UTC"
     return f"{before:%-d %B}" if before.year == after.year else f"{before:%-d %B %Y}"

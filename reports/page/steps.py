@@ -1,4 +1,4 @@
-"""Steps of a running scan for its progress page, from the phase that the engine reports."""
+"""Steps on the progress page of a running scan, from the phase that the scan engine reports."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from scans.models import Scan
 
-# Labels of the phases of `GET /v1/scan/:id`, in order.
-NAMES = {
+# Labels of the scan phases in GET /v1/scan/:id, in order.
+LABELS = {
     "queued": "Waiting in the queue",
     "connecting": "Connecting to the site",
     "collecting": "Loading the page and its resources",
@@ -18,7 +18,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a scan. `state` is `done`, `current` or `ahead`."""
+    """Step of a scan on its progress page. `state` is `done`, `current` or `ahead`."""
 
     name: str
     state: str
@@ -26,15 +26,15 @@ class Step:
 
 
 def steps_of(scan: Scan) -> list[Step]:
-    """Return all steps of a scan; one is current."""
-    phases = list(NAMES)
-    at = phases.index(scan.phase)
-    told = f"{scan.checks_done} of {scan.checks_total}" if scan.checks_total else ""
+    """Return all steps of a scan, exactly one of them current."""
+    phases = list(LABELS)
+    current = phases.index(scan.phase)
+    progress = f"{scan.checks_done} of {scan.checks_total}" if scan.checks_total else ""
     return [
         Step(
-            NAMES[phase],
-            "done" if number < at else "current" if number == at else "ahead",
-            told if phase == "checking" and number == at else "",
+            LABELS[phase],
+            "done" if number < current else "current" if number == current else "ahead",
+            progress if phase == "checking" and number == current else "",
         )
         for number, phase in enumerate(phases)
     ]

@@ -1,4 +1,4 @@
-"""Tabs of a report: the reports of the same visit by type, and types that can still be scanned."""
+"""Tabs of a report page: reports of the same visit by type, and types that can still be scanned."""
 
 from __future__ import annotations
 
@@ -9,44 +9,46 @@ from django.db.models import F
 
 from accounts import access
 from accounts.roles import page_of
-from reports.visibility import Seen
+from reports.visibility import VisibleScan
 from scans.models import Scan, report_path
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """Link to the report of a type, or to the form that scans it; `note` says why there is no grade."""
+    """Link to the report of a type, or to the form that scans that type; `note` replaces the grade if there is none."""
 
     type: str
     url: str
     grade: str | None = None
     note: str = ""
     is_current: bool = False
-    scan_id: str = ""  # of a report that the reader may see
+    scan_id: str = ""  # Empty unless the reader may see that scan's report.
 
     @property
     def label(self) -> str:
         return str(Scan.Type(self.type).label)
 
 
-def tabs_of(seen: Seen) -> list[Tab]:
-    """Return the tabs of the types, in their usual order, with one query.
+def tabs_of(visible: VisibleScan) -> list[Tab]:
+    """Return the tabs in the order of the scan types, with one query.
 
-    Strangers get those whose reports they may see. Members also get scans of the visit without a report, and those who
-    may scan get the other types.
+    Strangers get the types whose reports they may see. Members also get scans of the visit without a report, and
+    members who may start scans get the other types.
     """
-    scan, membership = seen.scan, seen.membership
+    scan, membership = visible.scan, visible.membership
     tabs = {scan.type: Tab(scan.type, report_path(scan.id), scan.grade, is_current=True, scan_id=scan.id)}
     if membership is None:
-        shared = seen.reports_of_other_types().values_list("scan_id", "scan__type", "scan__grade")
+        shared = visible.reports_of_other_types().values_list("scan_id", "scan__type", "scan__grade")
         tabs |= {type: Tab(type, report_path(id), grade, scan_id=id) for id, type, grade in shared}
     elif scan.audit_page_id is not None:
         others = access.rows(Scan, scan.organization_id).filter(audit_page=scan.audit_page_id).exclude(id=scan.id)
         for other in others.annotate(report_until=F("report__expires_at")).only("id", "type", "grade", "status"):
-            is_kept = other.report_until is not None and other.report_until > seen.now
-            note = "" if is_kept else "expired" if other.grade else "failed" if other.is_final else "in progress"
-            grade = other.grade if is_kept else None
-            tabs[other.type] = Tab(other.type, report_path(other.id), grade, note, scan_id=other.id if is_kept else "")
+            has_report = other.report_until is not None and other.report_until > visible.now
+            note = "" if has_report else "expired" if other.grade else "failed" if other.is_final else "in progress"
+            grade = other.grade if has_report else None
+            tabs[other.type] = Tab(
+                other.type, report_path(other.id), grade, note, scan_id=other.id if has_report else ""
+            )
     if membership is not None and membership.is_member:
         for type in Scan.Type.values:
             form = f"{page_of(membership, 'scan-new')}?{urlencode({'url': scan.url, 'type': type})}"

@@ -1,4 +1,4 @@
-"""Models of scans, and of their turns, counters, blocklist and idempotency records."""
+"""Models of scans, turns in queues, counters, the blocklist and idempotency records."""
 
 from scans.models.keyed import Keyed, sealed
 from scans.models.records import BlockedDomain, DomainTurn, EndedScan, IdempotencyRecord, ScanCount, ScanTally, Turn

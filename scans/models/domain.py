@@ -1,4 +1,4 @@
-"""Domain of a visit, by which politeness is counted over all organizations (docs/adr/0008)."""
+"""Registrable domain of a visit. Visits of a domain are limited over all organizations (docs/adr/0008)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from django.db import models
 from website_scan.page.registrable_domain import is_public_name, site_of
 from website_scan.urls import host_and_port_of, host_of
 
-LONGEST_NAME = 253
-LONGEST_ADDRESS = 60  # of IPv6 with a port
+MAX_NAME_LENGTH = 253  # Maximum length of a DNS name.
+LONGEST_ADDRESS = 60  # Long enough for an IPv6 address with a port.
 
 
 def is_public(host: str) -> bool:
-    """Return True if a canonical URL's host, with or without a port, may be a third party's site.
+    """Return True if a canonical URL's host, with or without a port, may be the site of a third party.
 
-    False for exempted addresses (SCAN_ALLOWED_NETWORKS), and for names that no public DNS has, such as `localhost`.
+    Returns False for addresses in SCAN_ALLOWED_NETWORKS, and for names that no public DNS has, such as `localhost`.
     """
     name = _name_of(host)
     try:
@@ -29,21 +29,21 @@ def is_public(host: str) -> bool:
 
 
 def domain_of(host: str) -> str:
-    """Return the registrable domain of a public host, or a public IP address itself; else the host with its port.
+    """Return the registrable domain of a public host, a public IP address itself, or else the host with its port.
 
-    A private machine may serve many sites that differ only in their ports.
+    The port distinguishes the sites of a private machine, which may serve many of them.
     """
-    return (site_of(_name_of(host)) if is_public(host) else host)[:LONGEST_NAME]
+    return (site_of(_name_of(host)) if is_public(host) else host)[:MAX_NAME_LENGTH]
 
 
 def address_of(address: str, port: int) -> str:
-    """Return the key by which requests to an address, and visits, are counted: a private one counts by its port."""
+    """Return the key by which requests and visits to an IP address are limited. Private addresses include the port."""
     return f"{address}:{port}" if _is_exempted(ipaddress.ip_address(address)) else address
 
 
 def _is_exempted(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    networks = (each[0] if isinstance(each, tuple) else each for each in settings.SCAN_ALLOWED_NETWORKS)
-    return any(address in network for network in networks)
+    networks = (allowed[0] if isinstance(allowed, tuple) else allowed for allowed in settings.SCAN_ALLOWED_NETWORKS)
+    return any(address in allowed for allowed in networks)
 
 
 def _name_of(host: str) -> str:
@@ -51,7 +51,7 @@ def _name_of(host: str) -> str:
 
 
 class DomainField(models.CharField):
-    """Field computed from `url` on insert, in Python because the database has no Public Suffix List."""
+    """Column computed from `url` on insert. It is computed in Python, because PostgreSQL has no Public Suffix List."""
 
     def pre_save(self, model_instance: Any, add: bool) -> Any:
         if add:

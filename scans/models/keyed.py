@@ -1,4 +1,4 @@
-"""Columns for the credentials that a target requires: names in plain text, values encrypted."""
+"""Columns for the credentials of a target: names in plain text, values encrypted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from website_scan.net.credentials import Credentials, InvalidRequestField, parse
 
 
 class CredentialsForgotten(InvalidRequestField):
-    """Refusal to use a row whose credentials were deleted after their retention."""
+    """Raised for a row whose credentials were deleted after their retention."""
 
 
 def sealed(credentials: Credentials | None) -> dict[str, Any]:
-    """Return the values of both columns for credentials: their names, and the encrypted whole."""
+    """Return the values of both columns: the names of the credentials, and the credentials encrypted."""
     if credentials is None:
         return {"credential_names": None, "encrypted_credentials": None}
     return {
@@ -26,7 +26,7 @@ def sealed(credentials: Credentials | None) -> dict[str, Any]:
 
 
 class Keyed(models.Model):
-    """Abstract model of a row that may have credentials."""
+    """Abstract model of a row that may have credentials for its target."""
 
     credential_names = models.JSONField(
         null=True, blank=True, help_text="Names of the credentials, which may be shown."
@@ -38,9 +38,10 @@ class Keyed(models.Model):
 
     @property
     def credentials(self) -> Credentials | None:
-        """Decrypt the credentials; None without any.
+        """Credentials in plain text, or None.
 
-        Raises `CredentialsForgotten`, or `cryptography.fernet.InvalidToken` if no key fits.
+        Raises `CredentialsForgotten` after their retention, or `cryptography.fernet.InvalidToken` if no key decrypts
+        them.
         """
         if self.credential_names is None:
             return None

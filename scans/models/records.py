@@ -1,4 +1,4 @@
-"""Models beside scans: turns in queues, counters, tallies, the operator's blocklist, and idempotency records."""
+"""Models that belong to scans: turns in queues, counters, tallies, the blocklist, and idempotency records."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Organization
-from scans.models.domain import LONGEST_NAME
+from scans.models.domain import MAX_NAME_LENGTH
 from scans.models.scan import Scan
 
 
 class Turn(models.Model):
-    """Time of an organization's last turn in a queue: the longest wait goes first (`scans.visits.queue`)."""
+    """Time of an organization's last turn in a queue. The longest wait is served first (`scans.visits.queue`)."""
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, db_index=False)
     queue = models.CharField(max_length=16)
@@ -26,13 +26,13 @@ class Turn(models.Model):
 
 
 class DomainTurn(models.Model):
-    """Times of a domain's last visit, by any organization, and of the earliest next one.
+    """Times of a domain's last visit by any organization and of its earliest next visit.
 
-    `told` lists the queues whose wake-up for that time is arranged. The sweeper deletes old rows
+    `told` names the queues that will get a message at the time of the next visit. The sweeper deletes old rows
     (`scans.visits.politeness`).
     """
 
-    domain = models.CharField(primary_key=True, max_length=LONGEST_NAME)
+    domain = models.CharField(primary_key=True, max_length=MAX_NAME_LENGTH)
     taken_at = models.DateTimeField()
     free_at = models.DateTimeField(db_index=True)
     told = ArrayField(models.CharField(max_length=16), default=list)
@@ -42,9 +42,10 @@ class DomainTurn(models.Model):
 
 
 class ScanCount(models.Model):
-    """Counter of an organization's scans, by month, type and status.
+    """Counter of an organization's scans by month, type and status.
 
-    Triggers on the scan table maintain it (`migrations/scan_counts.sql`), so that a list's `total` never counts rows.
+    Triggers on the scan table update the counters (`migrations/scan_counts.sql`), so that listing scans never counts
+    rows.
     """
 
     organization_id = models.BigIntegerField()
@@ -63,10 +64,10 @@ class ScanCount(models.Model):
 
 
 class EndedScan(models.Model):
-    """Facts of a finished scan for the metrics, written in the transaction that ends it, so that none is lost.
+    """Figures of a finished scan for the metrics, written in the transaction that ends the scan.
 
-    Each scan has its own row, because a counter would make all workers wait for each other; the sweeper adds the rows
-    to the tallies (`scans.visits.tallies`). Rows belong to no tenant: a deleted scan still counts.
+    Each scan has a row of its own, because workers would wait for each other's lock on a counter. The sweeper adds the
+    rows to the tallies (`scans.visits.tallies`). Rows belong to no organization: a deleted scan still counts.
     """
 
     type = models.CharField(max_length=16)
@@ -84,7 +85,7 @@ class EndedScan(models.Model):
 
 
 class ScanTally(models.Model):
-    """Monotonic counter for /metrics: its name, label values and value."""
+    """Monotonic counter for /metrics: its name, its label values and its value."""
 
     name = models.CharField(max_length=40)
     labels = ArrayField(models.CharField(max_length=40))
@@ -98,7 +99,7 @@ class ScanTally(models.Model):
 
 
 class BlockedDomain(models.Model):
-    """Domain on the operator's blocklist, including its subdomains."""
+    """Domain on the operator's blocklist. Its subdomains are blocked as well."""
 
     domain = models.CharField(max_length=253, unique=True)
     reason = models.CharField(max_length=200, blank=True)
@@ -112,7 +113,7 @@ class BlockedDomain(models.Model):
 
 
 class IdempotencyRecord(models.Model):
-    """Record of an accepted POST with an Idempotency-Key: digest of the request, created object, first response."""
+    """Record of an accepted POST with an Idempotency-Key: digest of the request, created object, and response."""
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
     key = models.CharField(max_length=255)

@@ -1,4 +1,4 @@
-"""Model of a scan. The row is the outbox: nothing about a scan lives only in the queue."""
+"""Model of a scan. All facts about a scan are in its row, so lost queue messages can be replaced."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Lease, Leased
-from scans.models.domain import LONGEST_ADDRESS, LONGEST_NAME, DomainField
+from scans.models.domain import LONGEST_ADDRESS, MAX_NAME_LENGTH, DomainField
 from scans.models.keyed import Keyed
 from website_scan.ids import new_scan_id
 
-# Retention of a row's report from its creation.
+# SQL expression for how long the reports of a row are stored after its creation.
 KEPT = ExpressionWrapper(F("kept_days") * Value(timedelta(days=1)), DurationField())
 
 
@@ -30,13 +30,13 @@ def path_of(url: str) -> str:
 
 
 def report_path(scan_id: str) -> str:
-    """Return the path of a report's page. A page has hundreds of these links; `reverse` takes 10 µs for each."""
+    """Return the path of a report page. Pages have hundreds of these links, and `reverse` would need 10 µs for each."""
     return f"/report/{scan_id}"
 
 
-# Length of the indexed prefix in characters, all ASCII. An entry of PostgreSQL's B-tree has at most 2,704 bytes.
+# Number of leading URL characters in an index, all ASCII. PostgreSQL limits B-tree entries to 2,704 bytes.
 INDEXED_URL = 1_000
-# The URL is canonical, so each host has only one spelling.
+# Regular expression for the host. The URL is canonical, so each host has only one spelling.
 HOST_PATTERN = "^https?://([^/?#]+)"
 
 
@@ -46,35 +46,37 @@ WITHOUT_LEASE = Q(status="scanning") & SCAN_LEASE.run_out
 
 class ScanQuerySet(models.QuerySet["Scan"]):
     def unfinished(self) -> ScanQuerySet:
-        """Filter scans that are queued or running."""
+        """Return the scans that are queued or running."""
         return self.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
 
     def visits(self) -> ScanQuerySet:
-        """Filter the leading scan of each visit, which workers claim; the concurrency limit counts visits."""
+        """Return the lead scan of each visit. Workers claim lead scans, and the concurrency limit counts visits."""
         return self.filter(lead=None)
 
     def single(self) -> ScanQuerySet:
-        """Filter visits without an audit that represents them in lists: they never had one, or it was deleted."""
+        """Return the visits that lists show on their own, because they have no audit or their audit was deleted."""
         return self.filter(lead=None, audit_page=None, is_background=False)
 
     def of_visit(self, lead_id: str) -> ScanQuerySet:
-        """Filter all scans of a visit, by the ID of its leading scan."""
+        """Return all scans of a visit, by the ID of its lead scan."""
         return self.filter(Q(id=lead_id) | Q(lead_id=lead_id))
 
     def locked(self) -> ScanQuerySet:
-        """Lock the rows in one order everywhere, which prevents deadlocks: a visit's leading scan first, then by ID."""
+        """Lock the rows in the same order everywhere, which prevents deadlocks: the lead scan of a visit first, then by
+        ID.
+        """
         return self.select_for_update(no_key=True, of=("self",)).order_by(F("lead").asc(nulls_first=True), "id")
 
     def without_lease(self) -> ScanQuerySet:
-        """Filter scans whose worker died: their lease has run out."""
+        """Return the running scans whose lease has expired, because their worker died."""
         return self.filter(WITHOUT_LEASE)
 
 
 class Scan(Keyed, Leased):
-    """Scan of one page for one type. queued → scanning → completed | partial | failed; nothing leaves a final state.
+    """Scan of one page for one type. queued → scanning → completed | partial | failed; the last three are final.
 
-    Scans of several types that look at a page together are a visit: a worker claims the leading scan for all of them,
-    and the others go through the same states with it.
+    Scans of several types that examine a page together are a visit. A worker claims the lead scan for all of them, and
+    the other scans pass through the same states.
     """
 
     class Type(models.TextChoices):
@@ -108,7 +110,11 @@ class Scan(Keyed, Leased):
         help_text="The URL's host, with its port where that is not the scheme's own: the site.",
     )
     domain = DomainField(
-        max_length=LONGEST_NAME, blank=True, default="", db_default="", help_text="Domain by which visits are limited."
+        max_length=MAX_NAME_LENGTH,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Domain by which visits are limited.",
     )
     status = models.CharField(max_length=16, choices=Status, default=Status.QUEUED)
     score = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(100)])
@@ -170,9 +176,9 @@ class Scan(Keyed, Leased):
             models.Index(fields=["organization", "-created_at", "-id"], name="scan_newest"),
             models.Index(fields=["organization", "status", "-created_at", "-id"], name="scan_status"),
             models.Index(fields=["organization", "type", "-created_at", "-id"], name="scan_type"),
-            # The scans of a site by type; the first two columns also list the sites.
+            # Scans of a site by type. The first two columns also serve the list of sites.
             models.Index(fields=["organization", "host", "type", "-created_at", "-id"], name="scan_of_site"),
-            # The last results of a page. By digest, because URLs may be longer than an index entry.
+            # Last results of a page, by the MD5 of the URL, because URLs may be longer than an index entry.
             models.Index(
                 F("organization"),
                 MD5("url"),
@@ -181,7 +187,8 @@ class Scan(Keyed, Leased):
                 condition=models.Q(status__in=("completed", "partial")),
                 name="scan_of_page",
             ),
-            # The pages of a site by the indexed prefix of their URL: one lookup per page, for any number of scans.
+            # Pages of a site by the indexed prefix of their URL: one lookup per page, independent of the number of
+            # scans.
             models.Index(
                 F("organization"),
                 F("host"),
@@ -195,7 +202,7 @@ class Scan(Keyed, Leased):
                 condition=models.Q(lead=None, audit_page=None, is_background=False),
                 name="scan_newest_single",
             ),
-            # For operators, who look at all organizations: the newest scans, and those that did not complete.
+            # Lists for operators over all organizations: the newest scans, and scans that did not complete.
             models.Index(fields=["-created_at", "-id"], name="scan_newest_of_all"),
             models.Index(
                 fields=["status", "-created_at", "-id"],
@@ -212,13 +219,13 @@ class Scan(Keyed, Leased):
                 condition=models.Q(status__in=("queued", "scanning"), lead=None),
                 name="scan_running_visits",
             ),
-            # The organizations that wait for a turn, and the next visit of each.
+            # Organizations that wait for a turn, and the next visit of each of them.
             models.Index(
                 fields=["organization", "is_background", "created_at", "id"],
                 condition=models.Q(status="queued", lead=None),
                 name="scan_waiting_visits",
             ),
-            # Visits that wait for a domain; below, the oldest visit that is not in the background.
+            # Visits that wait for a domain. The next index serves visits of lists that wait for an address.
             models.Index(
                 fields=["domain", "type"],
                 condition=models.Q(status="queued", lead=None),
@@ -233,7 +240,7 @@ class Scan(Keyed, Leased):
             models.Index(
                 fields=["audit_page"], condition=models.Q(audit_page__isnull=False), name="scan_of_audit_page"
             ),
-            # Rows with credentials, for their retention.
+            # Rows with credentials, which are deleted after their retention.
             models.Index(
                 fields=["created_at"],
                 condition=models.Q(encrypted_credentials__isnull=False),
@@ -257,25 +264,27 @@ class Scan(Keyed, Leased):
 
     @property
     def failure(self) -> Scan | None:
-        """Return the scan itself, with `error_code` and `error_message`, if it has an error; else None."""
+        """Return this scan if it has failed or its report is partial with an error, else None."""
         return self if self.error_code else None
 
     @property
     def moment(self) -> str:
-        """Return the time of creation to the minute in UTC; with a Z appended it is valid in HTML's <time>."""
+        """Return the time of creation in UTC, to the minute. With a Z appended, it is a valid `datetime` of HTML's
+        <time>.
+        """
         return f"{self.created_at:%Y-%m-%d %H:%M}"
 
     @property
     def kept_until(self) -> datetime:
-        """Return the time at which the report's retention ends."""
+        """Return when the retention of the report ends."""
         return self.created_at + timedelta(days=self.kept_days)
 
     @property
     def is_kept(self) -> bool:
-        """Return True while the page at `report_url` exists."""
+        """Return True while the retention of the report lasts."""
         return self.kept_until > timezone.now()
 
     @property
     def report_url(self) -> str:
-        """Return the address of the report page, which exists before the report does."""
+        """Return the URL of the report page, which exists as soon as the scan is created."""
         return f"{settings.BASE_URL}{report_path(self.id)}"

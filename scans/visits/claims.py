@@ -1,6 +1,7 @@
-"""Leases of visits: claim, renew, finish, fail. Each step is one transaction.
+"""Claims of visits: claim, renew, finish and fail, each in one transaction.
 
-Scans of several types that look at a page together are a visit. They have one claim, that of the leading scan.
+A visit is one scan, or scans of several types that examine a page together. It has one claim, the claim of its lead
+scan.
 """
 
 from __future__ import annotations
@@ -26,42 +27,42 @@ from scans.models import SCAN_LEASE, Scan
 from scans.models.domain import domain_of
 from scans.signals import scan_ended
 from scans.visits import tallies
-from scans.visits.fairness import HELD
-from scans.visits.politeness import enqueue_later, take_domain, wake_after_gaps
+from scans.visits.fairness import IS_LEASED
+from scans.visits.politeness import enqueue_later, record_domain_visit, wake_after_gaps
 from scans.visits.queue import (
     MAX_ATTEMPTS,
     QUEUES,
-    Turn,
+    NextVisit,
     Worker,
     enqueue,
     next_in_turn,
     queue_of,
-    take_turn,
+    record_turn,
     types_of,
     wait_in_line,
 )
 from website_scan.findings import ScanType
 from website_scan.result import Progress, ScanError, ScanResult
 
-PASSED_ON_AFTER_S = 0.5
-# Faults of the service, not of the site.
+OTHER_WORKERS_AFTER_S = 0.5  # Delay of a message for other workers.
+# Errors that are the fault of the service, not of the site.
 OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_NOT_STARTED"})
-LEFT_OUT = "PAGE_LEFT_OUT"  # the visit of an audit of a site has found that the URL is no page of the audit
-# Scans with these errors, and scans that never began, are refunded to the quota.
+LEFT_OUT = "PAGE_LEFT_OUT"  # Error of a discovered URL that turns out to be no page of the audit.
+# Scans that end with one of these errors are refunded to the quota.
 REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED", LEFT_OUT}
 
-# Lock the leading scan of a visit that waits, or whose worker died.
+# Lock the lead scan of a visit that is queued, or whose worker died.
 LOCK = f"""
     SELECT id FROM scans_scan
     WHERE id = %(scan)s AND lead_id IS NULL AND attempts < %(max_attempts)s
-        AND (status = 'queued' OR status = 'scanning' AND NOT {HELD})
+        AND (status = 'queued' OR status = 'scanning' AND NOT {IS_LEASED})
     FOR NO KEY UPDATE
 """  # noqa: S608  # of constants
 
 
 @functools.cache
 def claim_sql() -> str:
-    """Return the statement that claims the scans of a visit. Rows are locked in the order of `locked`."""
+    """Return the statement that claims all scans of a visit. Rows are locked in the order of `ScanQuerySet.locked`."""
     return f"""
         WITH held AS (
             SELECT id FROM scans_scan WHERE id = %(scan)s OR lead_id = %(scan)s
@@ -81,7 +82,8 @@ def claim_sql() -> str:
     """  # noqa: S608  # of constants
 
 
-# Progress never decreases, although an earlier attempt may have come further. Rows are locked in the order of `locked`.
+# The progress never decreases, although an earlier attempt may have come further. The order of locks is that of
+# `ScanQuerySet.locked`.
 RENEW = f"""
     UPDATE scans_scan AS scan SET
         lease_expires_at = {SCAN_LEASE.end_sql},
@@ -114,7 +116,7 @@ ENDED_COLUMNS = (
     "error_message",
     "completed_at",
 )
-# One statement for the scans of a visit, so that their counters are locked in order.
+# All scans of a visit end in one statement, so that their counters are locked in the same order everywhere.
 END = f"""
     UPDATE scans_scan AS scan SET claim_token = NULL, lease_expires_at = NULL,
         {", ".join(f"{name} = ended.{name}" for name in ENDED_COLUMNS[1:])}
@@ -125,11 +127,12 @@ END = f"""
 
 @dataclass(frozen=True, slots=True)
 class ScanClaim:
-    """Claim of a worker to one attempt of a visit until the lease runs out; `scan_id` is the leading scan's ID.
+    """Claim of a worker to one attempt of a visit, valid until the lease expires.
 
-    `types` are the types of all its scans, the leading scan's first; `audit_id` is empty except in an audit of several
-    pages. `request_id` is the ID of the HTTP request that created it, if any; `attempt` counts from 1. `addresses` are
-    those of its host, as far as they are known. `has_credentials`: its requests to the target have some.
+    `scan_id` is the ID of the lead scan. `types` are the types of all scans, the type of the lead scan first.
+    `audit_id` is empty except in an audit of several pages. `request_id` is the ID of the HTTP request that created the
+    visit, if any. `attempt` counts from 1. `addresses` are the known addresses of the host. If `has_credentials`, the
+    scans send credentials.
     """
 
     scan_id: str
@@ -146,52 +149,52 @@ class ScanClaim:
 
 
 def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
-    """Claim the visit whose turn it is in the queue of the scan that a message named; None if there is none."""
-    named = fetch("SELECT type FROM scans_scan WHERE id = %(scan)s", {"scan": scan_id})
-    if not named:
+    """Claim the next visit in the queue of the scan that a message named. Returns None if no visit may begin."""
+    rows = fetch("SELECT type FROM scans_scan WHERE id = %(scan)s", {"scan": scan_id})
+    if not rows:
         return None
-    queue = queue_of(ScanType(named[0][0]))
+    queue = queue_of(ScanType(rows[0][0]))
     claim: ScanClaim | None = None
     with transaction.atomic():
         wait_in_line()
-        while (following := next_in_turn(queue, worker)) is not None and following.is_here and claim is None:
-            claim = claim_scan(following.scan_id, worker)
-            if claim is not None:  # else it was cancelled at this moment
-                take_turn(following.organization_id, queue)
-                take_domain(claim.host)
+        while (next_visit := next_in_turn(queue, worker)) is not None and next_visit.is_here and claim is None:
+            claim = claim_scan(next_visit.scan_id, worker)
+            if claim is not None:  # If the claim is None, the visit was cancelled just now.
+                record_turn(next_visit.organization_id, queue)
+                record_domain_visit(claim.host)
         wake_after_gaps(queue)
-    if following is not None and not has_messages(queue):
-        _wake_for(following, queue)
+    if next_visit is not None and not has_messages(queue):
+        _wake_for(next_visit, queue)
     return claim
 
 
-def _wake_for(following: Turn, queue: str) -> None:
-    """Send a message about a visit that may begin: at once to this worker, and soon to others if it may not claim it.
+def _wake_for(next_visit: NextVisit, queue: str) -> None:
+    """Send a message about a visit that may begin: at once if this worker may claim it, else after a short delay.
 
-    So each claim wakes the next one, and messages are needed only for the first of several visits. A slot that is
-    reserved for other organizations reads messages as well: the one that it has just read may have been needed by a
-    slot of another host. For visits that may begin nowhere, the end of another visit or of a gap sends a message.
+    So each claim wakes up the next one, and only the first of several visits needs a message. The delayed message is
+    for other workers: a slot reserved for other organizations may have read the message that another worker's slot
+    needed. For visits that cannot begin anywhere, the end of another visit or of a pause sends a message.
     """
-    if following.is_here:
-        enqueue(following.scan_id, following.type)
-    elif is_first_in(PASSED_ON_AFTER_S, f"queue:passed-on:{queue}"):
-        enqueue_later(PASSED_ON_AFTER_S, following.scan_id, following.type)
+    if next_visit.is_here:
+        enqueue(next_visit.scan_id, next_visit.type)
+    elif is_first_in(OTHER_WORKERS_AFTER_S, f"queue:passed-on:{queue}"):
+        enqueue_later(OTHER_WORKERS_AFTER_S, next_visit.scan_id, next_visit.type)
 
 
-def _one_waiting(queue: str, **condition: object) -> list[tuple[str, ScanType]]:
-    """Return the ID and the type of any one scan that waits in the queue and meets the condition; empty if none."""
-    waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue), **condition)
-    return [(scan_id, ScanType(scan_type)) for scan_id, scan_type in waiting.values_list("id", "type")[:1]]
+def _find_queued(queue: str, **condition: object) -> list[tuple[str, ScanType]]:
+    """Return the ID and type of a scan that waits in the queue and meets the condition, as a list of at most one."""
+    queued = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue), **condition)
+    return [(scan_id, ScanType(scan_type)) for scan_id, scan_type in queued.values_list("id", "type")[:1]]
 
 
 @transaction.atomic(savepoint=False)
 def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # noqa: B008  # Worker is frozen
-    """Claim the next attempt of a visit, by its leading scan; None if it has ended or another worker holds it."""
+    """Claim the next attempt of a visit by its lead scan. Returns None if the visit has ended or is already claimed."""
     token = uuid.uuid4()
     if not fetch(LOCK, {"scan": scan_id, "max_attempts": MAX_ATTEMPTS}):
         return None
-    taken = fetch(claim_sql(), {"scan": scan_id, "token": token, "worker": worker.name[:100]})
-    lead, *others = sorted(taken, key=lambda row: (row[0] != scan_id, row[0]))
+    rows = fetch(claim_sql(), {"scan": scan_id, "token": token, "worker": worker.name[:100]})
+    lead, *others = sorted(rows, key=lambda row: (row[0] != scan_id, row[0]))
     _, scan_type, url, organization_id, host, audit_id, request_id, attempt, addresses, has_credentials = lead
     return ScanClaim(
         scan_id,
@@ -209,59 +212,59 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
 
 
 def wake_next(claim: ScanClaim, worker: Worker) -> None:
-    """Wake scans that could not run when their message came, now that a visit has freed its slots.
+    """Wake up scans that could not run when their message was read, now that a visit has ended.
 
-    A visit has two slots: the worker's, which any message left in the queue will use, and the domain's, for which a
-    scan of another queue may wait. Visits of lists may wait for its addresses as well.
+    The end of a visit frees a slot of the worker, which any message in the queue can use, and a slot of the domain,
+    which a scan of another queue may wait for. Visits of lists may also wait for the visit's addresses.
     """
-    own = queue_of(claim.types[0])
+    own_queue = queue_of(claim.types[0])
     for queue in QUEUES:
-        if queue != own and types_of(queue):
-            waiting = _one_waiting(queue, domain=domain_of(claim.host))
+        if queue != own_queue and types_of(queue):
+            queued = _find_queued(queue, domain=domain_of(claim.host))
             if claim.addresses:
-                waiting += _one_waiting(queue, is_of_list=True, addresses__overlap=claim.addresses)
-            for next_id, scan_type in waiting:
+                queued += _find_queued(queue, is_of_list=True, addresses__overlap=claim.addresses)
+            for next_id, scan_type in queued:
                 enqueue(next_id, scan_type)
-        elif queue == own and not has_messages(queue) and (following := next_in_turn(queue, worker)) is not None:
-            enqueue(following.scan_id, following.type)
+        elif queue == own_queue and not has_messages(queue) and (next_visit := next_in_turn(queue, worker)) is not None:
+            enqueue(next_visit.scan_id, next_visit.type)
 
 
 def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
-    """Write the progress and renew the lease; return False if another attempt has taken the claim."""
+    """Store the progress and renew the lease. Returns False if another attempt has the claim."""
     checked = progress.checks
     parameters = {
         "lead": claim.scan_id,
         "token": claim.token,
         "percent": min(progress.percent, 99),
         "phase": "checking" if progress.phase == "done" else progress.phase,
-        "types": [str(each) for each in checked],
-        "done": [each.done for each in checked.values()],
-        "total": [each.total for each in checked.values()],
+        "types": [str(scan_type) for scan_type in checked],
+        "done": [count.done for count in checked.values()],
+        "total": [count.total for count in checked.values()],
     }
     return len(fetch(RENEW, parameters)) == len(claim.types)
 
 
 def finish_scan(claim: ScanClaim, *results: ScanResult, cpu_s: float | None = None) -> bool:
-    """Write the results of a visit's scans in one transaction with the writes of the receivers of `scan_ended`.
+    """Store the results of a visit's scans, in one transaction with the writes of the receivers of `scan_ended`.
 
-    `cpu_s` is the processor time of the visit and its browser, None if unknown; the scans share it equally. Returns
-    False if the claim was lost: then another attempt finishes the visit, and nothing is written here.
+    `cpu_s` is the processor time of the visit and its browser, or None if unknown. The scans share it equally. Returns
+    False if the claim was lost: then nothing is stored, because another attempt finishes the visit.
     """
     with transaction.atomic():
-        held = Scan.objects.of_visit(claim.scan_id).filter(claim_token=claim.token, status=Scan.Status.SCANNING)
-        scans = {ScanType(each.type): each for each in held.locked().select_related("organization")}
+        claimed = Scan.objects.of_visit(claim.scan_id).filter(claim_token=claim.token, status=Scan.Status.SCANNING)
+        scans = {ScanType(scan.type): scan for scan in claimed.locked().select_related("organization")}
         if scans.keys() != set(claim.types):
             return False
-        found = {result.type: result for result in results}
-        _refund([scans[each] for each, result in found.items() if _is_refunded(result.error)])
+        result_of_type = {result.type: result for result in results}
+        _refund([scans[scan_type] for scan_type, result in result_of_type.items() if _is_refunded(result.error)])
         for scan_type, scan in scans.items():
-            _take_over(scan, found[scan_type])
-        _end(list(scans.values()), claim.attempt, None if cpu_s is None else cpu_s / len(found))
-        scan_ended.send(Scan, ended=[(scans[each], result) for each, result in found.items()])
+            _apply_result(scan, result_of_type[scan_type])
+        _end(list(scans.values()), claim.attempt, None if cpu_s is None else cpu_s / len(result_of_type))
+        scan_ended.send(Scan, ended=[(scans[scan_type], result) for scan_type, result in result_of_type.items()])
     return True
 
 
-def _take_over(scan: Scan, result: ScanResult) -> None:
+def _apply_result(scan: Scan, result: ScanResult) -> None:
     scan.status = Scan.Status(result.status)
     scan.score = result.score
     scan.grade = result.grade
@@ -273,8 +276,8 @@ def _take_over(scan: Scan, result: ScanResult) -> None:
         scan.error_code, scan.error_message = result.error.code, result.error.message
 
 
-def fail_scans(scans: QuerySet[Scan], error: ScanError) -> int:
-    """End the visits of these leading scans as failed, except those locked at the moment; return their number."""
+def fail_visits(scans: QuerySet[Scan], error: ScanError) -> int:
+    """End the visits of these lead scans as failed, except visits that are locked now. Returns their number."""
     ended = 0
     for scan_id in scans.values_list("id", flat=True)[:1000]:
         with transaction.atomic():
@@ -285,12 +288,12 @@ def fail_scans(scans: QuerySet[Scan], error: ScanError) -> int:
 
 
 def end_queued(leads: QuerySet[Scan], error: ScanError) -> list[Scan]:
-    """End the visits of these leading scans, which no worker has claimed, as failed; return all their scans.
+    """End the unclaimed visits of these lead scans as failed, and return all their scans.
 
-    Runs in the caller's transaction, which then tells about them through `tell_ended`.
+    Runs in the caller's transaction. The caller must then send `scan_ended` with `tell_ended`.
     """
-    locked = leads.filter(status=Scan.Status.QUEUED, lead=None).select_for_update(no_key=True, of=("self",))
-    lead_ids = list(locked.order_by("id").values_list("id", flat=True))
+    lead_rows = leads.filter(status=Scan.Status.QUEUED, lead=None).select_for_update(no_key=True, of=("self",))
+    lead_ids = list(lead_rows.order_by("id").values_list("id", flat=True))
     scans = list(Scan.objects.filter(Q(id__in=lead_ids) | Q(lead_id__in=lead_ids)).locked())
     if _is_refunded(error):
         _refund(scans)
@@ -306,7 +309,7 @@ def end_queued(leads: QuerySet[Scan], error: ScanError) -> list[Scan]:
     for scan in scans:
         for name, value in columns.items():
             setattr(scan, name, value)
-        transaction.on_commit(functools.partial(_tell, scan, scan.attempts, None))
+        transaction.on_commit(functools.partial(_log_end, scan, scan.attempts, None))
     tallies.note_ends(scans, None)
     return scans
 
@@ -318,7 +321,7 @@ def tell_ended(scans: Sequence[Scan]) -> None:
 
 
 def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
-    """End the unfinished scans of a visit as failed, and return them; the caller holds the leading scan's lock."""
+    """End the unfinished scans of a visit as failed, and return them. The caller has locked the lead scan."""
     rows = list(scans.unfinished().locked())  # type: ignore[attr-defined]  # ScanQuerySet
     if _is_refunded(error):
         _refund(rows)
@@ -332,30 +335,30 @@ def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
 
 
 def _end(scans: Sequence[Scan], attempt: int, cpu_s: float | None) -> None:
-    """Save scans in their final state; `cpu_s` is the processor time of each."""
+    """Save scans in their final state. `cpu_s` is the processor time of each scan."""
     now = timezone.now()
     for scan in scans:
         scan.completed_at = now
         scan.percent, scan.phase = 100, "done"
         scan.release()
-        transaction.on_commit(functools.partial(_tell, scan, attempt, cpu_s))
+        transaction.on_commit(functools.partial(_log_end, scan, attempt, cpu_s))
     rows = [{name: getattr(scan, name) for name in ENDED_COLUMNS} for scan in scans]
     fetch(END, {"rows": json.dumps(rows, default=str)})
     tallies.note_ends(scans, cpu_s)
 
 
-def _tell(scan: Scan, attempt: int, cpu_s: float | None) -> None:
-    """Log the end of a scan for operators, after the commit."""
+def _log_end(scan: Scan, attempt: int, cpu_s: float | None) -> None:
+    """Log the end of a scan for operators, after the commit of the transaction."""
     assert scan.completed_at is not None
-    began = scan.started_at or scan.completed_at
+    started_at = scan.started_at or scan.completed_at
     with working_on(scan.id, scan.request_id):
         scan_line(
             scan=scan.id,
             scan_type=scan.type,
             status=str(scan.status),
             reason=scan.error_code,
-            waited_s=(began - scan.created_at).total_seconds(),
-            wall_s=(scan.completed_at - began).total_seconds(),
+            waited_s=(started_at - scan.created_at).total_seconds(),
+            wall_s=(scan.completed_at - started_at).total_seconds(),
             cpu_s=cpu_s,
             attempt=attempt,
             organization=scan.organization_id,
@@ -367,7 +370,7 @@ def _is_refunded(error: ScanError | None) -> bool:
 
 
 def _refund(scans: Sequence[Scan]) -> None:
-    """Refund scans to their months' quota, before they are saved: the same order as at creation, quota first."""
+    """Refund scans to the quota of their months. Runs before they are saved, because creation locks the quota first."""
     months = Counter((scan.organization_id, scan.period) for scan in scans)
     for (organization_id, period), number in sorted(months.items()):
         usage.refund(organization_id, period, number)

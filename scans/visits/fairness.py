@@ -1,9 +1,9 @@
-"""Rules of the queues in SQL: which visit is next, and whether a worker may take it. One named text for each rule.
+"""Rules of the queues in SQL: which visit is next, and whether a worker may claim it. Each rule is a named text.
 
-`next_turn_sql` joins the texts into one statement, so that a claim is one round trip under the lock. Its parameters:
-`queue` and the `types` whose scans use it; the `worker`'s name; `share`, the slots of a worker that one organization
-may use; `common`, the slots that are not reserved; `background`, the slots for pages of audits; `per_domain`, the
-visits of a domain at the same time; `max_attempts`.
+`next_turn_sql` joins the rules into one statement, so that a claim needs one round trip while it holds the lock.
+Parameters: `queue` and the `types` whose scans use it; the `worker`'s name; `share`, the slots of a worker that one
+organization may use; `common`, the slots that are not reserved; `background`, the slots for pages of audits;
+`per_domain`, the concurrent visits of a domain; `max_attempts`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from scans.audit_sql import audit_sql
 from scans.models import SCAN_LEASE
 
-HELD = SCAN_LEASE.sql()
+IS_LEASED = SCAN_LEASE.sql()
 QUEUED = "status = 'queued' AND lead_id IS NULL"
-RUNNING = f"status = 'scanning' AND lead_id IS NULL AND {HELD}"
-INTERRUPTED = f"status = 'scanning' AND lead_id IS NULL AND NOT {HELD}"
+RUNNING = f"status = 'scanning' AND lead_id IS NULL AND {IS_LEASED}"
+INTERRUPTED = f"status = 'scanning' AND lead_id IS NULL AND NOT {IS_LEASED}"
 
 
 def with_queries(queries: Mapping[str, str]) -> str:
@@ -26,9 +26,10 @@ def with_queries(queries: Mapping[str, str]) -> str:
 
 
 def waiting_organizations(condition: str = "TRUE") -> str:
-    """Return the query of the organizations with a queued visit that meets the condition; the last row is NULL.
+    """Return the query of the organizations that have a queued visit which meets the condition. The last row is NULL.
 
-    It is a loose index scan from organization to organization, so its cost does not depend on the number of scans.
+    The query is a loose index scan from organization to organization, so its cost does not depend on the number of
+    scans.
     """
     return f"""
         (
@@ -42,11 +43,11 @@ def waiting_organizations(condition: str = "TRUE") -> str:
             ORDER BY other.organization_id LIMIT 1
         )
         FROM waiting WHERE waiting.organization_id IS NOT NULL
-    """  # noqa: S608  # of constants
+    """  # noqa: S608  # built from constants only
 
 
-# Domains at their limit of visits, or in the pause between two: `busy` for all visits, `busy_for_pages` for pages of
-# audits, because the last slot of a domain is reserved for interactive scans.
+# Domains that have reached their limit of visits or are in the pause between two visits. `busy` applies to all visits,
+# `busy_for_pages` to pages of audits, because the last slot of a domain is reserved for interactive scans.
 DOMAINS = {
     "visited": f"""
         SELECT domain, count(*) AS visits FROM scans_scan WHERE {RUNNING} AND domain <> ''
@@ -60,11 +61,11 @@ DOMAINS = {
     "busy": "SELECT domain FROM visited WHERE visits >= %(per_domain)s UNION ALL SELECT domain FROM resting",
 }
 
-# Limits of a worker only matter between organizations: they would slow a single organization down.
+# Limits within a worker only apply if there are several organizations. A single organization would only be slowed down.
 SEVERAL = "SELECT count(*) > 1 AS is_true FROM (SELECT FROM accounts_organization LIMIT 2) AS organizations"
 IS_ONLY_ORGANIZATION = "NOT (SELECT is_true FROM several)"
 
-# Visits of this queue that run for each organization: everywhere, and in this worker's slots.
+# Running visits of this queue for each organization: in all workers, and in the slots of this worker.
 RUNNING_VISITS = f"""
     SELECT organization_id, count(*) AS visits, count(*) FILTER (WHERE NOT is_background) AS waited_for,
         count(*) FILTER (WHERE worker = %(worker)s AND NOT is_background) AS here,
@@ -72,32 +73,33 @@ RUNNING_VISITS = f"""
     FROM scans_scan WHERE {RUNNING} AND type = ANY(%(types)s) GROUP BY organization_id
 """  # noqa: S608  # of constants
 
-# Slots of this worker that are in use, by visits of any queue and by discoveries of pages.
+# Number of this worker's slots that are in use, by visits of any queue and by the discovery of pages.
 USED_SLOTS = f"""
     SELECT count(*) + (SELECT slots FROM discovering) AS slots FROM scans_scan
     WHERE {RUNNING} AND worker = %(worker)s
 """  # noqa: S608  # of constants
 
-# Addresses that visits are at. A visit of a list waits for them, because a list may have thousands of names on a host.
+# IP addresses that running visits connect to. Visits of lists wait for free addresses, because a list may have
+# thousands of names on one host.
 VISITED_ADDRESSES = f"""
     SELECT coalesce(array_agg(address), '{{}}') AS addresses FROM scans_scan, unnest(addresses) AS address
     WHERE {RUNNING}
 """  # noqa: S608  # of constants
 ADDRESS_IS_FREE = "NOT (is_of_list AND coalesce(addresses && (SELECT addresses FROM visited_addresses), FALSE))"
 
-# A visit of this queue that has an attempt left and whose domain is free.
+# Condition for a visit of this queue that has an attempt left and whose domain is free.
 MAY_BEGIN = """
     type = ANY(%(types)s) AND attempts < %(max_attempts)s AND domain NOT IN (SELECT domain FROM busy)
 """
 PAGE_MAY_BEGIN = "(NOT is_background OR domain NOT IN (SELECT domain FROM busy_for_pages))"
 
-# Interrupted visits go first, the oldest before the others: their organization has had its turn.
+# Interrupted visits go first, oldest first, because their organizations have already had their turn.
 FIRST_INTERRUPTED = f"""
     SELECT 1 AS rank, id, organization_id, type, TRUE AS is_here FROM scans_scan
     WHERE {INTERRUPTED} AND {MAY_BEGIN} AND {ADDRESS_IS_FREE} ORDER BY created_at, id LIMIT 1
 """  # noqa: S608  # of constants
 
-# An organization's own order: interactive scans before pages of audits, then the oldest visit.
+# Next visit of one organization: interactive scans before pages of audits, then the oldest visit.
 FIRST_OF_ORGANIZATION = f"""
     SELECT id, type, created_at, is_background FROM scans_scan
     WHERE organization_id = waiting.organization_id AND {QUEUED} AND {MAY_BEGIN} AND {PAGE_MAY_BEGIN}
@@ -105,26 +107,28 @@ FIRST_OF_ORGANIZATION = f"""
     ORDER BY is_background, created_at, id LIMIT 1
 """  # noqa: S608  # of constants
 
-# An organization may use its share of a worker's slots, because browsers are few; its pages of audits have a share of
-# their own.
+# An organization may use its share of a worker's slots, because browsers are few. Its pages of audits have a share of
+# the same size.
 WITHIN_SHARE = f"""(
     coalesce(CASE WHEN scan.is_background THEN running.background_here ELSE running.here END, 0) < %(share)s
     OR {IS_ONLY_ORGANIZATION}
 )"""
-# Pages of audits, discoveries included, leave a slot of the worker to interactive scans, unless it has only one slot.
+# Pages of audits and discoveries leave one slot of the worker to interactive scans, unless the worker has only one
+# slot.
 LEAVES_A_SLOT = """(
     NOT scan.is_background
     OR (SELECT coalesce(sum(background_here), 0) FROM running)
         < greatest(1, %(background)s - (SELECT slots FROM discovering))
 )"""
-# The last third of a worker's slots is reserved for interactive scans of organizations without another one running.
+# The last third of a worker's slots is reserved for interactive scans of organizations without a running interactive
+# scan.
 IS_NOT_RESERVED = f"""(
     NOT scan.is_background AND coalesce(running.waited_for, 0) = 0
     OR (SELECT slots FROM used) < %(common)s OR {IS_ONLY_ORGANIZATION}
 )"""  # noqa: S608  # of constants
 
-# Order between organizations: what this worker may take, then interactive scans, then the organization with the fewest
-# running visits, then the one with the longest wait since its last turn in this queue.
+# Order between organizations: visits that this worker may claim, then interactive scans, then the organization with the
+# fewest running visits, then the organization with the longest wait since its last turn in this queue.
 BETWEEN_ORGANIZATIONS = """
     place.is_here DESC, scan.is_background, coalesce(running.visits, 0), turn.taken_at NULLS FIRST,
     scan.created_at, scan.id
@@ -133,10 +137,10 @@ BETWEEN_ORGANIZATIONS = """
 
 @functools.cache
 def next_turn_sql() -> str:
-    """Return the query of the visit whose turn it is: rank, ID, organization, type, and `is_here`.
+    """Return the query of the next visit. Its columns are rank, ID, organization, type, and `is_here`.
 
-    Limits of the worker's slots only decide `is_here`: if no visit is for this worker, the first one for another is
-    returned.
+    `is_here` is True if the limits of this worker's slots allow the visit. If no visit is allowed in this worker, the
+    first visit for another worker is returned.
     """
     queries = {
         "several": SEVERAL,

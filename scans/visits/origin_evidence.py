@@ -1,4 +1,4 @@
-"""Cache in Redis for the evidence of an origin, which the visits of an audit share while the audit runs."""
+"""Redis cache for the evidence of an origin, which the visits of an audit share while the audit runs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from scans.visits.audit_store import AuditStore
 from website_scan.catalogue import Probe
 from website_scan.kept_evidence import Kept
 
-KEPT_S = 30 * 60
-# Maximum compressed size for one probe, and in total for an audit. Larger evidence is gathered again.
+LIFETIME_S = 30 * 60
+# Maximum compressed size for one probe, and in total for an audit. Larger evidence is not cached.
 MAX_BYTES = 256 * 1024
 MAX_AUDIT_BYTES = 8 * 1024 * 1024
 
@@ -17,22 +17,22 @@ MAX_AUDIT_BYTES = 8 * 1024 * 1024
 class OriginEvidence:
     """Evidence cache of one audit. Thread-safe. See `website_scan.kept_evidence.KeptEvidence`.
 
-    No method raises an error: on a cache miss, a visit only requests the evidence from the site again.
+    No method raises an error: if Redis is down, visits request the evidence from the site again.
     """
 
     def __init__(self, audit_id: str) -> None:
         self._store = AuditStore(
             audit_id,
             "evidence",
-            kept_s=KEPT_S,
+            lifetime_s=LIFETIME_S,
             is_renewed=True,
             max_bytes=MAX_BYTES,
             max_total_bytes=MAX_AUDIT_BYTES,
         )
 
     def find(self, origin: str, probe: Probe) -> Kept | None:
-        found = self._store.find(probe.name, origin)
-        return found if isinstance(found, Kept) else None
+        stored = self._store.find(probe.name, origin)
+        return stored if isinstance(stored, Kept) else None
 
     def keep(self, origin: str, probe: Probe, evidence: object) -> None:
-        self._store.keep(probe.name, origin, Kept(evidence, datetime.now(UTC)))
+        self._store.store(probe.name, origin, Kept(evidence, datetime.now(UTC)))

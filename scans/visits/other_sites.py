@@ -1,8 +1,8 @@
-"""Budget of requests to sites that nobody asked to scan, over all visits and discoveries of a person's organizations.
+"""Budget of requests to third-party sites, over all visits and discoveries of a person's organizations.
 
 Pages load files of other sites, link to them and redirect to them. Politeness counts visits by the domain that somebody
-typed (`politeness.py`); this counts requests where they arrive: by registrable domain, and by address, because one
-address can have any number of names.
+typed (`politeness.py`). This budget counts requests by their destination: by registrable domain, and by IP address,
+because one address can have any number of names.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from website_scan.net.targets import Target
 from website_scan.urls import DEFAULT_PORTS
 
 MINUTES = 10
-# Requests of an account to one site: at once, and then in a minute, for each of its plan's concurrent scans. With the
-# two of the free plan, this is 60 a minute in the first ten minutes, and 30 afterwards.
-AT_ONCE_PER_PLACE = 150
-PER_MINUTE_AND_PLACE = 15
-# Requests are taken from Redis in growing steps, so that a page with 200 files of one site costs few round trips.
-LONGEST_STEP = 16
+# Requests of an account to one site, for each concurrent scan of its tier: first as a burst, then per minute. The two
+# concurrent scans of the free tier allow 60 requests a minute in the first ten minutes, and 30 afterwards.
+AT_ONCE_PER_SLOT = 150
+PER_MINUTE_AND_SLOT = 15
+# Requests are reserved in Redis in growing batches, so that a page with 200 files of one site needs few round trips.
+MAX_BATCH = 16
 
-# Generic cell rate algorithm: each key holds the time at which its budget would be full again, in microseconds.
-# Arguments: the number of requests, then for each key the time that a request takes and the longest time ahead.
+# Generic cell rate algorithm: each key stores the time at which its budget will be full again, in microseconds.
+# Arguments: the number of requests, then for each key the interval of requests and the longest time ahead.
 TAKE = """
     local clock = redis.call('TIME')
     local now = clock[1] * 1000000 + clock[2]
@@ -63,30 +63,30 @@ class Rate:
 
 
 @dataclass(slots=True)
-class _Taken:
-    """Requests of one visit to a site: those taken from the budget, and those of them that are left."""
+class _Reservation:
+    """Requests of one visit to a site: reserved in all, and reserved but not yet sent."""
 
     total: int = 0
     left: int = 0
 
 
 class OtherSites:
-    """Budget for one visit or discovery (`website_scan.net.budget.SharedBudget`). The asked site is not counted.
+    """Budget for one visit or discovery (`website_scan.net.budget.SharedBudget`). The scanned site is not counted.
 
-    Use it as a context manager: the end counts the requests for /metrics. Fails open: without Redis no further visits
-    begin, and each has limits of its own.
+    Use as a context manager: leaving it counts the requests for /metrics. If Redis is down, all requests are allowed,
+    because no further visits begin then, and each visit has limits of its own.
     """
 
-    def __init__(self, asked: Target, account: Account) -> None:
-        self._asked = _domain(asked.host, asked.port)
+    def __init__(self, target: Target, account: Account) -> None:
+        self._scanned_domain = _domain(target.host, target.port)
         self._account = account.key
-        self._own = Rate(AT_ONCE_PER_PLACE * account.places, PER_MINUTE_AND_PLACE * account.places)
-        most = settings.SCAN_REQUESTS_TO_OTHER_SITES
-        self._all = Rate(most // 2, most / 2 / MINUTES)
+        self._account_rate = Rate(AT_ONCE_PER_SLOT * account.places, PER_MINUTE_AND_SLOT * account.places)
+        total = settings.SCAN_REQUESTS_TO_OTHER_SITES
+        self._installation_rate = Rate(total // 2, total / 2 / MINUTES)
         self._lock = threading.Lock()
-        self._taken: dict[tuple[str, ...], _Taken] = {}
+        self._reservations: dict[tuple[str, ...], _Reservation] = {}
         self._requests = 0
-        self._is_blind = False
+        self._is_redis_down = False
 
     def __enter__(self) -> OtherSites:
         return self
@@ -96,50 +96,56 @@ class OtherSites:
             count(OTHER_SITES, by=self._requests)
 
     def request(self, host: str, port: int, addresses: Collection[str]) -> None:
-        """Count a request to a host at one of its addresses. Raises BudgetExceeded if it exceeds a limit."""
+        """Count a request to a host at one of its addresses. Raises BudgetExceeded if a limit is reached."""
         domain = _domain(host, port)
-        if domain == self._asked:
+        if domain == self._scanned_domain:
             return
-        subjects = (domain, *sorted(address_of(each, port) for each in addresses))
+        subjects = (domain, *sorted(address_of(address, port) for address in addresses))
         with self._lock:
-            taken = self._taken.setdefault(subjects, _Taken())
-            if not taken.left:
-                taken.left = self._take(subjects, max(1, min(taken.total, LONGEST_STEP)))
-                taken.total += taken.left
-            taken.left -= 1
+            reservation = self._reservations.setdefault(subjects, _Reservation())
+            if not reservation.left:
+                reservation.left = self._reserve(subjects, max(1, min(reservation.total, MAX_BATCH)))
+                reservation.total += reservation.left
+            reservation.left -= 1
             self._requests += 1
 
-    def _take(self, subjects: tuple[str, ...], wanted: int) -> int:
-        """Take `wanted` requests to these subjects, or else one; return their number. Raises BudgetExceeded."""
+    def _reserve(self, subjects: tuple[str, ...], number: int) -> int:
+        """Reserve `number` requests to these subjects, or else one. Returns how many. Raises BudgetExceeded."""
         keys, limits = [], []
         for subject in subjects:
-            for scope, rate in ((f"account:{self._account}", self._own), ("all", self._all)):
+            for scope, rate in ((f"account:{self._account}", self._account_rate), ("all", self._installation_rate)):
                 keys.append(f"other-sites:{scope}:{subject}")
                 limits += [rate.interval_us, rate.at_once * rate.interval_us]
-        for number in dict.fromkeys((wanted, 1)):
-            over = self._ask(keys, [number, *limits])
-            if not over:
-                return number
-        is_own = over % 2 == 1
-        count(OTHER_SITES_REFUSED, "account" if is_own else "installation")
-        raise BudgetExceeded(_refusal(subjects[0], self._own if is_own else self._all, is_own=is_own))
+        for batch in dict.fromkeys((number, 1)):
+            exceeded_key = self._try_to_reserve(keys, [batch, *limits])
+            if not exceeded_key:
+                return batch
+        is_account_limit = exceeded_key % 2 == 1
+        count(OTHER_SITES_REFUSED, "account" if is_account_limit else "installation")
+        raise BudgetExceeded(
+            _refusal(
+                subjects[0],
+                self._account_rate if is_account_limit else self._installation_rate,
+                is_account_limit=is_account_limit,
+            )
+        )
 
-    def _ask(self, keys: list[str], arguments: list[int]) -> int:
-        """Return 0 if all budgets allow it, else the number of the first key, from 1, that does not."""
-        if self._is_blind:
+    def _try_to_reserve(self, keys: list[str], arguments: list[int]) -> int:
+        """Return 0 if all budgets allow the requests, else the number of the first exceeded key, counted from 1."""
+        if self._is_redis_down:
             return 0
         try:
-            over: int = _take(keys=keys, args=arguments)
+            exceeded_key: int = _run_take_script(keys=keys, args=arguments)
         except redis.RedisError as error:
             outage.begin(error)
-            self._is_blind = True  # each further attempt would wait as long
+            self._is_redis_down = True  # Each further attempt would wait for the same timeout.
             return 0
         outage.end()
-        return over
+        return exceeded_key
 
 
-def _refusal(domain: str, rate: Rate, *, is_own: bool) -> str:
-    whose = "one account" if is_own else "this installation"
+def _refusal(domain: str, rate: Rate, *, is_account_limit: bool) -> str:
+    whose = "one account" if is_account_limit else "this installation"
     return (
         f"Nobody asked for a scan of {domain}, and {whose} sends it at most {rate.at_once:,} requests at once, "
         f"then {rate.per_minute:g} a minute."
@@ -152,4 +158,4 @@ def _domain(host: str, port: int) -> str:
 
 
 _redis = redis.Redis.from_url(settings.REDIS_URL, **settings.REDIS_TIMEOUTS)
-_take: Callable[..., Any] = _redis.register_script(TAKE)
+_run_take_script: Callable[..., Any] = _redis.register_script(TAKE)

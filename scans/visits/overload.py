@@ -1,8 +1,9 @@
-"""Overload test: refuses new scans that would wait too long, measured by the organizations' wait for their turn.
+"""Overload test, which refuses new scans that would wait too long in the queue.
 
-The age of a scan says little: an organization that has queued two hundred scans waits for its own. Organizations take
-turns, so the measure is the wait of an organization without a running scan: since its scan was created, its last turn,
-or the last visit of that scan's domain, whichever was last. Scans held back by their domain's limits do not count.
+The age of a scan is no measure: an organization that has queued two hundred scans waits for its own. Organizations take
+turns, so the measure is the wait of an organization without a running scan: since its scan was created, since its last
+turn, or since the last visit of that scan's domain, whichever was last. Scans that wait for their domain's limits do
+not count.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from scans.visits.fairness import DOMAINS, MAY_BEGIN, QUEUED, RUNNING, waiting_o
 from scans.visits.queue import MAX_ATTEMPTS, queue_of, types_of
 from website_scan.findings import ScanType
 
-# Audits and monitors are refused when the wait reaches this share of the limit.
+# Audits and monitors are refused earlier than scans, when the wait reaches this share of the limit.
 SHARE_OF_AUDITS = 0.5
-# Maximum Retry-After: a longer one would be a guess.
-LONGEST_RETRY_S = 300
+# Maximum Retry-After. Longer waits cannot be predicted.
+MAX_RETRY_S = 300
 
-# Only what somebody waits for counts: organizations with a queued visit, and those with a running one.
+# Only interactive scans count: organizations with a queued visit, and organizations with a running visit.
 QUERIES = {
     "waiting (organization_id)": waiting_organizations("NOT is_background"),
     "running": f"""
@@ -56,7 +57,7 @@ WAITING = """
 
 
 def queue_age_s(queue: str) -> float:
-    """Return the longest wait in seconds of an organization without a running scan: an estimate for a new scan."""
+    """Return the longest wait of an organization without a running scan, in seconds. It predicts a new scan's wait."""
     parameters: dict[str, Any] = {
         "queue": queue,
         "types": types_of(queue),
@@ -70,39 +71,39 @@ def queue_age_s(queue: str) -> float:
 
 
 def overload_s(types: Iterable[ScanType], share: float = 1) -> float:
-    """Return the largest queue age for these types if it exceeds the limit times `share`; else 0."""
+    """Return the longest queue wait for these types in seconds if it exceeds `share` of the limit, else 0."""
     return _overload_s(_waiting(), types, share)
 
 
 def refuse_when_overloaded(types: Iterable[ScanType], share: float = 1) -> None:
     """Raise ServiceUnavailable if scans of these types would wait too long, or Redis does not answer.
 
-    `retry_after_s` is the longest present wait: at that rate, the scans that wait now will have begun by then.
+    `retry_after_s` is the longest present wait: at the present rate, all scans that wait now will have begun by then.
     """
     waiting = _waiting()
     if sum(count for count, _ in waiting.values()) > settings.SCAN_QUEUE_LIMIT:
         raise ServiceUnavailable("Too many scans are waiting. Try again later.")
     if age_s := _overload_s(waiting, types, share):
-        seconds = min(round(age_s), LONGEST_RETRY_S)
+        seconds = min(round(age_s), MAX_RETRY_S)
         raise ServiceUnavailable(f"Scans wait too long at the moment. Try again in {seconds} seconds.", seconds)
     if not redis_answers():
         raise ServiceUnavailable("The queue does not respond. Try again in a few seconds.")
 
 
 def _overload_s(waiting: Mapping[str, tuple[int, float]], types: Iterable[ScanType], share: float) -> float:
-    """Return the largest age of a queue over the limit. It is computed only if a scan has waited that long."""
+    """Return the longest queue wait if it exceeds the limit. It is computed only if some scan has waited that long."""
     limit_s = settings.SCAN_QUEUE_AGE_LIMIT_S * share
-    late = {type_ for type_, (_, age_s) in waiting.items() if age_s > limit_s}
-    queues = {queue_of(each) for each in types}
-    longest_s = max((queue_age_s(queue) for queue in queues if late.intersection(types_of(queue))), default=0.0)
+    late_types = {type_ for type_, (_, age_s) in waiting.items() if age_s > limit_s}
+    queues = {queue_of(scan_type) for scan_type in types}
+    longest_s = max((queue_age_s(queue) for queue in queues if late_types.intersection(types_of(queue))), default=0.0)
     return longest_s if longest_s > limit_s else 0.0
 
 
 def _waiting() -> dict[str, tuple[int, float]]:
-    """Return the number of waiting scans by type, and for how many seconds the first has waited; no pages of audits.
+    """Return by type the number of queued interactive scans, and for how many seconds the first of them has waited.
 
-    It reads all of them, which are at most a few more than the queue's limit. To ask only whether there is one that has
-    waited too long would seem to cost less, but PostgreSQL expects to find one soon, and reads all scans in vain.
+    The query reads all of these scans, at most a few more than SCAN_QUEUE_LIMIT. A query with LIMIT 1 for a scan that
+    has waited too long looks cheaper, but PostgreSQL expects to find a row early, and reads all rows if there is none.
     """
     with connection.cursor() as cursor:
         cursor.execute(WAITING)

@@ -1,6 +1,6 @@
-"""Rate limit of visits to a domain over all organizations: few at once, and with a gap between two.
+"""Limits of visits to a domain over all organizations: few at once, and a pause between two.
 
-`queue.py` skips domains that are resting; this module records the gaps and wakes the scans that wait for their ends.
+`queue.py` skips domains in their pause. This module records the pauses and wakes up the scans that wait for their ends.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from django.db import connection, transaction
 
 from infrastructure.postgresql.statements import execute, fetch
 from scans.models.domain import domain_of, is_public
-from scans.visits.fairness import HELD
+from scans.visits.fairness import IS_LEASED
 from scans.visits.queue import enqueue, types_of
 from website_scan.findings import ScanType
 
-# Longer than any gap, and longer than scans may wait before new ones are refused (`overload.py`).
-KEPT_S = 3600
+# Longer than any pause, and longer than the wait at which new scans are refused (`overload.py`).
+ROW_LIFETIME_S = 3600
 
-TAKE = """
+RECORD_VISIT = """
     INSERT INTO scans_domainturn (domain, taken_at, free_at, told)
     VALUES (%(domain)s, statement_timestamp(), statement_timestamp() + %(gap)s, '{}')
     ON CONFLICT (domain) DO UPDATE
     SET taken_at = excluded.taken_at, free_at = excluded.free_at, told = excluded.told
 """
 
-# Each gap wakes each queue once, for any number of waiting scans: one begins then and starts the next gap.
-TELL = f"""
+# Each pause wakes up each queue once, for any number of waiting scans: one of them begins and starts the next pause.
+SCHEDULE_WAKE_UPS = f"""
     WITH waiting AS (
         SELECT turn.domain, turn.free_at, scan.id, scan.type FROM scans_domainturn AS turn
         CROSS JOIN LATERAL (
@@ -38,7 +38,7 @@ TELL = f"""
                 LIMIT 1
             ) UNION ALL (
                 SELECT id, type FROM scans_scan
-                WHERE status = 'scanning' AND lead_id IS NULL AND domain = turn.domain AND NOT {HELD}
+                WHERE status = 'scanning' AND lead_id IS NULL AND domain = turn.domain AND NOT {IS_LEASED}
                     AND type = ANY(%(types)s)
                 LIMIT 1
             ) LIMIT 1
@@ -50,44 +50,44 @@ TELL = f"""
     RETURNING waiting.id, waiting.type, extract(epoch FROM waiting.free_at - statement_timestamp())::float
 """  # noqa: S608  # of constants
 
-FORGET = "DELETE FROM scans_domainturn WHERE free_at < statement_timestamp() - %s * interval '1 second'"
+DELETE_OLD = "DELETE FROM scans_domainturn WHERE free_at < statement_timestamp() - %s * interval '1 second'"
 
 
 def gap_s(host: str) -> float:
-    """Return the minimum seconds between the starts of two visits of the host's domain; 0 for non-public hosts."""
+    """Return the minimum seconds between the starts of two visits of the host's domain. 0 for private hosts."""
     return settings.SCAN_GAP_PER_DOMAIN_S if is_public(host) else 0.0
 
 
-def take_domain(host: str) -> None:
-    """Record that a visit of the host's domain begins."""
-    execute(TAKE, {"domain": domain_of(host), "gap": timedelta(seconds=gap_s(host))})
+def record_domain_visit(host: str) -> None:
+    """Record that a visit of the host's domain begins now, which starts the pause of the domain."""
+    execute(RECORD_VISIT, {"domain": domain_of(host), "gap": timedelta(seconds=gap_s(host))})
 
 
 def wake_after_gaps(queue: str) -> None:
-    """Arrange a message for the end of each gap that scans of the queue wait for.
+    """Schedule a message for the end of each pause that scans of the queue wait for.
 
-    This process, which has just read the queue, sends an ordinary message at that time, which any free worker takes. If
-    the process dies first, the sweeper sends one.
+    This process, which has just read the queue, sends the message at that time, and any free worker may read it. If the
+    process dies first, the sweeper sends a message.
     """
     if not settings.SCAN_GAP_PER_DOMAIN_S:
         return
-    told = fetch(TELL, {"queue": queue, "types": types_of(queue)})
+    wake_ups = fetch(SCHEDULE_WAKE_UPS, {"queue": queue, "types": types_of(queue)})
 
-    def wait() -> None:
-        for scan_id, scan_type, seconds in told:
+    def start_timers() -> None:
+        for scan_id, scan_type, seconds in wake_ups:
             enqueue_later(seconds, scan_id, ScanType(scan_type))
 
-    transaction.on_commit(wait)
+    transaction.on_commit(start_timers)
 
 
 def enqueue_later(seconds: float, scan_id: str, scan_type: ScanType) -> None:
-    """Call `enqueue` after `seconds`, if this process still lives then."""
+    """Call `enqueue` after `seconds`, if this process still runs then."""
     timer = threading.Timer(seconds, enqueue, (scan_id, scan_type))
     timer.daemon = True
     timer.start()
 
 
-def forget_domains() -> None:
-    """Delete rows of domains whose gap ended more than KEPT_S ago."""
+def delete_old_domain_turns() -> None:
+    """Delete the rows of domains whose pause ended more than ROW_LIFETIME_S ago."""
     with connection.cursor() as cursor:
-        cursor.execute(FORGET, [KEPT_S])
+        cursor.execute(DELETE_OLD, [ROW_LIFETIME_S])

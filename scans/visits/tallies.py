@@ -1,4 +1,6 @@
-"""Tallies of finished scans, their waits, durations and processor time: monotonic, even after rows are deleted."""
+"""Tallies of finished scans: numbers, waits, durations and processor time. They never decrease, even if rows are
+deleted.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +12,22 @@ from django.db import connection
 from infrastructure.postgresql.statements import execute, fetch
 from scans.models import Scan
 
-# Upper bounds of the histograms' buckets in seconds.
+# Upper bounds of the histogram buckets in seconds.
 WAITED_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
 DURATION_S = (0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0)
 CPU_S = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
-# Maximum number of rows added at once; the sweeper runs again after 15 seconds.
+# Maximum number of rows in one statement. The sweeper runs again after 15 seconds.
 BATCH = 10_000
 
 
 def _ms(begin: str, end: str) -> str:
-    """Return SQL for the milliseconds between two columns, NULL if one is. Hosts' clocks differ: never below 0."""
+    """Return SQL for the milliseconds between two columns, NULL if one is NULL. At least 0: clocks differ."""
     milliseconds = f"round(1000 * extract(epoch FROM {end} - {begin}))"
     return f"CASE WHEN {milliseconds} < 0 THEN 0 ELSE {milliseconds} END"
 
 
-NOTE = f"""
+RECORD = f"""
     INSERT INTO scans_endedscan (type, status, error_code, is_background, waited_ms, duration_ms, cpu_ms)
     SELECT type, status, error_code, is_background,
         {_ms("created_at", "started_at")}, {_ms("started_at", "completed_at")}, %(cpu_ms)s::bigint
@@ -36,8 +38,8 @@ CLASS = "CASE WHEN is_background THEN 'background' ELSE 'interactive' END"
 
 
 def _facts(source: str) -> str:
-    """Return SQL for rows (name, labels, value) that count the rows of `source`: histograms as buckets and a sum."""
-    parts = [
+    """Return SQL for rows (name, labels, value) that count the rows of `source`: histograms have buckets and a sum."""
+    queries = [
         f"SELECT 'ended' AS name, ARRAY[type, status, error_code, {CLASS}]::varchar[] AS labels, 1::bigint AS value"  # noqa: S608  # of constants
         f" FROM {source}"
     ]
@@ -47,10 +49,10 @@ def _facts(source: str) -> str:
         ("cpu", "cpu_ms", "type", CPU_S),
     ):
         cases = " ".join(f"WHEN {column} <= {round(bound * 1000)} THEN '{bound}'" for bound in bounds)
-        counted = f"FROM {source} WHERE {column} IS NOT NULL"
-        parts.append(f"SELECT '{name}', ARRAY[{label}, CASE {cases} ELSE '+Inf' END]::varchar[], 1 {counted}")
-        parts.append(f"SELECT '{name}_sum', ARRAY[{label}]::varchar[], {column} {counted}")
-    return " UNION ALL ".join(parts)
+        from_where = f"FROM {source} WHERE {column} IS NOT NULL"
+        queries.append(f"SELECT '{name}', ARRAY[{label}, CASE {cases} ELSE '+Inf' END]::varchar[], 1 {from_where}")
+        queries.append(f"SELECT '{name}_sum', ARRAY[{label}]::varchar[], {column} {from_where}")
+    return " UNION ALL ".join(queries)
 
 
 ADD = f"""
@@ -64,7 +66,7 @@ ADD = f"""
     ON CONFLICT (name, labels) DO UPDATE SET value = tally.value + excluded.value
 """  # noqa: S608  # of constants
 
-# One statement, so that rows that are being added at the moment count once.
+# One statement reads both tables, so that rows which are being moved between them are counted once.
 TALLIES = f"""
     SELECT name, labels, sum(value)::bigint FROM (
         SELECT name, labels, value FROM scans_scantally UNION ALL {_facts("scans_endedscan")}
@@ -73,12 +75,13 @@ TALLIES = f"""
 
 
 def note_ends(scans: Sequence[Scan], cpu_s: float | None) -> None:
-    """Record the facts of finished scans, in the transaction that ends them; `cpu_s` is the processor time of each.
+    """Record the figures of finished scans in the transaction that ends them. `cpu_s` is the processor time of each
+    scan.
 
-    The scans have been saved.
+    The scans must have been saved before.
     """
-    ids = [each.id for each in scans]
-    execute(NOTE, {"scans": ids, "cpu_ms": None if cpu_s is None else round(cpu_s * 1000)})
+    ids = [scan.id for scan in scans]
+    execute(RECORD, {"scans": ids, "cpu_ms": None if cpu_s is None else round(cpu_s * 1000)})
 
 
 def add_up() -> None:
@@ -88,9 +91,11 @@ def add_up() -> None:
 
 
 def tallies() -> Mapping[str, Mapping[tuple[str, ...], int]]:
-    """Return counts by name and labels: `ended`; `waited`, `duration`, `cpu` by bucket; their sums in milliseconds."""
-    found: dict[str, dict[tuple[str, ...], int]] = {}
+    """Return totals by name and labels: `ended`; `waited`, `duration` and `cpu` by bucket; and their sums in
+    milliseconds.
+    """
+    totals: dict[str, dict[tuple[str, ...], int]] = {}
     rows: list[tuple[Any, ...]] = fetch(TALLIES, {})
     for name, labels, value in rows:
-        found.setdefault(name, {})[tuple(labels)] = value
-    return found
+        totals.setdefault(name, {})[tuple(labels)] = value
+    return totals

@@ -1,4 +1,4 @@
-"""Static host for real pages: it answers like usual hosts, and no client can block another."""
+"""Static host for real pages: it responds like usual web servers, and no client can block another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.static_host import StaticHost, authority
 
-SILENT_CLIENTS = 40  # more than a pool of threads has
+SILENT_CLIENTS = 40  # More clients than a thread pool has threads.
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def response(host: StaticHost, path: str, **headers: str) -> tuple[http.client.H
     connection = http.client.HTTPSConnection(address.netloc, context=context, timeout=60)
     with contextlib.closing(connection):
         connection.request("GET", path, headers=headers)
-        answered = connection.getresponse()
-        return answered, answered.read()
+        answer = connection.getresponse()
+        return answer, answer.read()
 
 
 def test_clients_that_read_nothing_do_not_block_others(host: StaticHost) -> None:
@@ -46,7 +46,7 @@ def test_clients_that_read_nothing_do_not_block_others(host: StaticHost) -> None
         assert response(host, "/")[0].status == 200
 
 
-def test_text_is_compressed_and_films_are_sent_in_parts(host: StaticHost) -> None:
+def test_text_is_compressed_and_videos_are_sent_in_ranges(host: StaticHost) -> None:
     page, _ = response(host, "/", **{"Accept-Encoding": "gzip"})
     assert page.headers["Content-Encoding"] == "gzip"
     part, body = response(host, "/film.mp4", Range="bytes=3-5")

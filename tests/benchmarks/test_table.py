@@ -1,4 +1,4 @@
-"""Tables of `make bench`: goals, and their summary."""
+"""Tables of `make bench`: goals and their summary."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from benchmarks.table import Table, summary
 
 
-def test_the_summary_has_a_line_for_rows_with_the_same_goals_and_shows_the_worst(
+def test_summary_groups_rows_with_the_same_goals_and_shows_the_worst_figure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     table = Table()
@@ -26,7 +26,7 @@ def test_the_summary_has_a_line_for_rows_with_the_same_goals_and_shows_the_worst
     assert last == "3 figures with goals, 1 missed"
 
 
-def test_a_figure_at_its_goal_meets_it() -> None:
+def test_figure_equal_to_its_goal_meets_it() -> None:
     table = Table()
     table.head("an audit", "")
     table.row("pages", 200, least=(200,))

@@ -189,7 +189,7 @@ def test_sample_reports_contain_only_existing_checks(scan_type: ScanType) -> Non
     """If this test fails, `make pictures` creates new samples."""
     sample = sample_of(scan_type)
     assert sample is not None
-    categories = sample.document["categories"]
+    categories = sample.export_json["categories"]
     used_ids = {check["id"] for category in categories for check in category["checks"]}
     assert used_ids <= {entry.id for entry in checks(scan_type)}
     assert len(used_ids) > 20

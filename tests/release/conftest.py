@@ -14,12 +14,12 @@ from tests.images import Podman
 @pytest.fixture(scope="session")
 def podman() -> Iterator[Podman]:
     """Podman with all images."""
-    made = Podman(Path(tempfile.mkdtemp(prefix="wss-images-", dir="/var/tmp")))
+    podman = Podman(Path(tempfile.mkdtemp(prefix="wss-images-", dir="/var/tmp")))
     try:
-        made.build()
-        tried = made.ran("run", "--detach", "--ulimit=host", "website-scan-command", "true")
-        if tried.returncode:
-            pytest.skip(f"Podman runs no containers here: {tried.stderr.strip()}")
-        yield made
+        podman.build()
+        trial = podman.try_run("run", "--detach", "--ulimit=host", "website-scan-command", "true")
+        if trial.returncode:
+            pytest.skip(f"Podman runs no containers here: {trial.stderr.strip()}")
+        yield podman
     finally:
-        made.close()
+        podman.close()

@@ -1,12 +1,12 @@
-"""A new server for the page "From nothing to a running service", on this machine.
+"""New server for the section "From nothing to a running service" of docs/operations.md, on this machine.
 
-Its network, its /etc and its mounts are its own (namespaces), so that ports 80 and 443 and the names of the page are
-free. What stands in for what:
+The server has its own network, /etc and mounts in Linux namespaces, so that ports 80 and 443 and the host names of the
+page are free. Replacements:
 
-- `docker compose` for Podman with the images of `make images`: tests/release/compose.py
-- `apt-get install` for the same packages of Debian, unpacked and not configured
-- `systemctl` for the same programs with the arguments of Debian's units
-- DNS for /etc/hosts, and public authorities for one of Caddy's own, which everything on the server trusts
+- `docker compose` is Podman with the images of `make images`: tests/release/compose.py
+- `apt-get install` unpacks the same Debian packages without configuring them
+- `systemctl` starts the same programs with the arguments of Debian's units
+- DNS is /etc/hosts, and public certificate authorities are one that Caddy uses and the whole server trusts
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from tests.website_scan.net.tls_servers import Identity
 
 SITE = "scan.example.com"
 PACKAGES = ("caddy", "prometheus", "prometheus-alertmanager")
-PASSWORD = "correct-horse-battery-staple"  # of the superuser
+PASSWORD = "correct-horse-battery-staple"  # Password of the superuser.
 SHIMS = Path(__file__).parent / "shims"
 DONE = re.compile(r"«ended (\d+)»")
-BLOCK_S = 600  # a busy machine starts the containers one after the other
-# When the shell ends, all of its processes do.
+BLOCK_LIMIT_S = 600  # A busy machine starts the containers one after the other.
+# The processes of the namespaces end together with the shell.
 NAMESPACES = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-# Mounted in the server's own namespace before the first command.
+# Setup in the namespaces of the server, which runs before the first command.
 SET_UP = """
 set -euo pipefail
 mount --make-rprivate /
@@ -51,16 +51,16 @@ cd "$STATE/source"
 
 
 class NewServer:
-    """Shell on a new server; `mails` are those that its mail account has sent."""
+    """Shell on a new server. `mails` are the e-mails that its mail account has sent."""
 
     def __init__(self, state: Path, podman: Path) -> None:
-        """`podman` is the folder of a Podman that has the images."""
+        """Set the folders of the server's state and of a Podman that has the images."""
         self.state = state
         self._podman = podman
         self.output = ""
 
     def __enter__(self) -> Self:
-        self._furnish()
+        self._populate()
         main, terminal = pty.openpty()
         self._terminal = main
         variables = {
@@ -95,28 +95,28 @@ class NewServer:
         return [path.read_text() for path in sorted((self.state / "mails").iterdir())]
 
     def run(self, commands: str) -> str:
-        """Run a block of commands in the shell, as typed; return its output. Fails if one of them does."""
+        """Run a block of commands in the shell, as if typed. Returns the output. Fails if a command fails."""
         block = self.state / "block.sh"
         block.write_text(commands)
         os.write(self._terminal, f'. "{block}"; echo "«ended $?»"\n'.encode())
-        said, deadline = "", time.monotonic() + BLOCK_S
-        while not (ended := DONE.search(said)):
-            has_ended = self._shell.poll() is not None
+        output, deadline = "", time.monotonic() + BLOCK_LIMIT_S
+        while not (end_mark := DONE.search(output)):
+            has_shell_ended = self._shell.poll() is not None
             ready, _, _ = select.select([self._terminal], [], [], 0.2)
-            if ready and not has_ended:
-                with contextlib.suppress(OSError):  # EIO once the shell has ended
-                    said += os.read(self._terminal, 65536).decode("utf-8", "replace")
+            if ready and not has_shell_ended:
+                with contextlib.suppress(OSError):  # Reading fails with EIO after the shell has ended.
+                    output += os.read(self._terminal, 65536).decode("utf-8", "replace")
             else:
-                assert not has_ended, f"a command of this block failed:\n{commands}\n{said}"
-                assert time.monotonic() < deadline, f"not within {BLOCK_S} s: {commands}\n{said}"
-            if re.search(r"Password(?: \(again\))?: $", said):
+                assert not has_shell_ended, f"a command of this block failed:\n{commands}\n{output}"
+                assert time.monotonic() < deadline, f"not within {BLOCK_LIMIT_S} s: {commands}\n{output}"
+            if re.search(r"Password(?: \(again\))?: $", output):
                 os.write(self._terminal, f"{PASSWORD}\n".encode())
-                said += "\n"
-        self.output += said
-        assert ended[1] == "0", said
-        return said.replace("\r\n", "\n")
+                output += "\n"
+        self.output += output
+        assert end_mark[1] == "0", output
+        return output.replace("\r\n", "\n")
 
-    def _furnish(self) -> None:
+    def _populate(self) -> None:
         for name in ("etc", "etc-work", "home", "mails", "packages", "downloads"):
             (self.state / name).mkdir()
         archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
@@ -134,13 +134,13 @@ class NewServer:
 
 
 def can_have_namespaces() -> bool:
-    """Return True if this user may make a network and mounts of its own, and has what the server is made of."""
+    """Return True if this user may create the namespaces of the server, and its programs are installed."""
     if sys.platform != "linux" or os.geteuid() != 0 or not all(map(shutil.which, ("apt-get", "podman", "ip"))):
         return False
     return subprocess.run([*NAMESPACES, "true"], capture_output=True, check=False).returncode == 0
 
 
 def commands_of(page: str) -> list[str]:
-    """Return the blocks of commands of the page's first section."""
+    """Return the blocks of commands in the section "From nothing to a running service"."""
     section = page.partition("\n## From nothing to a running service\n")[2].partition("\n## ")[0]
     return re.findall(r"^```bash\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)

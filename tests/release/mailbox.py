@@ -1,4 +1,4 @@
-"""Mail server of the new server: port 587 with STARTTLS and a log-in; it stores each mail as a file in STATE/mails."""
+"""Mail server of the new server: port 587 with STARTTLS and login. It stores each e-mail as a file in STATE/mails."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def main() -> None:
         "AUTH": log_in,
     }
     with MailServer(replies, address=("0.0.0.0", 587), tls=tls) as server:
-        taken = 0
+        stored = 0
         while not server.closing.wait(0.1):
-            for mail in server.mails[taken:]:
-                (state / "mails" / f"{taken:03}").write_bytes(mail.as_bytes())
-                taken += 1
+            for mail in server.mails[stored:]:
+                (state / "mails" / f"{stored:03}").write_bytes(mail.as_bytes())
+                stored += 1
 
 
 if __name__ == "__main__":

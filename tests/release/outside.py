@@ -1,6 +1,6 @@
-"""Site on port 8080, and receiver of webhooks, that stands for the world outside of the stack. Runs in a container.
+"""Site on port 8080 and receiver of webhooks, which represent the internet outside the stack. Runs in a container.
 
-`/hook` keeps what it receives, and `/received` shows it as JSON: a list of objects with `headers` and `body`.
+`/hook` stores the received requests, and `/received` returns them as JSON: a list of objects with `headers` and `body`.
 """
 
 from __future__ import annotations

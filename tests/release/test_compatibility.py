@@ -1,4 +1,4 @@
-"""docs/compatibility.md: nothing that it calls stable is gone since the previous release."""
+"""docs/compatibility.md: no stable part of the interfaces was removed since the previous release."""
 
 from __future__ import annotations
 
@@ -18,26 +18,28 @@ ENVIRONMENT = re.compile(r"^\| `([A-Z][A-Z_]+)` \|", re.MULTILINE)
 OPTION = re.compile(r"^\| `(--[a-z-]+)` \|", re.MULTILINE)
 
 
-def before(path: str) -> str:
-    """Return a file of the previous release; empty if it had none."""
-    shown = subprocess.run(["git", "show", f"{PREVIOUS}:{path}"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return shown.stdout
+def previous_file(path: str) -> str:
+    """Return a file of the previous release, or an empty string if the release has no such file."""
+    git_show = subprocess.run(
+        ["git", "show", f"{PREVIOUS}:{path}"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return git_show.stdout
 
 
-def now(path: str) -> str:
+def current_file(path: str) -> str:
     return (ROOT / path).read_text(encoding="utf-8")
 
 
-def parts(description: dict[str, Any]) -> Iterator[str]:
-    """Yield the operations, parameters, statuses, events and fields of an OpenAPI description as lines."""
+def interface_parts(description: dict[str, Any]) -> Iterator[str]:
+    """Yield the operations, parameters, statuses, events and fields of an OpenAPI description, one line each."""
     description = inlined(description)
     for kind in ("paths", "webhooks"):
         for path, methods in description.get(kind, {}).items():
             for method, operation in methods.items():
                 name = f"{method} {path}"
                 yield name
-                for each in operation.get("parameters", ()):
-                    yield f"{name} parameter {each.get('name')}"
+                for parameter in operation.get("parameters", ()):
+                    yield f"{name} parameter {parameter.get('name')}"
                 for status in operation["responses"]:
                     yield f"{name} status {status}"
     for name, schema in description["components"]["schemas"].items():
@@ -45,22 +47,27 @@ def parts(description: dict[str, Any]) -> Iterator[str]:
             yield f"{name}.{field}"
 
 
-def lost(old: set[str], new: set[str]) -> list[str]:
+def removed(old: set[str], new: set[str]) -> list[str]:
     return sorted(old - new)
 
 
 @needs_previous
-def test_no_operation_parameter_status_event_or_field_is_gone() -> None:
-    old, new = ({*parts(yaml.safe_load(text))} for text in (before("openapi.yaml"), now("openapi.yaml")))
+def test_no_operation_parameter_status_event_or_field_was_removed() -> None:
+    old, new = (
+        {*interface_parts(yaml.safe_load(text))}
+        for text in (previous_file("openapi.yaml"), current_file("openapi.yaml"))
+    )
     assert len(old) > 100
-    assert lost(old, new) == []
+    assert removed(old, new) == []
 
 
 @needs_previous
-def test_no_check_is_gone() -> None:
+def test_no_check_was_removed() -> None:
     path = "website_scan/checks.json"
-    old, new = ({each["id"] for each in json.loads(text)["checks"]} for text in (before(path), now(path)))
-    assert lost(old, new) == []
+    old, new = (
+        {check["id"] for check in json.loads(text)["checks"]} for text in (previous_file(path), current_file(path))
+    )
+    assert removed(old, new) == []
 
 
 @needs_previous
@@ -69,14 +76,14 @@ def test_no_check_is_gone() -> None:
     [("docs/operations.md", ENVIRONMENT), ("docs/command.md", OPTION)],
     ids=["variables", "options"],
 )
-def test_no_variable_or_option_is_gone(path: str, pattern: re.Pattern[str]) -> None:
-    old = {*pattern.findall(before(path))}
+def test_no_variable_or_option_was_removed(path: str, pattern: re.Pattern[str]) -> None:
+    old = {*pattern.findall(previous_file(path))}
     assert old
-    assert lost(old, {*pattern.findall(now(path))}) == []
+    assert removed(old, {*pattern.findall(current_file(path))}) == []
 
 
-def test_what_is_gone_is_named() -> None:
-    description: dict[str, Any] = yaml.safe_load(now("openapi.yaml"))
-    whole = {*parts(description)}
+def test_removed_operation_is_reported() -> None:
+    description: dict[str, Any] = yaml.safe_load(current_file("openapi.yaml"))
+    all_parts = {*interface_parts(description)}
     del description["paths"]["/v1/usage"]
-    assert "get /v1/usage" in lost(whole, {*parts(description)})
+    assert "get /v1/usage" in removed(all_parts, {*interface_parts(description)})

@@ -1,4 +1,4 @@
-"""Documents: their links, files, commands and figures exist, and the steps in CONTRIBUTING.md work."""
+"""Documents: the links, files, commands and figures in them exist, and the steps in CONTRIBUTING.md work."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def name_of(path: Path) -> str:
 
 
 def anchors(path: Path) -> set[str]:
-    """Return the anchors that GitHub makes of a document's headings."""
+    """Return the anchors that GitHub makes from a document's headings."""
     headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_every_link_leads_somewhere() -> None:
-    dead = []
+def test_every_link_has_an_existing_target() -> None:
+    dead_links = []
     for document in DOCUMENTS:
         text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
         for target in re.findall(r"\]\(([^)\s]+)\)", text):
@@ -46,63 +46,63 @@ def test_every_link_leads_somewhere() -> None:
             path, _, anchor = target.partition("#")
             linked = (document.parent / path).resolve() if path else document
             if not linked.exists() or (anchor and anchor not in anchors(linked)):
-                dead.append(f"{name_of(document)}: {target}")
-    assert dead == []
+                dead_links.append(f"{name_of(document)}: {target}")
+    assert dead_links == []
 
 
-def test_every_file_and_command_that_is_named_exists() -> None:
+def test_every_mentioned_file_target_and_variable_exists() -> None:
     apps = "accounts|benchmarks|config|docs|reports|scans|static|templates|tests|webhooks"
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    codes = {f"SCAN_{each}" for each in ("NOT_FOUND", "NOT_COMPLETE", "NOT_STARTED", "INTERRUPTED", "CANCELLED")}
-    known = {*defaults, *codes, *SECRETS, *(f"{each}_FILE" for each in SECRETS)}
+    codes = {f"SCAN_{suffix}" for suffix in ("NOT_FOUND", "NOT_COMPLETE", "NOT_STARTED", "INTERRUPTED", "CANCELLED")}
+    known_names = {*defaults, *codes, *SECRETS, *(f"{secret}_FILE" for secret in SECRETS)}
     unknown = []
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
         paths = re.findall(rf"`((?:{apps})/[\w./*-]*)(?:: \w+)?`", text)
         targets = re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE)
         variables = re.findall(r"`((?:SCAN|SECRET|DATABASE|REDIS|BASE|EMAIL|LOG)_[A-Z_]+)(?:=[^`]*)?`", text)
-        named = [path for path in paths if not list(ROOT.glob(path.rstrip("/")))]
-        named += [f"make {each}" for each in targets if not re.search(rf"^{each}:", makefile, re.MULTILINE)]
-        named += [each for each in variables if each not in known]
-        unknown += [f"{name_of(document)}: {each}" for each in named]
+        missing = [path for path in paths if not list(ROOT.glob(path.rstrip("/")))]
+        missing += [f"make {target}" for target in targets if not re.search(rf"^{target}:", makefile, re.MULTILINE)]
+        missing += [variable for variable in variables if variable not in known_names]
+        unknown += [f"{name_of(document)}: {name}" for name in missing]
     assert unknown == []
 
 
 def comments_of(path: Path) -> str:
-    """Return the prose of a file: all of a document without its code, the docstrings and comments of Python code."""
+    """Return the prose of a file: a document without its code blocks, or the docstrings and comments of code."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         return re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     if path.suffix != ".py":
         return "\n".join(re.findall(r"#.*", text))
-    nodes = (each for each in ast.walk(ast.parse(text)) if isinstance(each, DOCUMENTED))
+    nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, DOCUMENTED))
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
-    return "\n".join([*(ast.get_docstring(each) or "" for each in nodes), *comments])
+    return "\n".join([*(ast.get_docstring(node) or "" for node in nodes), *comments])
 
 
-def test_every_document_that_prose_names_exists() -> None:
+def test_every_document_mentioned_in_prose_exists() -> None:
     patterns = ("*.md", "*.py", "*.toml", "*.yaml", "*.yml", "Makefile", "Dockerfile")
-    listed = subprocess.run(
+    tracked = subprocess.run(
         ["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
     )
-    named = [
+    mentions = [
         (path, name)
-        for path in map(ROOT.joinpath, listed.stdout.split())
+        for path in map(ROOT.joinpath, tracked.stdout.split())
         if path.exists()
         for name in NAMED_DOCUMENT.findall(comments_of(path))
     ]
     folders = (ROOT, ROOT / "docs")
     missing = [
         f"{name_of(path)}: {name}"
-        for path, name in named
+        for path, name in mentions
         if not any((folder / name).exists() for folder in (*folders, path.parent))
     ]
-    assert len(named) > 100
+    assert len(mentions) > 100
     assert missing == []
 
 
-def test_decisions_are_numbered_and_short() -> None:
+def test_decision_records_are_numbered_and_short() -> None:
     decisions = sorted((ROOT / "docs" / "adr").glob("0*.md"))
     assert [int(path.name[:4]) for path in decisions] == list(range(1, len(decisions) + 1))
     for path in decisions:
@@ -112,27 +112,27 @@ def test_decisions_are_numbered_and_short() -> None:
 
 
 def test_every_dependency_has_its_reason_and_licence() -> None:
-    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    entries = [*known["project"]["dependencies"], *known["dependency-groups"]["service"]]
-    needed = {re.split(r"[^\w.-]", entry, maxsplit=1)[0] for entry in entries}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    entries = [*project["project"]["dependencies"], *project["dependency-groups"]["service"]]
+    dependencies = {re.split(r"[^\w.-]", entry, maxsplit=1)[0] for entry in entries}
     table = (ROOT / "docs" / "adr" / "0002-dependencies.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([a-z][\w, ()-]*) \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
     listed = {name.strip() for names, *_ in rows for name in re.sub(r"\(.*?\)", "", names).split(",")} - {"package"}
-    assert listed == needed
-    for name in needed:
+    assert listed == dependencies
+    for name in dependencies:
         meta = importlib.metadata.metadata(name)
-        told = " ".join(
+        licences = " ".join(
             [
                 *(meta.get_all("License-Expression") or ()),
                 *(meta.get_all("License") or ()),
                 *(meta.get_all("Classifier") or ()),
             ]
         )
-        if name != "psycopg":  # requested, although it is LGPL
-            assert not re.search(r"\b[AL]?GPL|General Public", told), name
+        if name != "psycopg":  # psycopg was chosen although it has the LGPL.
+            assert not re.search(r"\b[AL]?GPL|General Public", licences), name
 
 
-def test_the_versions_of_python_are_the_same_everywhere() -> None:
+def test_supported_python_versions_are_the_same_everywhere() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     versions = re.findall(r"Python :: 3\.(\d+)", " ".join(project["classifiers"]))
     first, last = versions[0], versions[-1]
@@ -140,13 +140,13 @@ def test_the_versions_of_python_are_the_same_everywhere() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     candidates = re.search(r"^CANDIDATES := python3 (.*)$", makefile, re.MULTILINE)
     assert candidates
-    assert candidates[1].split() == [f"python3.{each}" for each in reversed(versions)]
+    assert candidates[1].split() == [f"python3.{minor}" for minor in reversed(versions)]
     assert f"not (3, {first}) <= sys.version_info[:2] <= (3, {last})" in makefile
     assert f"Python 3.{first} to 3.{last}" in makefile
     assert f"Python 3.{first} to 3.{last}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_guards_limits_are_those_of_the_code() -> None:
+def test_documented_limits_of_the_network_guard_are_those_of_the_code() -> None:
     text = " ".join((ROOT / "docs" / "security.md").read_text(encoding="utf-8").split())
     limits = DEFAULT_LIMITS
     assert f"{limits.requests} requests, {limits.requests_per_host} to a host, {limits.total_bytes // MIB} MiB" in text
@@ -159,15 +159,15 @@ def test_the_guards_limits_are_those_of_the_code() -> None:
 
 
 def steps() -> tuple[str, str]:
-    """Return the check and the test that CONTRIBUTING.md shows."""
+    """Return the check and the test in the section "Add a check" of CONTRIBUTING.md."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     section = text.partition("\n## Add a check\n")[2].partition("\n## ")[0]
     check, test = re.findall(r"^   ```python\n(.*?)^   ```$", section, re.MULTILINE | re.DOTALL)
     return textwrap.dedent(check), textwrap.dedent(test)
 
 
-def test_a_check_that_is_added_as_contributing_says_is_complete(tmp_path: Path) -> None:
-    """The shown check is found after adding it to its category's file, and the shown test passes in its file."""
+def test_check_added_as_described_in_contributing_works(tmp_path: Path) -> None:
+    """The example's check is listed after it was added to the file of its category, and the example's test passes."""
     check, test = steps()
     for entry in ROOT.iterdir():
         if entry.name in ("website_scan", "tests"):
@@ -177,14 +177,14 @@ def test_a_check_that_is_added_as_contributing_says_is_complete(tmp_path: Path) 
         elif entry.name not in (".git", "var"):
             (tmp_path / entry.name).symlink_to(entry)
     tests = Path("tests", "website_scan", "security", "checks", "test_headers.py")
-    for path, added in ((Path("website_scan", "security", "checks", "headers.py"), check), (tests, test)):
+    for path, snippet in ((Path("website_scan", "security", "checks", "headers.py"), check), (tests, test)):
         with (tmp_path / path).open("a", encoding="utf-8") as file:
-            file.write(f"\n\n{added}")
+            file.write(f"\n\n{snippet}")
 
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_XDIST_WORKER"}
 
     def run(*arguments: str) -> str:
-        ran = subprocess.run(
+        execution = subprocess.run(
             [sys.executable, *arguments],
             cwd=tmp_path,
             env=environment | {"PYTHONPATH": str(tmp_path)},
@@ -192,8 +192,8 @@ def test_a_check_that_is_added_as_contributing_says_is_complete(tmp_path: Path) 
             text=True,
             check=False,
         )
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        return ran.stdout
+        assert execution.returncode == 0, execution.stdout + execution.stderr
+        return execution.stdout
 
     assert "| `via-version` |" in run("manage.py", "checks")
     assert "test_via_version" in run("-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-rA", str(tests))

@@ -1,4 +1,4 @@
-"""docs/api.md and others: their curl commands are sent to the service, and the responses must be those shown."""
+"""docs/api.md and others: their curl commands are sent to the service, and must return the documented responses."""
 
 from __future__ import annotations
 
@@ -64,17 +64,17 @@ AN_EARLIER_REPORT = "the page has an earlier report here"
 A_WORKER_RUNS_THE_AUDIT = "a worker runs the audit here"
 A_WORKER_RUNS_THE_LIST = "a worker runs the list here"
 A_WORKER_DELIVERS = "a worker delivers here"
-# Variables in the examples for the IDs of created objects, by the IDs' prefix.
+# Shell variables of the examples for the IDs of created objects, by the prefix of the IDs.
 KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE", "run": "RUN", "aud": "AUDIT", "dlv": "DELIVERY"}
 KINDS |= {"lst": "LIST", "shr": "SHARE"}
 ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|run|bdg|lst|ent|shr)_[0-9A-Za-z]{22}")
-# Fields that are not compared, because they differ from check to check.
+# Fields that are not compared, because they differ between checks.
 OPAQUE = {"evidence", "values"}
 
 
 @dataclass(frozen=True)
 class Message:
-    """Parsed `http` block: start line, headers and body."""
+    """HTTP message of a code block: start line, headers and body."""
 
     start: str
     headers: dict[str, str]
@@ -93,36 +93,36 @@ class Message:
 
 @dataclass(frozen=True)
 class Example:
-    """A curl command with its response, or a comment in the document for something between two commands."""
+    """Command of a code block with its response, or an HTML comment about an event between two commands."""
 
     command: str
     answer: Message | None = None
 
 
 def examples() -> Iterator[Example]:
-    found = BLOCK.findall(DOC + WEBHOOKS + MUTES + AUDITS + MONITORS + LISTS)
-    for position, (language, text, stage) in enumerate(found):
+    blocks = BLOCK.findall(DOC + WEBHOOKS + MUTES + AUDITS + MONITORS + LISTS)
+    for position, (language, text, stage) in enumerate(blocks):
         if stage:
             yield Example(stage)
         elif language == "bash" and text.startswith("curl"):
-            following, answer, _ = found[position + 1]
-            assert following == "http", f"no answer follows {text}"
+            next_language, answer, _ = blocks[position + 1]
+            assert next_language == "http", f"no answer follows {text}"
             yield Example(text, Message.parse(answer))
 
 
 @dataclass
 class Session:
-    """Session of a reader who runs all commands of the document in order, with shell variables."""
+    """Session of a reader who runs all commands of a document in order, with shell variables."""
 
     site: str
     variables: dict[str, str]
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def send(self, command: str) -> ClientResponse:
-        """Run a curl command as a shell would: substitute variables and send the request."""
+        """Send the request of a curl command, with variables substituted as in a shell."""
         method, url, body = "GET", "", None
         headers: dict[str, str] = {}
-        # A shell does not substitute variables in single quotes, but no example has any there.
+        # A shell would not substitute variables in single quotes, but no example has variables there.
         line = string.Template(command.replace("\\\n", " ")).substitute(self.variables)
         words = iter(shlex.split(line))
         assert next(words) == "curl"
@@ -147,78 +147,83 @@ class Session:
         content_type = headers.pop("Content-Type", "application/octet-stream")
         client = Client(raise_request_exception=False)
         response = client.generic(method, path, body or "", content_type, headers=headers)
-        self._remember(method, response)
+        self._set_variables(method, response)
         return response
 
-    def _remember(self, method: str, response: Any) -> None:
+    def _set_variables(self, method: str, response: Any) -> None:
+        # Set the shell variables for IDs in the response, which later examples use.
         if method == "GET" and response.headers.get("Content-Type") == "application/json":
-            answer = response.json()
-            if isinstance(answer, dict) and isinstance(answer.get("entries"), list):
-                self.variables["ENTRY"] = answer["entries"][0]["id"]
+            body = response.json()
+            if isinstance(body, dict) and isinstance(body.get("entries"), list):
+                self.variables["ENTRY"] = body["entries"][0]["id"]
         if method == "POST" and response.status_code == 202:
-            created = response.json().get("id", "")
-            if created:
-                self.variables[KINDS[created.partition("_")[0]]] = created
+            created_id = response.json().get("id", "")
+            if created_id:
+                self.variables[KINDS[created_id.partition("_")[0]]] = created_id
         if method == "POST" and response.status_code == 201:
-            created = response.json()["id"]
-            if created.startswith("wh_"):
-                self.variables["WEBHOOK"] = created
-            elif (kind := created.partition("_")[0]) in KINDS:
-                self.variables[KINDS[kind]] = created
-            elif self.variables.setdefault("ID", created) != created:
-                self.variables["RUNNING"] = created
+            created_id = response.json()["id"]
+            if created_id.startswith("wh_"):
+                self.variables["WEBHOOK"] = created_id
+            elif (kind := created_id.partition("_")[0]) in KINDS:
+                self.variables[KINDS[kind]] = created_id
+            elif self.variables.setdefault("ID", created_id) != created_id:
+                self.variables["RUNNING"] = created_id
 
 
-def paths(value: object, prefix: str = "") -> set[str]:
-    """Return the paths in a JSON document, each alone and with the type of its value; null has no type."""
-    found = {prefix} if value is None else {prefix, f"{prefix}: {type(value).__name__}"}
+def paths_with_types(value: object, prefix: str = "") -> set[str]:
+    """Return the paths in a JSON value, each alone and with the type of its value. Null has no type."""
+    result = {prefix} if value is None else {prefix, f"{prefix}: {type(value).__name__}"}
     if isinstance(value, dict):
         for name, member in value.items():
-            found |= {f"{prefix}.{name}"} if name in OPAQUE else paths(member, f"{prefix}.{name}")
+            result |= {f"{prefix}.{name}"} if name in OPAQUE else paths_with_types(member, f"{prefix}.{name}")
     elif isinstance(value, list):
         for item in value:
-            found |= paths(item, f"{prefix}[]")
-    return found
+            result |= paths_with_types(item, f"{prefix}[]")
+    return result
 
 
-def places(value: object) -> set[str]:
-    return {path for path in paths(value) if ": " not in path}
+def json_paths(value: object) -> set[str]:
+    return {path for path in paths_with_types(value) if ": " not in path}
 
 
-def left_open(value: object, prefix: str = "") -> set[str]:
-    """Return the paths of empty lists in an example; its items are described elsewhere."""
+def empty_lists(value: object, prefix: str = "") -> set[str]:
+    """Return the paths of empty lists in an example. Their items are described elsewhere in the document."""
     if isinstance(value, dict):
-        return {path for name, member in value.items() for path in left_open(member, f"{prefix}.{name}")}
+        return {path for name, member in value.items() for path in empty_lists(member, f"{prefix}.{name}")}
     if isinstance(value, list):
-        return {path for item in value for path in left_open(item, f"{prefix}[]")} if value else {f"{prefix}[]"}
+        return {path for item in value for path in empty_lists(item, f"{prefix}[]")} if value else {f"{prefix}[]"}
     return set()
 
 
 def masked(text: str) -> str:
-    """Replace IDs and numbers, which differ from one request to the next."""
+    """Replace IDs and numbers, which differ between requests."""
     return re.sub(r"[0-9]+", "0", ID_IN_TEXT.sub(r"\1_…", text))
 
 
-def assert_is_shown(example: Example, response: Any) -> None:
-    shown = example.answer
-    assert shown is not None
-    got = response.getvalue().decode()
-    assert (response.status_code, response.reason_phrase) == (shown.status, shown.start.split(" ", 2)[2]), got
-    for name, value in shown.headers.items():
+def assert_matches_example(example: Example, response: Any) -> None:
+    documented = example.answer
+    assert documented is not None
+    text = response.getvalue().decode()
+    assert (response.status_code, response.reason_phrase) == (documented.status, documented.start.split(" ", 2)[2]), (
+        text
+    )
+    for name, value in documented.headers.items():
         assert masked(response.headers.get(name, "(none)")) == masked(value), f"{name} after {example.command}"
     if "jsonl" in response.headers.get("Content-Type", ""):
-        first, line = shown.body.splitlines()[0], got.splitlines()[0]
-        assert json.loads(first).keys() == json.loads(line).keys()
+        documented_line, line = documented.body.splitlines()[0], text.splitlines()[0]
+        assert json.loads(documented_line).keys() == json.loads(line).keys()
         return
     if "json" not in response.headers.get("Content-Type", ""):
-        assert got.splitlines()[:1] == shown.body.splitlines()[:1]
+        assert text.splitlines()[:1] == documented.body.splitlines()[:1]
         return
     if "jsonl" in response.headers.get("Content-Type", ""):
-        got = got.splitlines()[0]
-    expected, actual = json.loads(shown.body), json.loads(got)
-    open_lists = tuple(left_open(expected))
-    assert places(expected) == {each for each in places(actual) if not each.startswith(open_lists)}, example.command
-    assert paths(expected) <= paths(actual), example.command
+        text = text.splitlines()[0]
+    expected, actual = json.loads(documented.body), json.loads(text)
+    open_lists = tuple(empty_lists(expected))
+    assert json_paths(expected) == {path for path in json_paths(actual) if not path.startswith(open_lists)}, (
+        example.command
+    )
+    assert paths_with_types(expected) <= paths_with_types(actual), example.command
     if isinstance(actual, dict) and "code" in actual:
         assert expected == actual
 
@@ -236,10 +241,12 @@ def session(transactional_db: None, settings: Any) -> Iterator[Session]:
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_documented_command_returns_the_documented_response(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for example in examples():
         if example.answer is not None:
-            assert_is_shown(example, session.send(example.command))
+            assert_matches_example(example, session.send(example.command))
         elif example.command == A_WORKER_DELIVERS:
             (report,) = attempt_deliveries()
             assert report.is_success, report
@@ -259,11 +266,11 @@ def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypa
             assert example.command == A_WORKER_RUNS
             tasks.run_scan(session.variables["ID"])
             assert Scan.objects.get(id=session.variables["ID"]).status == "completed"
-    documented = {
+    documented_endpoints = {
         (method, re.sub(r"(scan|wh|dlv|aud|mute|mon|run|bdg|lst|ent|shr)_[^/]+", "{id}", path))
         for method, path in session.requests
     }
-    assert documented - {("GET", "/readyz")} == endpoints()
+    assert documented_endpoints - {("GET", "/readyz")} == endpoints()
 
 
 def run_waiting_scans() -> None:
@@ -272,19 +279,19 @@ def run_waiting_scans() -> None:
 
 
 def add_earlier_report(scan_id: str) -> None:
-    """Add a report of the page from a day before, without one of its findings and with another one."""
+    """Add a report of the page from the day before, without one of its findings and with another finding."""
     report = Report.objects.select_related("scan").get(scan=scan_id)
-    document: Any = report.document
+    export: Any = report.export_json
     scan = report.scan
-    checks = [check for category in document["categories"] for check in category["checks"]]
-    fault = next(each for each in checks if each["status"] != "pass" and not each["places"])
-    fault |= {"status": "pass", "severity": None}
-    mended = next(each for each in checks if each["status"] == "pass" and each is not fault)
-    mended |= stored_finding(mended["id"], Header("X-Powered-By", "PHP/8.1.2"), severity=LOW)
+    checks = [check for category in export["categories"] for check in category["checks"]]
+    fixed_check = next(check for check in checks if check["status"] != "pass" and not check["places"])
+    fixed_check |= {"status": "pass", "severity": None}
+    failed_check = next(check for check in checks if check["status"] == "pass" and check is not fixed_check)
+    failed_check |= stored_finding(failed_check["id"], Header("X-Powered-By", "PHP/8.1.2"), severity=LOW)
     scan.id, report.id = new_scan_id(), new_report_id()
-    document |= {"id": scan.id, "report_id": report.id}
+    export |= {"id": scan.id, "report_id": report.id}
     scan.created_at -= timedelta(days=1)
-    report.scan, report.export = scan, stored_text(document)
+    report.scan, report.export = scan, stored_text(export)
     scan.save(force_insert=True)
     report.save(force_insert=True)
 
@@ -300,52 +307,52 @@ def endpoints() -> set[tuple[str, str]]:
 
 
 def table(first_column: str) -> list[list[str]]:
-    """Return the rows of the table whose first column has this head, as lists of cells."""
+    """Return the rows of the table whose first column has this heading, as lists of cells."""
     match = re.search(rf"^\| {re.escape(first_column)} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
     assert match, f"no table of {first_column}"
     return [[cell.strip().strip("`") for cell in row.strip("|").split("|")] for row in match[1].splitlines()]
 
 
-def subclasses(of: type[Refusal]) -> Iterator[type[Refusal]]:
-    for each in of.__subclasses__():
-        if not each.__module__.startswith("tests."):  # defined by another test in the same process
-            yield each
-        yield from subclasses(each)
+def subclasses(base: type[Refusal]) -> Iterator[type[Refusal]]:
+    for subclass in base.__subclasses__():
+        if not subclass.__module__.startswith("tests."):  # Tests in the same process may define subclasses.
+            yield subclass
+        yield from subclasses(subclass)
 
 
 def sources() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for app in PACKAGES for path in (ROOT / app).rglob("*.py"))
 
 
-def test_the_table_of_errors_is_complete() -> None:
-    """The table must have all refusals, and all codes that the API's exception handler makes of other exceptions."""
-    assert list(get_resolver().url_patterns)  # imports the modules that define refusals
-    of_scans = {*subclasses(NetError), *subclasses(ScanFailed), NetError, ScanFailed}
-    refusals = {(each.status, each.code) for each in subclasses(Refusal) if each not in of_scans}
+def test_table_of_errors_is_complete() -> None:
+    """The table must have all refusals, and all codes that the API's exception handler returns for other exceptions."""
+    assert list(get_resolver().url_patterns)  # Loading the URLs imports the modules that define refusals.
+    scan_errors = {*subclasses(NetError), *subclasses(ScanFailed), NetError, ScanFailed}
+    refusals = {(refusal.status, refusal.code) for refusal in subclasses(Refusal) if refusal not in scan_errors}
     modules = [module for name, module in sys.modules.items() if name.partition(".")[0] in PACKAGES]
-    resources = {each for module in modules for each in vars(module).values() if type(each) is Resource}
-    refusals |= {(404, each.not_found().code) for each in resources}
-    # Network errors that a request for a scan or a webhook may return.
+    resources = {value for module in modules for value in vars(module).values() if type(value) is Resource}
+    refusals |= {(404, resource.not_found().code) for resource in resources}
+    # Network errors that requests for scans and webhooks may return.
     refusals |= {(400, "URL_NOT_REACHABLE"), (403, "DOMAIN_BLOCKED")}
     handler = (ROOT / "infrastructure" / "api" / "errors.py").read_text(encoding="utf-8")
-    answered = {(int(status), code) for status, code in re.findall(r'return (\d{3}), "([A-Z_]+)"', handler)}
-    assert len(answered) > 5
+    handled = {(int(status), code) for status, code in re.findall(r'return (\d{3}), "([A-Z_]+)"', handler)}
+    assert len(handled) > 5
     rows = [(int(status), code) for status, code, *_ in table("status")]
     assert len(rows) == len(set(rows))
-    assert set(rows) == refusals | answered
+    assert set(rows) == refusals | handled
 
 
-def test_the_table_of_reasons_why_scans_fail_is_complete() -> None:
-    probes()  # imports the modules that define error codes
+def test_table_of_scan_errors_is_complete() -> None:
+    probes()  # Loading the probes imports the modules that define error codes.
     failures: list[type[Refusal]] = [*subclasses(NetError), *subclasses(ScanFailed), InvalidUrl]
-    raised = {each.code for each in failures}
-    raised.remove("BROWSER_FAILED")  # does not fail a scan
-    written = set(re.findall(r'ScanError\(\s*"([A-Z_]+)"', sources()))
-    assert {"NO_CHECK_RAN", "SCAN_INTERRUPTED", "INTERNAL_ERROR"} <= written
-    assert {code for code, *_ in table("code")} == raised | written
+    codes = {failure.code for failure in failures}
+    codes.remove("BROWSER_FAILED")  # BROWSER_FAILED does not fail a scan.
+    literal_codes = set(re.findall(r'ScanError\(\s*"([A-Z_]+)"', sources()))
+    assert {"NO_CHECK_RAN", "SCAN_INTERRUPTED", "INTERNAL_ERROR"} <= literal_codes
+    assert {code for code, *_ in table("code")} == codes | literal_codes
 
 
-def test_the_table_of_plans_shows_a_fresh_installation(db: None) -> None:
+def test_table_of_plans_equals_the_tiers_of_a_new_installation(db: None) -> None:
     columns = (
         "scans_per_month",
         "concurrent_scans",
@@ -359,17 +366,17 @@ def test_the_table_of_plans_shows_a_fresh_installation(db: None) -> None:
     assert rows == {name: numbers for name, *numbers in Tier.objects.values_list("name", *columns)}
 
 
-def test_the_bodies_of_audits_are_accepted_and_the_event_is_one(db: None) -> None:
+def test_documented_bodies_of_audits_are_accepted_and_the_event_has_the_documented_fields(db: None) -> None:
     bodies = [json.loads(text) for name, text, _ in BLOCK.findall(AUDITS) if name == "json"]
-    requests = [each for each in bodies if not {"event", "code"} & each.keys()]
-    (event,) = [each for each in bodies if "event" in each]
+    requests = [body for body in bodies if not {"event", "code"} & body.keys()]
+    (event,) = [body for body in bodies if "event" in body]
     plan = {"policy": scan_policy(), "pages_per_audit": 100}
-    assert [AuditRequestSerializer.judged(each, **plan).kind for each in requests] == ["page", "site"]
-    assert places(event) == places(
+    assert [AuditRequestSerializer.judged(body, **plan).kind for body in requests] == ["page", "site"]
+    assert json_paths(event) == json_paths(
         {
-            each: value
-            for each, value in json.loads(example_of(EventKind.AUDIT_COMPLETED, timezone.now())).items()
-            if each != "test"
+            name: value
+            for name, value in json.loads(example_of(EventKind.AUDIT_COMPLETED, timezone.now())).items()
+            if name != "test"
         }
     )
 
@@ -383,27 +390,31 @@ def event_of(scan: Scan) -> Any:
     return json.loads(bytes(Event.objects.get(scan=scan).body))
 
 
-def test_a_delivery_has_the_headers_and_fields_that_are_shown(db: None, target: str) -> None:
+def test_delivery_has_the_documented_headers_and_fields(db: None, target: str) -> None:
     member = member_of("Receiver")
     register_webhook(member, target)
     scan = finished_scan(member)
-    shown = json.loads(delivery().body)
-    assert places(shown) == places(event_of(scan))
+    documented = json.loads(delivery().body)
+    assert json_paths(documented) == json_paths(event_of(scan))
     headers = delivery().headers
     secret = re.search(r'"secret": "(whsec_.+?)"', WEBHOOKS)
     assert secret
-    signed = signature_headers(
+    signatures = signature_headers(
         valid=[secret[1]],
         event_id=headers["webhook-id"],
         timestamp_s=int(headers["webhook-timestamp"]),
-        body=json.dumps(shown, separators=(",", ":")).encode(),
+        body=json.dumps(documented, separators=(",", ":")).encode(),
     )
-    assert headers == {"Content-Type": "application/json", "X-Service-Event": shown["event"]} | signed
+    assert headers == {"Content-Type": "application/json", "X-Service-Event": documented["event"]} | signatures
     failed = make_scan(member, status="failed", error_code="TIMEOUT", error_message="…", completed_at=scan.created_at)
     record_scan_ends(ended=[(failed, None)])
-    assert places(event_of(failed)) - places(shown) == {".data.error", ".data.error.code", ".data.error.message"}
+    assert json_paths(event_of(failed)) - json_paths(documented) == {
+        ".data.error",
+        ".data.error.code",
+        ".data.error.message",
+    }
 
 
-def test_the_retention_is_what_the_documents_say() -> None:
+def test_documented_retention_of_reports_is_that_of_the_code() -> None:
     assert f"kept for {REPORTS_KEPT_DAYS} days" in DOC
     assert f"{REPORTS_KEPT_DAYS} days after its last page" in AUDITS

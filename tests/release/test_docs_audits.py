@@ -1,4 +1,4 @@
-"""docs/audits.md: its limits are those of the code."""
+"""docs/audits.md: the documented limits are those of the code."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ TEXT = re.sub(r"\s+", " ", (Path(__file__).resolve().parents[2] / "docs" / "audi
         f"| requests at a time | {crawl.AT_ONCE}, or one",
     ],
 )
-def test_the_bounds_are_those_of_the_code(sentence: str) -> None:
+def test_documented_limits_are_those_of_the_code(sentence: str) -> None:
     assert sentence in TEXT
 
 
-def test_the_bounds_that_are_told_in_words_are_those_of_the_code() -> None:
+def test_documented_limits_in_words_are_those_of_the_code() -> None:
     assert effort.MAX_CRAWL_DELAY_S == 5, "up to five seconds"
     assert mazes.MAX_GENERATIONS + 1 == 9, "a chain of nine"
     assert (crawl.FETCHES_PER_PAGE, crawl.MORE_FETCHES) == (2, 20), "twice the list, and 20"

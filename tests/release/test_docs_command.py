@@ -24,35 +24,35 @@ EXAMPLES = [
 
 
 def column(head: str) -> list[str]:
-    """Return the first column of a table, without backticks."""
+    """Return the first column of the table with this heading, without backticks."""
     match = re.search(rf"^\| {head} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
     assert match, head
     return [row.split("|")[1].strip().strip("`") for row in match[1].splitlines()]
 
 
 @pytest.mark.parametrize("arguments", EXAMPLES, ids=" ".join)
-def test_every_example_is_understood(arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_example_is_accepted(arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     if "--print-completion" in arguments:
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             options_from(arguments)
-        assert not ended.value.code
+        assert not exit_info.value.code
     elif is_about_lists(arguments):
         assert lists.parsed(arguments, "website-scan").server
     else:
         assert options_from(arguments).urls
 
 
-def test_the_tables_are_complete() -> None:
-    options = {each for action in parser("website-scan")._actions for each in action.option_strings} - {"-h"}
+def test_tables_of_options_formats_and_exit_statuses_are_complete() -> None:
+    options = {option for action in parser("website-scan")._actions for option in action.option_strings} - {"-h"}
     assert set(column("option")) == options
     assert column("format") == list(FORMATS)
-    assert column("exit status") == [str(each) for each in (0, EXIT_GATE, EXIT_USAGE, EXIT_FAILED)]
+    assert column("exit status") == [str(status) for status in (0, EXIT_GATE, EXIT_USAGE, EXIT_FAILED)]
 
 
-def test_the_file_that_is_shown_is_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (written,) = re.findall(r"^```toml\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
+def test_documented_configuration_file_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (configuration,) = re.findall(r"^```toml\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / NAME).write_text(written)
+    (tmp_path / NAME).write_text(configuration)
     assert len(options_from([]).urls) == 2
-    assert set(tomllib.loads(written)) == set(KEYS)
+    assert set(tomllib.loads(configuration)) == set(KEYS)

@@ -33,67 +33,67 @@ def sample(language: str) -> str:
     return str(block)
 
 
-def signed(*valid: str, age_s: int = 0) -> dict[str, str]:
+def signed_headers(*valid: str, age_s: int = 0) -> dict[str, str]:
     headers = signature_headers(valid=valid, event_id="evt_1", timestamp_s=int(time.time()) - age_s, body=BODY)
     return {name.lower(): value for name, value in headers.items()}
 
 
-def own() -> list[tuple[bytes, str, str, bool]]:
+def own_signature_cases() -> list[tuple[bytes, str, str, bool]]:
     """Return cases: body, X-Service-Signature, the receiver's secret, and True if the delivery is genuine."""
     return [
-        (BODY, signed(OLD)["x-service-signature"], OLD, True),
-        (BODY, signed(OLD, NEW)["x-service-signature"], OLD, True),
-        (BODY, signed(OLD, NEW)["x-service-signature"], NEW, False),
-        (BODY + b" ", signed(OLD)["x-service-signature"], OLD, False),
-        (BODY, signed(OLD)["x-service-signature"], OTHER, False),
+        (BODY, signed_headers(OLD)["x-service-signature"], OLD, True),
+        (BODY, signed_headers(OLD, NEW)["x-service-signature"], OLD, True),
+        (BODY, signed_headers(OLD, NEW)["x-service-signature"], NEW, False),
+        (BODY + b" ", signed_headers(OLD)["x-service-signature"], OLD, False),
+        (BODY, signed_headers(OLD)["x-service-signature"], OTHER, False),
         (BODY, "", OLD, False),
         (BODY, "sha256=", OLD, False),
         (BODY, "sha256=ä", OLD, False),
     ]
 
 
-def standard() -> list[tuple[bytes, dict[str, str], str, bool]]:
+def standard_headers_cases() -> list[tuple[bytes, dict[str, str], str, bool]]:
     """Return cases with all headers instead of X-Service-Signature."""
     return [
-        (BODY, signed(OLD), OLD, True),
-        (BODY, signed(OLD, age_s=200), OLD, True),
-        (BODY, signed(OLD, NEW), OLD, True),
-        (BODY, signed(OLD, NEW), NEW, True),
-        (BODY + b" ", signed(OLD), OLD, False),
-        (BODY, signed(OLD), OTHER, False),
-        (BODY, signed(OLD, age_s=400), OLD, False),
-        (BODY, signed(OLD, age_s=-400), OLD, False),
-        (BODY, signed(OLD) | {"webhook-id": "evt_2"}, OLD, False),
-        (BODY, signed(OLD) | {"webhook-timestamp": "soon"}, OLD, False),
-        (BODY, signed(OLD) | {"webhook-signature": "v1, v2,x ä"}, OLD, False),
+        (BODY, signed_headers(OLD), OLD, True),
+        (BODY, signed_headers(OLD, age_s=200), OLD, True),
+        (BODY, signed_headers(OLD, NEW), OLD, True),
+        (BODY, signed_headers(OLD, NEW), NEW, True),
+        (BODY + b" ", signed_headers(OLD), OLD, False),
+        (BODY, signed_headers(OLD), OTHER, False),
+        (BODY, signed_headers(OLD, age_s=400), OLD, False),
+        (BODY, signed_headers(OLD, age_s=-400), OLD, False),
+        (BODY, signed_headers(OLD) | {"webhook-id": "evt_2"}, OLD, False),
+        (BODY, signed_headers(OLD) | {"webhook-timestamp": "soon"}, OLD, False),
+        (BODY, signed_headers(OLD) | {"webhook-signature": "v1, v2,x ä"}, OLD, False),
         (BODY, {}, OLD, False),
     ]
 
 
-def test_the_python_receiver_tells_genuine_deliveries_from_others() -> None:
+def test_python_sample_accepts_genuine_deliveries_only() -> None:
     namespace: dict[str, Any] = {}
     exec(sample("python"), namespace)
-    for body, signature, secret, expected in own():
+    for body, signature, secret, expected in own_signature_cases():
         assert namespace["is_genuine"](body, signature, secret) is expected, signature
-    for body, headers, secret, expected in standard():
+    for body, headers, secret, expected in standard_headers_cases():
         assert namespace["is_genuine_and_fresh"](body, headers, secret) is expected, headers
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
-def test_the_node_receiver_tells_genuine_deliveries_from_others() -> None:
-    known = [*own(), *standard()]
-    cases = [[body.decode(), given, secret] for body, given, secret, _ in known]
+def test_node_sample_accepts_genuine_deliveries_only() -> None:
+    cases_with_results = [*own_signature_cases(), *standard_headers_cases()]
+    cases = [[body.decode(), signature, secret] for body, signature, secret, _ in cases_with_results]
     script = f"""{sample("js")}
     for (const [body, given, secret] of {json.dumps(cases)}) {{
       const check = typeof given === "string" ? isGenuine : isGenuineAndFresh;
       console.log(check(Buffer.from(body), given, secret));
     }}"""
-    ran = subprocess.run(["node", "-e", script], capture_output=True, text=True, timeout=30, check=True)
-    assert ran.stdout.split() == [str(expected).lower() for *_, expected in known]
+    execution = subprocess.run(["node", "-e", script], capture_output=True, text=True, timeout=30, check=True)
+    assert execution.stdout.split() == [str(expected).lower() for *_, expected in cases_with_results]
 
 
 @pytest.mark.skipif(not (shutil.which("openssl") and shutil.which("curl")), reason="openssl or curl is not installed")
-def test_what_the_shell_signs_is_genuine() -> None:
+def test_shell_sample_signs_a_delivery_correctly() -> None:
     with Site({"/hook": Answer("ok")}) as site:
         (script,) = re.findall(r"^```bash\n(BODY=.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
         environment = {"PATH": os.environ["PATH"], "SECRET": OLD, "RECEIVER": f"{site.url}/hook"}
@@ -110,7 +110,7 @@ def table(first_column: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in match[1].splitlines()]
 
 
-def test_the_numbers_are_those_of_the_code() -> None:
+def test_documented_figures_are_those_of_the_code() -> None:
     assert f"varies by ± {schedule.JITTER:.0%}".replace("%", " %") in TEXT
     assert f"up to {schedule.MAX_RETRY_AFTER / timedelta(hours=1):.0f} hours" in TEXT
     assert (sending.TIMEOUT_S, sending.KEPT_BYTES) == (10, 2 * 1024)
@@ -124,8 +124,10 @@ def test_the_numbers_are_those_of_the_code() -> None:
 
 
 def test_every_error_of_an_attempt_is_explained() -> None:
-    explained = {code.strip("`") for code, _ in table("code")}
-    # Redirects are not followed, so TOO_MANY_REDIRECTS cannot occur.
-    possible = {vars(each)["code"] for each in vars(errors).values() if isinstance(each, type) and "code" in vars(each)}
+    documented = {code.strip("`") for code, _ in table("code")}
+    # Redirects of receivers are not followed, so TOO_MANY_REDIRECTS cannot occur.
+    possible = {
+        vars(error)["code"] for error in vars(errors).values() if isinstance(error, type) and "code" in vars(error)
+    }
     expected = possible - {"TOO_MANY_REDIRECTS"} | {InvalidUrl.code, sending.OUR_FAULT, "RECEIVER_STATUS"}
-    assert explained == expected
+    assert documented == expected

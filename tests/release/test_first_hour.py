@@ -1,4 +1,4 @@
-"""The page "From nothing to a running service": every command, in order, on a new server; see first_hour.py."""
+"""Section "From nothing to a running service": all its commands, run in order on a new server (first_hour.py)."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ pytestmark = [
 @pytest.fixture
 def server(podman: Podman, tmp_path: Path) -> Iterator[NewServer]:
     try:
-        with NewServer(tmp_path, podman.folder) as made:
-            yield made
+        with NewServer(tmp_path, podman.folder) as server:
+            yield server
     finally:
         podman.clear()
 
 
-def test_every_command_leads_to_a_running_service(server: NewServer) -> None:
-    said: dict[str, str] = {}
+def test_commands_of_the_section_lead_to_a_running_service(server: NewServer) -> None:
+    outputs: dict[str, str] = {}
     for block in commands_of(PAGE):
         if key := re.search(r"wss_\w{20,}", server.output):
             block = block.replace("KEY=wss_…", f"KEY={key[0]}")
-        said[block] = server.run(block)
+        outputs[block] = server.run(block)
 
     def output_of(command: str) -> str:
-        (found,) = [output for block, output in said.items() if command in block]
-        return found
+        (match,) = [output for block, output in outputs.items() if command in block]
+        return match
 
     assert "Superuser created successfully." in output_of("createsuperuser")
     assert '"https://example.com/"' in output_of('/v1/scan" ')
@@ -67,9 +67,9 @@ def test_every_command_leads_to_a_running_service(server: NewServer) -> None:
     wait_until(is_measured, MINUTE_S, poll_s=2)
 
     def scans() -> set[str]:
-        listed = server.run('curl --fail --silent "https://$SITE/v1/scans" --header "Authorization: Bearer $KEY"\n')
-        return {each["status"] for each in json.loads(listed.partition("«")[0])["scans"]}
+        output = server.run('curl --fail --silent "https://$SITE/v1/scans" --header "Authorization: Bearer $KEY"\n')
+        return {scan["status"] for scan in json.loads(output.partition("«")[0])["scans"]}
 
-    # The limit is 60 requests a minute.
+    # The rate limit is 60 requests a minute.
     wait_until(lambda: not scans() & {"queued", "scanning"}, MINUTE_S, poll_s=2)
-    assert scans() == {"partial"}, "the checks of DNS ask name servers, of which there are none here"
+    assert scans() == {"partial"}, "DNS checks fail, because this server has no name server"

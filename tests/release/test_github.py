@@ -1,4 +1,6 @@
-"""Files below .github/: they match GitHub's schemas, and CI runs what the Makefile and pyproject.toml have."""
+"""Files in .github/: they match GitHub's schemas, and CI uses the targets of the Makefile and versions of
+pyproject.toml.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,9 @@ SCHEMAS = {
 
 
 def jobs() -> dict[str, Any]:
-    document: dict[str, Any] = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
-    found: dict[str, Any] = document["jobs"]
-    return found
+    workflow: dict[str, Any] = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
+    jobs_by_name: dict[str, Any] = workflow["jobs"]
+    return jobs_by_name
 
 
 def test_every_yaml_file_has_a_schema() -> None:
@@ -43,22 +45,22 @@ def test_file_matches_its_schema(path: Path) -> None:
 def test_ci_tests_every_supported_python() -> None:
     classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
     supported = re.findall(r"Python :: (3\.\d+)", " ".join(classifiers))
-    assert [each["python"] for each in jobs()["fast"]["strategy"]["matrix"]["include"]] == supported
+    assert [entry["python"] for entry in jobs()["fast"]["strategy"]["matrix"]["include"]] == supported
 
 
-def test_ci_runs_targets_that_the_makefile_has() -> None:
+def test_ci_runs_existing_targets_of_the_makefile() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     commands = [
         step["run"] for job in jobs().values() for step in job["steps"] if step.get("run", "").startswith("make")
     ]
     targets = [target for command in commands for target in command.split()[1:] if target != '"$TARGET"']
-    targets += [each["target"] for each in jobs()["fast"]["strategy"]["matrix"]["include"]]
+    targets += [entry["target"] for entry in jobs()["fast"]["strategy"]["matrix"]["include"]]
     assert {"lint", "types", "test", "coverage", "test-slow"} == set(targets)
     for target in targets:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
-def test_ci_may_only_read_and_pins_its_actions() -> None:
+def test_ci_is_read_only_and_pins_its_actions() -> None:
     text = WORKFLOW.read_text(encoding="utf-8")
     assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
     assert "secrets." not in text
@@ -66,8 +68,8 @@ def test_ci_may_only_read_and_pins_its_actions() -> None:
         assert re.fullmatch(r"actions/[a-z-]+@v\d+\.\d+\.\d+", action)
 
 
-def test_devcontainer_opens_and_installs_with_make() -> None:
-    document = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
+def test_devcontainer_installs_with_make() -> None:
+    configuration = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert document["postCreateCommand"] == "make .venv/.dev"
+    assert configuration["postCreateCommand"] == "make .venv/.dev"
     assert re.search(r"^DEV := \.venv/\.dev$", makefile, re.MULTILINE)

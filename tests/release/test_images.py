@@ -1,9 +1,8 @@
-"""Images of the Dockerfile, and compose.yaml run from them: migrations, scans, webhooks, a rolling restart, limits.
+"""Images of the Dockerfile, and compose.yaml with these images: migrations, scans, webhooks, a rolling restart, limits.
 
-All of this is real but for these: Podman with runc stands in for Docker, /etc/hosts of each container for its name
-server, and `tests.images` for Compose; a base made of Debian's packages stands in for the official image of Python, and
-the embedded PostgreSQL and Debian's Redis for theirs; `outside.py` stands in for the internet, and `Switch` for the
-load balancer before two containers of web.
+Replacements: Podman with runc for Docker, /etc/hosts of each container for Docker's name server, and `tests.images` for
+Compose. A base image of Debian packages replaces the official Python image, and the embedded PostgreSQL and Debian's
+Redis replace theirs. `outside.py` is the internet, and `Switch` is the load balancer in front of two web containers.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ import standardwebhooks
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from tests.images import PATIENCE_S, ROOT, Podman, Stack, problem
+from tests.images import LIMIT_S, ROOT, Podman, Stack, problem
 from tests.operations.stack.processes import wait_until
-from tests.rolling import Asking, Switch
+from tests.rolling import RepeatingClients, Switch
 
 pytestmark = [
     pytest.mark.slow,
@@ -36,8 +35,8 @@ pytestmark = [
 ]
 
 OUTSIDE = ROOT / "tests" / "release" / "outside.py"
-MOST_MB = {"website-scan-service": 200, "website-scan-command": 450, "website-scan-service-browser": 450}
-# Secrets of the service that the browser's worker must not hold.
+MAX_MB = {"website-scan-service": 200, "website-scan-command": 450, "website-scan-service-browser": 450}
+# Secrets of the service that the browser worker must not have.
 KEYS = {
     "SECRET_KEY": secrets.token_hex(32),
     "ENCRYPTION_KEYS": secrets.token_hex(32),
@@ -46,49 +45,49 @@ KEYS = {
 }
 TYPES = ("accessibility", "performance", "security", "seo")
 FINAL = ("completed", "partial", "failed")
-ANSWERS = 10  # of each kind, between one restart and the next
-REQUEST_S = 30
-DRAIN_S = 10  # the switch probes ten times a second, and on a busy machine waits for the answer
+RESPONSES = 10  # Of each kind of request, between two restarts.
+REQUEST_LIMIT_S = 30
+DRAIN_S = 10  # The switch probes ten times a second, but on a busy machine it waits for the response.
 
 
 @pytest.fixture(scope="module")
 def stack(podman: Podman) -> Stack:
-    """All services of compose.yaml, healthy, with a site and receiver outside."""
-    running = Stack(podman)
-    running.start_outside(OUTSIDE)
+    """All services of compose.yaml, healthy, with a site and a receiver outside."""
+    stack = Stack(podman)
+    stack.start_outside(OUTSIDE)
     passwords = {"POSTGRES_PASSWORD": secrets.token_hex(16), "REDIS_PASSWORD": secrets.token_hex(16)}
-    running.configure(KEYS | passwords | {"SCAN_ALLOWED_NETWORKS": f"{running.outside}/32", "DRAIN_S": str(DRAIN_S)})
-    running.up()
-    return running
+    stack.configure(KEYS | passwords | {"SCAN_ALLOWED_NETWORKS": f"{stack.outside}/32", "DRAIN_S": str(DRAIN_S)})
+    stack.up()
+    return stack
 
 
 @pytest.fixture(scope="module")
 def key(stack: Stack) -> str:
-    """API key of an organization that may ask as often as it likes."""
+    """API key of an organization with practically no rate limit."""
 
     def manage(*arguments: str) -> str:
-        return stack.podman.said("exec", stack.running["web"][0], "python", "manage.py", *arguments)
+        return stack.podman.run("exec", stack.running["web"][0], "python", "manage.py", *arguments)
 
     manage("shell", "-c", "from accounts.models import Tier; Tier.objects.update(requests_per_minute=1_000_000)")
     return manage("create_api_key", "Our company", "--tier", "pro")
 
 
-@pytest.mark.parametrize("image", MOST_MB)
-def test_an_image_is_small_and_its_list_names_what_it_holds(podman: Podman, image: str) -> None:
-    measured = re.search(rf"^{image}: [\d,]+ MB, ([\d,]+) above its base", podman.printed, re.MULTILINE)
-    assert measured, podman.printed
-    assert int(measured[1].replace(",", "")) <= MOST_MB[image]
+@pytest.mark.parametrize("image", MAX_MB)
+def test_image_is_small_and_its_bill_of_materials_is_complete(podman: Podman, image: str) -> None:
+    size = re.search(rf"^{image}: [\d,]+ MB, ([\d,]+) above its base", podman.build_output, re.MULTILINE)
+    assert size, podman.build_output
+    assert int(size[1].replace(",", "")) <= MAX_MB[image]
     text = (podman.folder / f"sbom-{image}.json").read_text(encoding="utf-8")
-    document = json.loads(text)
-    assert JsonStrictValidator(SchemaVersion.from_version(document["specVersion"])).validate_str(text) is None
-    listed = {each["purl"].partition("@")[0] for each in document["components"]}
-    assert {"pkg:deb/debian/libc6", "pkg:pypi/requests", "pkg:pypi/cryptography"} <= listed
-    assert ("pkg:deb/debian/chromium-headless-shell" in listed) == (image != "website-scan-service")
-    assert ("pkg:pypi/django" in listed) == (image != "website-scan-command")
+    bill = json.loads(text)
+    assert JsonStrictValidator(SchemaVersion.from_version(bill["specVersion"])).validate_str(text) is None
+    listed_packages = {package["purl"].partition("@")[0] for package in bill["components"]}
+    assert {"pkg:deb/debian/libc6", "pkg:pypi/requests", "pkg:pypi/cryptography"} <= listed_packages
+    assert ("pkg:deb/debian/chromium-headless-shell" in listed_packages) == (image != "website-scan-service")
+    assert ("pkg:pypi/django" in listed_packages) == (image != "website-scan-command")
 
 
-# Loads all extensions and libraries, which were stripped.
-LOADED = """
+# Loads all extension modules and libraries, because the build strips them.
+LOAD_LIBRARIES = """
 import ctypes, pathlib, shutil, sys
 found = [each for each in pathlib.Path(sys.prefix).rglob("*.so*") if "pixeltable" not in str(each)]
 for each in found: ctypes.CDLL(str(each))
@@ -96,82 +95,89 @@ print(len(found), *filter(shutil.which, ("gcc", "cc", "strip", "pip", "make")))
 """
 
 
-@pytest.mark.parametrize("image", MOST_MB)
-def test_an_image_has_no_compiler_loads_its_libraries_and_runs_as_an_ordinary_user(podman: Podman, image: str) -> None:
-    count, *tools = podman.ended(image, "python", "-c", LOADED).split()
+@pytest.mark.parametrize("image", MAX_MB)
+def test_image_has_no_compiler_working_libraries_and_an_unprivileged_user(podman: Podman, image: str) -> None:
+    count, *tools = podman.run_container(image, "python", "-c", LOAD_LIBRARIES).split()
     assert int(count) > 5
     assert tools == []
-    (inspected,) = json.loads(podman.said("image", "inspect", image))
-    assert inspected["Config"]["User"] == "10001:10001"
-    assert ("Healthcheck" in inspected) == (image != "website-scan-command")
+    (configuration,) = json.loads(podman.run("image", "inspect", image))
+    assert configuration["Config"]["User"] == "10001:10001"
+    assert ("Healthcheck" in configuration) == (image != "website-scan-command")
     assert {"title", "description", "licenses", "version", "revision"} <= {
-        label.removeprefix("org.opencontainers.image.") for label in inspected["Config"]["Labels"]
+        label.removeprefix("org.opencontainers.image.") for label in configuration["Config"]["Labels"]
     }
 
 
-def test_the_service_has_the_clients_that_backups_need(podman: Podman) -> None:
+def test_service_image_has_the_postgresql_clients_for_backups(podman: Podman) -> None:
     find = "from operations.stack.clients import clients_for; print(clients_for(18))"
-    assert podman.ended("website-scan-service", "python", "-c", find) == "/opt/venv/bin"
+    assert podman.run_container("website-scan-service", "python", "-c", find) == "/opt/venv/bin"
 
 
-def test_the_command_scans_with_its_browser_in_a_read_only_container(stack: Stack) -> None:
+def test_command_image_scans_with_its_browser_in_a_read_only_container(stack: Stack) -> None:
     page = f"http://{stack.outside}:8080/"
     options = [f"--network={stack.network('outside')}", f"--security-opt=seccomp={ROOT}/deploy/seccomp.json"]
     options.append(f"--env=SCAN_ALLOWED_NETWORKS={stack.outside}/32")
     scan = ["website-scan", page, "--format", "json"]
-    document = json.loads(stack.podman.ended(*options, "website-scan-command", *scan))
-    reports = document["reports"]
-    assert sorted(each["type"] for each in reports) == list(TYPES)
-    assert [each["omitted_checks"] for each in reports if each.get("omitted_checks")] == []
+    output = json.loads(stack.podman.run_container(*options, "website-scan-command", *scan))
+    reports = output["reports"]
+    assert sorted(report["type"] for report in reports) == list(TYPES)
+    assert [report["omitted_checks"] for report in reports if report.get("omitted_checks")] == []
 
 
-def test_scans_of_all_types_complete_with_a_browser_and_their_webhook_arrives(stack: Stack, key: str) -> None:
+def test_scans_of_all_types_complete_with_a_browser_and_their_webhooks_arrive(stack: Stack, key: str) -> None:
     base = f"http://127.0.0.1:{stack.ports[stack.running['web'][0]]}"
     page = f"http://{stack.outside}:8080"
     api = requests.Session()
     api.headers["Authorization"] = f"Bearer {key}"
 
-    def posted(path: str, **body: Any) -> dict[str, Any]:
-        created = api.post(base + path, json=body, timeout=REQUEST_S)
-        assert created.status_code == 201, created.text
-        return dict(created.json())
+    def post(path: str, **body: Any) -> dict[str, Any]:
+        response = api.post(base + path, json=body, timeout=REQUEST_LIMIT_S)
+        assert response.status_code == 201, response.text
+        return dict(response.json())
 
-    webhook = posted("/api/webhooks", url=f"{page}/hook", events=[f"scan.{status}" for status in FINAL])
+    webhook = post("/api/webhooks", url=f"{page}/hook", events=[f"scan.{status}" for status in FINAL])
     (browser,) = stack.running["browser"]
     container = psutil.Process(stack.inspected(browser)["State"]["Pid"])
-    seen: list[Chromium] = []
+    browser_processes: list[Chromium] = []
     ids: list[str] = []
 
-    def scanned(kind: str) -> str:
-        """Scan the page, and return the status at the end."""
-        ids.append(posted("/v1/scan", url=f"{page}/", type=kind)["id"])
+    def scan_until_end(kind: str) -> str:
+        """Scan the page, and return the final status."""
+        ids.append(post("/v1/scan", url=f"{page}/", type=kind)["id"])
         status = ""
 
-        def ended() -> bool:
+        def has_ended() -> bool:
             nonlocal status
-            seen.extend(chromium_in(container))
-            status = api.get(f"{base}/v1/scan/{ids[-1]}", timeout=REQUEST_S).json()["status"]
+            browser_processes.extend(chromium_in(container))
+            status = api.get(f"{base}/v1/scan/{ids[-1]}", timeout=REQUEST_LIMIT_S).json()["status"]
             return status in FINAL
 
-        wait_until(ended, PATIENCE_S, poll_s=0.2)
+        wait_until(has_ended, LIMIT_S, poll_s=0.2)
         return status
 
     for kind in TYPES:
         # On a busy machine, Chromium may start too late for a scan.
-        assert "completed" in (scanned(kind) for _ in range(3)), (kind, stack.logs(browser))
+        assert "completed" in (scan_until_end(kind) for _ in range(3)), (kind, stack.logs(browser))
 
     def received() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = requests.get(f"{stack.outside_url}/received", timeout=REQUEST_S).json()
-        return found
+        requests_of_webhook: list[dict[str, Any]] = requests.get(
+            f"{stack.outside_url}/received", timeout=REQUEST_LIMIT_S
+        ).json()
+        return requests_of_webhook
 
-    wait_until(lambda: len(received()) >= len(ids), PATIENCE_S, poll_s=1)
+    wait_until(lambda: len(received()) >= len(ids), LIMIT_S, poll_s=1)
     receiver = standardwebhooks.Webhook(webhook["secret"])
-    events = [receiver.verify(each["body"], {k.lower(): v for k, v in each["headers"].items()}) for each in received()]
+    events = [
+        receiver.verify(request["body"], {k.lower(): v for k, v in request["headers"].items()})
+        for request in received()
+    ]
     assert sorted(event["data"]["scan_id"] for event in events) == sorted(ids), events
-    renderers = [each for each in seen if "--type=renderer" in each.command]
+    renderers = [process for process in browser_processes if "--type=renderer" in process.command]
     assert renderers
-    assert {each.namespace for each in renderers}.isdisjoint({os.readlink(f"/proc/{container.pid}/ns/user")})
-    assert not any("--no-sandbox" in each.command or "REDIS_URL" in each.environment for each in seen)
+    assert {renderer.namespace for renderer in renderers}.isdisjoint({os.readlink(f"/proc/{container.pid}/ns/user")})
+    assert not any(
+        "--no-sandbox" in process.command or "REDIS_URL" in process.environment for process in browser_processes
+    )
 
 
 @dataclass(frozen=True)
@@ -184,13 +190,13 @@ class Chromium:
 
 
 def chromium_in(container: psutil.Process) -> Iterator[Chromium]:
-    for each in container.children(recursive=True):
+    for process in container.children(recursive=True):
         try:
-            command, proc = " ".join(each.cmdline()), Path(f"/proc/{each.pid}")
+            command, proc = " ".join(process.cmdline()), Path(f"/proc/{process.pid}")
             if "/chromium-headless-shell " in command:
-                yield Chromium(command, os.readlink(proc / "ns" / "user"), str(each.environ()))
+                yield Chromium(command, os.readlink(proc / "ns" / "user"), str(process.environ()))
         except (psutil.NoSuchProcess, OSError):
-            continue  # it has ended
+            continue  # The process has ended.
 
 
 def start_web(stack: Stack) -> str:
@@ -199,36 +205,38 @@ def start_web(stack: Stack) -> str:
     return container
 
 
-def test_web_restarts_container_by_container_and_nobody_is_refused(stack: Stack, key: str) -> None:
+def test_rolling_restart_of_web_containers_refuses_no_request(stack: Stack, key: str) -> None:
     headers = {"Authorization": f"Bearer {key}"}
     (first,) = stack.running["web"]
-    with Switch().running() as switch, Asking() as asking:
+    with Switch().running() as switch, RepeatingClients() as clients:
         base = f"http://127.0.0.1:{switch.port}"
 
-        def some_time() -> None:
-            wanted = {name: asking.count(name) + ANSWERS for name in ("page", "api")}
-            wait_until(lambda: all(asking.count(name) >= count for name, count in wanted.items()), PATIENCE_S)
+        def wait_for_responses() -> None:
+            expected = {name: clients.count(name) + RESPONSES for name in ("page", "api")}
+            wait_until(lambda: all(clients.count(name) >= count for name, count in expected.items()), LIMIT_S)
 
         switch.add(stack.ports[first])
         second = start_web(stack)
         switch.add(stack.ports[second])
-        asking.ask("page", lambda: requests.get(f"{base}/login/", timeout=REQUEST_S).status_code, 0.1)
-        asking.ask("api", lambda: requests.get(f"{base}/v1/usage", headers=headers, timeout=REQUEST_S).status_code, 0.1)
-        some_time()
+        clients.add("page", lambda: requests.get(f"{base}/login/", timeout=REQUEST_LIMIT_S).status_code, 0.1)
+        clients.add(
+            "api", lambda: requests.get(f"{base}/v1/usage", headers=headers, timeout=REQUEST_LIMIT_S).status_code, 0.1
+        )
+        wait_for_responses()
         for old in (first, second):
-            asking.state = f"{old} ends"
+            clients.state = f"{old} ends"
             stack.stop("web", old)
-            some_time()
-            asking.state = f"another one comes in place of {old}"
+            wait_for_responses()
+            clients.state = f"another one replaces {old}"
             switch.add(stack.ports[start_web(stack)])
-            some_time()
-        asking.end()
-    assert asking.failures == []
-    assert {status for _, status in asking.answers} == {200}
+            wait_for_responses()
+        clients.end()
+    assert clients.failures == []
+    assert {status for _, status in clients.responses} == {200}
 
 
-# Prints as JSON: the status of the first process, limits of the container, what could be written, and what the system
-# calls returned that an escaped page could abuse (mount in an own user namespace, ptrace, bpf).
+# Prints as JSON: the status of the first process, limits of the container, writable paths, and whether system calls are
+# refused that an escaped page could abuse (mount in a user namespace, ptrace, bpf).
 INSIDE = """
 import ctypes, json, os, pathlib, signal
 def number(*names):
@@ -268,7 +276,7 @@ MIB = 1024 * 1024
         ("scheduler", 512 * MIB, 500),
     ],
 )
-def test_the_limits_of_a_service_are_in_force(stack: Stack, service: str, memory_bytes: int, processes: int) -> None:
+def test_limits_of_a_service_are_in_force(stack: Stack, service: str, memory_bytes: int, processes: int) -> None:
     for container in stack.running[service]:
         inside = json.loads(stack.python(container, INSIDE))
         assert (inside["user"], inside["no_new_privileges"], inside["seccomp"]) == ("10001", "1", "2")
@@ -276,7 +284,7 @@ def test_the_limits_of_a_service_are_in_force(stack: Stack, service: str, memory
         assert (inside["memory"], inside["processes"]) == (memory_bytes, processes)
         assert inside["writes"] == ["/tmp/x"]
         assert "bpf" in inside["refused"]
-        if service == "browser":  # by deploy/seccomp.json, which leaves Chromium's sandbox its namespaces
+        if service == "browser":  # By deploy/seccomp.json, which allows the namespaces of Chromium's sandbox.
             assert set(inside["refused"]) == {"mount", "ptrace", "bpf"}
             assert inside["namespaces"]
 
@@ -289,17 +297,20 @@ for each in pathlib.Path("/proc").glob("[0-9]*"):
 """
 
 
-def test_the_browsers_container_holds_no_secret_that_it_does_not_need(stack: Stack) -> None:
+def test_browser_container_has_no_unnecessary_secret(stack: Stack) -> None:
     (browser,), (web,) = stack.running["browser"], stack.running["web"][:1]
-    seen = {each: stack.python(each, ENVIRONMENTS) + json.dumps(stack.inspected(each)) for each in (browser, web)}
-    assert [name for name, value in KEYS.items() if value in seen[web]] == list(KEYS)
-    assert [name for name, value in KEYS.items() if value in seen[browser]] == []
-    assert "REDIS_URL=" in seen[browser]
+    visible_texts = {
+        container: stack.python(container, ENVIRONMENTS) + json.dumps(stack.inspected(container))
+        for container in (browser, web)
+    }
+    assert [name for name, value in KEYS.items() if value in visible_texts[web]] == list(KEYS)
+    assert [name for name, value in KEYS.items() if value in visible_texts[browser]] == []
+    assert "REDIS_URL=" in visible_texts[browser]
 
 
-def test_database_and_queue_have_no_way_out(stack: Stack) -> None:
-    ask = f"import socket; socket.create_connection(('{stack.outside}', 8080), 5)"
+def test_database_and_queue_have_no_route_to_the_internet(stack: Stack) -> None:
+    connect = f"import socket; socket.create_connection(('{stack.outside}', 8080), 5)"
     for name in ("postgresql", "redis", "scheduler"):
-        ran = stack.podman.ran("exec", stack.running[name][0], "python3", "-c", ask)
-        assert "Network is unreachable" in ran.stderr
-    assert stack.podman.ran("exec", stack.running["worker"][0], "python3", "-c", ask).returncode == 0
+        execution = stack.podman.try_run("exec", stack.running[name][0], "python3", "-c", connect)
+        assert "Network is unreachable" in execution.stderr
+    assert stack.podman.try_run("exec", stack.running["worker"][0], "python3", "-c", connect).returncode == 0

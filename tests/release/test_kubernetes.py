@@ -1,6 +1,6 @@
-"""Kubernetes manifests in deploy/kubernetes: their schemas, and their agreement with compose.yaml and documents.
+"""Kubernetes manifests in deploy/kubernetes: their schemas, and their agreement with compose.yaml and the documents.
 
-tests/release/test_kubernetes_server.py applies them to an API server.
+tests/release/test_kubernetes_server.py applies the manifests to an API server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.networks import is_within
 from tests.release.test_containers import (
     KEYS,
     NOT_FOR_OPERATORS,
-    OURS,
+    OWN_SERVICES,
     ROOT,
     SERVICES,
     WORKERS,
@@ -33,21 +33,21 @@ from website_scan.environment import SECRETS, defaults
 from website_scan.net.addresses import IPV4_SPECIAL, IPV6_GLOBAL, IPV6_SPECIAL
 
 FOLDER = ROOT / "deploy" / "kubernetes"
-PARTS = ("base", "autoscaling", "example")
-# Versions of Kubernetes: the oldest that any cloud still runs, those between, and the newest with available schemas.
+FOLDERS = ("base", "autoscaling", "example")
+# Versions of Kubernetes, from the oldest that a cloud still runs to the newest with available schemas.
 VERSIONS = ("1.30", "1.32", "1.34", kubernetes_validate.latest_version())
 
 
-def listed(part: str) -> dict[str, Any]:
+def kustomization_of(folder: str) -> dict[str, Any]:
     """Return the kustomization of a folder."""
-    found: dict[str, Any] = yaml.safe_load((FOLDER / part / "kustomization.yaml").read_text(encoding="utf-8"))
-    return found
+    kustomization: dict[str, Any] = yaml.safe_load((FOLDER / folder / "kustomization.yaml").read_text(encoding="utf-8"))
+    return kustomization
 
 
 MANIFESTS: list[dict[str, Any]] = [
     manifest
-    for part in PARTS
-    for name in listed(part)["resources"]
+    for part in FOLDERS
+    for name in kustomization_of(part)["resources"]
     if name.endswith(".yaml")
     for manifest in yaml.safe_load_all((FOLDER / part / name).read_text("utf-8"))
 ]
@@ -60,13 +60,17 @@ def example() -> list[dict[str, Any]]:
     return list(yaml.safe_load_all(built.stdout))
 
 
-def of(kind: str) -> dict[str, dict[str, Any]]:
-    """Return the manifests of a kind by name, without the common prefix of names."""
-    found = [manifest for manifest in MANIFESTS if manifest["kind"] == kind]
-    return {each["metadata"]["name"].removeprefix("website-scan-"): each for each in found}
+def manifests_of(kind: str) -> dict[str, dict[str, Any]]:
+    """Return the manifests of a kind by name, without the common prefix of the names."""
+    manifests = [manifest for manifest in MANIFESTS if manifest["kind"] == kind]
+    return {manifest["metadata"]["name"].removeprefix("website-scan-"): manifest for manifest in manifests}
 
 
-PODS = {name: each["spec"]["template"]["spec"] for kind in ("Deployment", "Job") for name, each in of(kind).items()}
+PODS = {
+    name: manifest["spec"]["template"]["spec"]
+    for kind in ("Deployment", "Job")
+    for name, manifest in manifests_of(kind).items()
+}
 
 
 def container(name: str) -> dict[str, Any]:
@@ -75,59 +79,61 @@ def container(name: str) -> dict[str, Any]:
     return only
 
 
-def test_every_file_is_listed() -> None:
-    assert {path.name for path in FOLDER.iterdir()} == set(PARTS)
-    for part in PARTS:
-        patches = [each["path"] for each in listed(part).get("patches", ()) if "path" in each]
-        taken = {Path(each).name for each in [*listed(part)["resources"], *patches]} - set(PARTS)
-        others = {"kustomization.yaml", "prometheus-adapter.yaml"}  # the latter is for Helm
-        assert {path.name for path in (FOLDER / part).iterdir()} - others == taken
+def test_every_file_is_listed_in_a_kustomization() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == set(FOLDERS)
+    for part in FOLDERS:
+        patches = [patch["path"] for patch in kustomization_of(part).get("patches", ()) if "path" in patch]
+        listed_names = {Path(name).name for name in [*kustomization_of(part)["resources"], *patches]} - set(FOLDERS)
+        others = {"kustomization.yaml", "prometheus-adapter.yaml"}  # The latter file is for Helm.
+        assert {path.name for path in (FOLDER / part).iterdir()} - others == listed_names
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda each: f"{each['kind']}-{each['metadata']['name']}")
-def test_kubernetes_understands_every_field(manifest: dict[str, Any], version: str) -> None:
+@pytest.mark.parametrize(
+    "manifest", MANIFESTS, ids=lambda manifest: f"{manifest['kind']}-{manifest['metadata']['name']}"
+)
+def test_manifest_matches_the_schema_of_kubernetes(manifest: dict[str, Any], version: str) -> None:
     kubernetes_validate.validate(manifest, version, strict=True)
-    assert "namespace" not in manifest["metadata"]  # the operator's kustomization chooses the namespace
+    assert "namespace" not in manifest["metadata"]  # The operator's kustomization chooses the namespace.
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_kubernetes_understands_what_kustomize_builds(version: str) -> None:
-    for each in example():
-        kubernetes_validate.validate(each, version, strict=True)
+def test_manifests_built_by_kustomize_match_the_schema_of_kubernetes(version: str) -> None:
+    for manifest in example():
+        kubernetes_validate.validate(manifest, version, strict=True)
 
 
-def test_a_field_that_is_misspelt_would_be_found() -> None:
+def test_misspelt_field_is_rejected_by_the_schema() -> None:
     broken = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x"}, "spec": {"selectors": {"a": "b"}}}
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(broken, VERSIONS[0], strict=True)
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_a_pod_runs_what_compose_runs(name: str) -> None:
-    ours = [word.replace("/data/", "/tmp/") for word in command_of(name)]
-    assert container(name).get("command", command_of("web")) == ours
+@pytest.mark.parametrize("name", OWN_SERVICES)
+def test_pod_runs_the_command_and_image_of_its_compose_service(name: str) -> None:
+    command = [word.replace("/data/", "/tmp/") for word in command_of(name)]
+    assert container(name).get("command", command_of("web")) == command
     assert container(name)["image"] == SERVICES[name]["image"]
-    assert set(PODS) == set(OURS)
+    assert set(PODS) == set(OWN_SERVICES)
 
 
-def test_every_documented_variable_is_passed_on() -> None:
-    """Variables are passed as values, secrets as names of files."""
-    data = of("ConfigMap")["website-scan"]["data"]
+def test_every_documented_variable_is_passed_to_pods() -> None:
+    """Variables are passed as values, and secrets as file names."""
+    data = manifests_of("ConfigMap")["website-scan"]["data"]
     assert set(data) == defaults.keys() - NOT_FOR_OPERATORS - SECRETS
     assert all(isinstance(value, str) for value in data.values())
-    for name in OURS:
-        given = {each["name"] for each in container(name)["env"]}
+    for name in OWN_SERVICES:
+        variable_names = {variable["name"] for variable in container(name)["env"]}
         assert container(name)["envFrom"] == [{"configMapRef": {"name": "website-scan"}}]
-        assert given <= {f"{secret}_FILE" for secret in SECRETS} | {"SECRET_KEY"}
-    assert {each["name"] for each in container("web")["env"]} == {f"{name}_FILE" for name in SECRETS}
+        assert variable_names <= {f"{secret}_FILE" for secret in SECRETS} | {"SECRET_KEY"}
+    assert {variable["name"] for variable in container("web")["env"]} == {f"{name}_FILE" for name in SECRETS}
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_secrets_are_files_and_never_in_the_environment(name: str) -> None:
-    env = {each["name"]: each["value"] for each in container(name)["env"]}
-    (secrets,) = [each["secret"] for each in PODS[name]["volumes"] if "secret" in each]
-    (mount,) = [each["mountPath"] for each in container(name)["volumeMounts"] if each["name"] == "secrets"]
+@pytest.mark.parametrize("name", OWN_SERVICES)
+def test_secrets_are_files_and_not_environment_variables(name: str) -> None:
+    env = {variable["name"]: variable["value"] for variable in container(name)["env"]}
+    (secrets,) = [volume["secret"] for volume in PODS[name]["volumes"] if "secret" in volume]
+    (mount,) = [volume["mountPath"] for volume in container(name)["volumeMounts"] if volume["name"] == "secrets"]
     assert {value for key, value in env.items() if key.endswith("_FILE")} == {
         f"{mount}/{item['path']}" for item in secrets["items"]
     }
@@ -135,16 +141,16 @@ def test_secrets_are_files_and_never_in_the_environment(name: str) -> None:
     assert ("SECRET_KEY" in env) != ("SECRET_KEY_FILE" in env)
 
 
-def test_the_browser_gets_no_keys_and_namespaces_for_its_sandbox() -> None:
-    names = {each["name"] for each in container("browser")["env"]}
+def test_browser_pod_has_no_keys_and_allows_namespaces_for_the_sandbox() -> None:
+    names = {variable["name"] for variable in container("browser")["env"]}
     assert not names & {f"{name}_FILE" for name in KEYS}
     profile = PODS["browser"]["securityContext"]["seccompProfile"]
     assert profile == {"type": "Localhost", "localhostProfile": "website-scan/seccomp.json"}
     assert {name for name, pod in PODS.items() if pod["securityContext"]["seccompProfile"] == profile} == {"browser"}
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_a_pod_has_no_more_rights_than_it_needs_and_bounds(name: str) -> None:
+@pytest.mark.parametrize("name", OWN_SERVICES)
+def test_pod_has_minimal_rights_and_resource_limits(name: str) -> None:
     pod, only = PODS[name], container(name)
     assert (pod["automountServiceAccountToken"], pod["securityContext"]["runAsNonRoot"]) == (False, True)
     uid = re.search(r"--uid (\d+)", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
@@ -154,166 +160,180 @@ def test_a_pod_has_no_more_rights_than_it_needs_and_bounds(name: str) -> None:
     assert (rights["allowPrivilegeEscalation"], rights["readOnlyRootFilesystem"]) == (False, True)
     assert rights["capabilities"] == {"drop": ["ALL"]}
     assert {*only["resources"]["requests"], *only["resources"]["limits"]} == {"cpu", "memory"}
-    assert pod["enableServiceLinks"] is False  # the addresses of the namespace's other services are nobody's business
+    # Environment variables with the addresses of other services in the namespace are not needed.
+    assert pod["enableServiceLinks"] is False
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_a_pod_keeps_the_restricted_pod_security_standard(name: str) -> None:
-    """Kubernetes' documentation, "Pod Security Standards", Restricted; the example's namespace enforces it."""
+@pytest.mark.parametrize("name", OWN_SERVICES)
+def test_pod_meets_the_restricted_pod_security_standard(name: str) -> None:
+    """Kubernetes' documentation, "Pod Security Standards", level Restricted. The example's namespace enforces it."""
     pod, only = PODS[name], container(name)
     assert not {"hostNetwork", "hostPID", "hostIPC", "hostUsers", "initContainers", "ephemeralContainers"} & pod.keys()
-    assert all(len(each) == 2 and {"secret", "emptyDir"} & each.keys() for each in pod["volumes"])
+    assert all(len(volume) == 2 and {"secret", "emptyDir"} & volume.keys() for volume in pod["volumes"])
     assert not any("hostPort" in port for port in only.get("ports", ()))
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert pod["securityContext"]["runAsUser"] != 0
     assert pod["securityContext"]["seccompProfile"]["type"] in {"RuntimeDefault", "Localhost"}
     assert only["securityContext"].keys() == {"allowPrivilegeEscalation", "readOnlyRootFilesystem", "capabilities"}
-    labels = of("Namespace")["website-scan"]["metadata"]["labels"]
+    labels = manifests_of("Namespace")["website-scan"]["metadata"]["labels"]
     assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
-@pytest.mark.parametrize("name", sorted(set(OURS) - {"migrate"}))
-def test_a_pod_has_probes_for_its_start_and_its_life(name: str) -> None:
-    """A pod without a Service has a readiness probe all the same: a rollout waits for it."""
+@pytest.mark.parametrize("name", sorted(set(OWN_SERVICES) - {"migrate"}))
+def test_pod_has_startup_liveness_and_readiness_probes(name: str) -> None:
+    """A pod without a Service also has a readiness probe, because a rollout waits for it."""
     probes = {"startupProbe", "livenessProbe", "readinessProbe"}
     assert container(name).keys() & probes == probes - ({"readinessProbe"} if name == "scheduler" else set())
     if name in WORKERS:
         (_, probe) = SERVICES[name]["healthcheck"]["test"]
         command = ["sh", "-c", probe.replace("$$", "$")]
-        assert all(container(name)[each]["exec"]["command"] == command for each in probes)
+        assert all(container(name)[probe_name]["exec"]["command"] == command for probe_name in probes)
     startup = container(name)["startupProbe"]
     assert startup["periodSeconds"] * startup["failureThreshold"] >= 120
 
 
 @pytest.mark.parametrize("name", ["web", *WORKERS])
-def test_pods_spread_over_nodes_and_zones(name: str) -> None:
+def test_pods_are_spread_over_nodes_and_zones(name: str) -> None:
     spread = PODS[name]["topologySpreadConstraints"]
-    assert [each["topologyKey"] for each in spread] == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
-    labels = of("Deployment")[name]["spec"]["selector"]
-    # A cluster of one node runs all of them.
-    assert all((each["labelSelector"], each["whenUnsatisfiable"]) == (labels, "ScheduleAnyway") for each in spread)
+    assert [constraint["topologyKey"] for constraint in spread] == [
+        "kubernetes.io/hostname",
+        "topology.kubernetes.io/zone",
+    ]
+    labels = manifests_of("Deployment")[name]["spec"]["selector"]
+    # A cluster with one node may run all pods on it.
+    assert all(
+        (constraint["labelSelector"], constraint["whenUnsatisfiable"]) == (labels, "ScheduleAnyway")
+        for constraint in spread
+    )
 
 
-def test_each_has_the_time_that_it_needs_to_stop() -> None:
+def test_pods_have_enough_time_to_stop() -> None:
     for name in WORKERS:
         compose = int(SERVICES[name]["stop_grace_period"].removesuffix("s"))
         assert PODS[name]["terminationGracePeriodSeconds"] == compose
     command = command_of("web")
     graceful = int(command[command.index("--graceful-timeout") + 1])
-    assert 0 < int(of("ConfigMap")["website-scan"]["data"]["DRAIN_S"]) <= graceful / 2
+    assert 0 < int(manifests_of("ConfigMap")["website-scan"]["data"]["DRAIN_S"]) <= graceful / 2
     assert PODS["web"]["terminationGracePeriodSeconds"] > graceful
 
 
-def test_no_web_process_goes_before_its_successor_is_ready() -> None:
-    assert of("Deployment")["web"]["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+def test_rollout_keeps_all_web_pods_available() -> None:
+    assert manifests_of("Deployment")["web"]["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
     assert container("web")["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert container("web")["livenessProbe"]["httpGet"]["path"] == "/healthz"
 
 
-def test_a_drained_node_takes_one_of_each_at_most() -> None:
+def test_node_drain_evicts_at_most_one_pod_of_each_service() -> None:
     for name in ("web", *WORKERS):
-        budget = of("PodDisruptionBudget")[name]["spec"]
-        labels = of("Deployment")[name]["spec"]["selector"]
+        budget = manifests_of("PodDisruptionBudget")[name]["spec"]
+        labels = manifests_of("Deployment")[name]["spec"]["selector"]
         assert (budget["maxUnavailable"], budget["selector"]) == (1, labels)
-        assert of("Deployment")[name]["spec"]["replicas"] >= 2
+        assert manifests_of("Deployment")[name]["spec"]["replicas"] >= 2
 
 
 def allowed(name: str, policies: dict[str, dict[str, Any]] | None = None) -> list[tuple[dict[str, Any], set[int]]]:
-    """Return the destinations that the policies allow a pod, each with its ports."""
+    """Return the destinations that the network policies allow a pod, each with its ports."""
     labels = {"app.kubernetes.io/name": "website-scan", "app.kubernetes.io/component": name}
     rules = []
-    for policy in (policies or of("NetworkPolicy")).values():
+    for policy in (policies or manifests_of("NetworkPolicy")).values():
         selector = policy["spec"]["podSelector"]
         expressions = selector.get("matchExpressions", ())
         is_selected = all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
-        if is_selected and all(labels[each["key"]] in each["values"] for each in expressions):
+        if is_selected and all(labels[expression["key"]] in expression["values"] for expression in expressions):
             rules += policy["spec"].get("egress", ())
-    assert all(rule["to"] and rule["ports"] for rule in rules)  # without them, a rule is for everything
+    # A rule without them would allow all destinations or ports.
+    assert all(rule["to"] and rule["ports"] for rule in rules)
     return [(to, {port["port"] for port in rule["ports"]}) for rule in rules for to in rule["to"]]
 
 
-def test_only_web_is_reached() -> None:
-    policies = {name: each["spec"] for name, each in of("NetworkPolicy").items()}
-    everything = {"matchLabels": {"app.kubernetes.io/name": "website-scan"}}
-    assert policies["website-scan"] == {"podSelector": everything, "policyTypes": ["Ingress", "Egress"]}
-    (reached,) = [name for name, each in policies.items() if "ingress" in each]
-    assert policies[reached]["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == "web"
+def test_only_web_accepts_connections() -> None:
+    policies = {name: policy["spec"] for name, policy in manifests_of("NetworkPolicy").items()}
+    all_pods = {"matchLabels": {"app.kubernetes.io/name": "website-scan"}}
+    assert policies["website-scan"] == {"podSelector": all_pods, "policyTypes": ["Ingress", "Egress"]}
+    (web_policy,) = [name for name, policy in policies.items() if "ingress" in policy]
+    assert policies[web_policy]["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == "web"
 
 
 @pytest.mark.parametrize("name", ["web", *WORKERS])
-def test_pods_reach_public_addresses_by_the_tables_of_the_guard_and_no_others(name: str) -> None:
+def test_pods_reach_exactly_the_public_addresses_that_the_network_guard_allows(name: str) -> None:
     ports = {*settings.SCAN_ALLOWED_PORTS, 53}
     mail = [{25, 465, 587}] if name in {"web", "worker"} else []
     blocks = [(to["ipBlock"], numbers) for to, numbers in allowed(name) if "ipBlock" in to]
     public = {"0.0.0.0/0": [str(network) for network, _ in IPV4_SPECIAL]}
     public |= {str(IPV6_GLOBAL): [str(network) for network, _ in IPV6_SPECIAL]}
     for cidr, special in public.items():
-        found = [(each, numbers) for each, numbers in blocks if each["cidr"] == cidr]
-        assert all(each["except"] == special for each, _ in found)
-        assert [numbers for _, numbers in found] == [ports, *mail]
-    others = [(each["cidr"], numbers) for each, numbers in blocks if each["cidr"] not in public]
-    assert others == [("169.254.20.10/32", {53})]  # the name server on the pod's own node
+        public_blocks = [(block, numbers) for block, numbers in blocks if block["cidr"] == cidr]
+        assert all(block["except"] == special for block, _ in public_blocks)
+        assert [numbers for _, numbers in public_blocks] == [ports, *mail]
+    others = [(block["cidr"], numbers) for block, numbers in blocks if block["cidr"] not in public]
+    assert others == [("169.254.20.10/32", {53})]  # The name server on the pod's own node.
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_pods_reach_three_servers_of_the_cluster_and_no_others(name: str) -> None:
-    inside = [(to["podSelector"]["matchLabels"], numbers) for to, numbers in allowed(name) if "podSelector" in to]
-    assert inside == [
+@pytest.mark.parametrize("name", OWN_SERVICES)
+def test_pods_reach_only_three_servers_of_the_cluster(name: str) -> None:
+    cluster_rules = [
+        (to["podSelector"]["matchLabels"], numbers) for to, numbers in allowed(name) if "podSelector" in to
+    ]
+    assert cluster_rules == [
         ({"k8s-app": "kube-dns"}, {53}),
         ({"app.kubernetes.io/name": "postgresql"}, {5432}),
         ({"app.kubernetes.io/name": "redis"}, {6379}),
     ]
 
 
-def test_the_browser_has_no_way_to_metadata_neighbours_and_private_networks() -> None:
+def test_browser_pod_cannot_reach_metadata_servers_neighbours_and_private_networks() -> None:
     addresses = ["169.254.169.254", "168.63.129.16", "192.0.0.192", "100.100.100.200", "10.96.0.1", "172.17.0.1"]
     addresses += ["192.168.1.1", "127.0.0.1", "fd00:ec2::254", "fe80::1", "fd00::1"]
     for to, _ in allowed("browser"):
         if "ipBlock" not in to:
             continue
         block = ip_network(to["ipBlock"]["cidr"])
-        excepted = [ip_network(each) for each in to["ipBlock"].get("except", ())]
+        excepted = [ip_network(cidr) for cidr in to["ipBlock"].get("except", ())]
         for address in map(ip_network, addresses):
             if is_within(address, block):
-                assert any(is_within(address, each) for each in excepted), address
+                assert any(is_within(address, network) for network in excepted), address
 
 
-def test_servers_elsewhere_take_the_place_of_those_in_the_namespace() -> None:
-    policies = {each["metadata"]["name"]: each for each in example() if each["kind"] == "NetworkPolicy"}
+def test_example_with_external_servers_allows_their_addresses_instead_of_pods() -> None:
+    policies = {manifest["metadata"]["name"]: manifest for manifest in example() if manifest["kind"] == "NetworkPolicy"}
     (database, queue) = policies["website-scan-servers"]["spec"]["egress"]
-    assert [list(each["to"][0]) for each in (database, queue)] == [["ipBlock"], ["ipBlock"]]
+    assert [list(rule["to"][0]) for rule in (database, queue)] == [["ipBlock"], ["ipBlock"]]
     assert not any("podSelector" in to and ports & {5432, 6379} for to, ports in allowed("browser", policies))
 
 
-def test_the_autoscalers_follow_a_documented_metric_of_the_queue_that_the_pod_serves() -> None:
-    documented = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+def test_autoscalers_use_a_documented_metric_of_the_queue_that_the_pods_serve() -> None:
+    metrics_document = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
     alerts = (ROOT / "deploy" / "prometheus" / "alerts.yaml").read_text(encoding="utf-8")
     rules = yaml.safe_load((FOLDER / "autoscaling" / "prometheus-adapter.yaml").read_text(encoding="utf-8"))["rules"]
-    (rung_at,) = re.findall(r"website_scan_queue_age_seconds > (\d+)", alerts)
-    scalers = {name: each["spec"] for name, each in of("HorizontalPodAutoscaler").items()}
+    (alert_s,) = re.findall(r"website_scan_queue_age_seconds > (\d+)", alerts)
+    scalers = {name: scaler["spec"] for name, scaler in manifests_of("HorizontalPodAutoscaler").items()}
     assert scalers.keys() == {"worker", "browser"}
     for name, scaler in scalers.items():
         assert scaler["scaleTargetRef"]["name"] == f"website-scan-{name}"
-        assert scaler["minReplicas"] == of("Deployment")[name]["spec"]["replicas"]
-        (metric,) = [each["external"] for each in scaler["metrics"]]
+        assert scaler["minReplicas"] == manifests_of("Deployment")[name]["spec"]["replicas"]
+        (metric,) = [entry["external"] for entry in scaler["metrics"]]
         assert metric["metric"]["selector"]["matchLabels"]["queue"] in queues_of(command_of(name))
-        assert int(metric["target"]["value"]) < int(rung_at) < int(str(defaults["SCAN_QUEUE_AGE_LIMIT"]))
+        assert int(metric["target"]["value"]) < int(alert_s) < int(str(defaults["SCAN_QUEUE_AGE_LIMIT"]))
         assert metric["metric"]["name"] == rules["external"][0]["seriesQuery"]
-        assert f"| `{metric['metric']['name'].removeprefix('website_scan_')}` | `queue` |" in documented
-        built = next(each for each in example() if each["metadata"]["name"] == f"website-scan-{name}")
-        assert "replicas" not in built["spec"]  # an apply would reset what the autoscaler has set
+        assert f"| `{metric['metric']['name'].removeprefix('website_scan_')}` | `queue` |" in metrics_document
+        built = next(manifest for manifest in example() if manifest["metadata"]["name"] == f"website-scan-{name}")
+        assert "replicas" not in built["spec"]  # An apply would reset the number that the autoscaler has set.
 
 
-def test_kustomize_builds_an_installation_of_the_example() -> None:
-    kinds = [each["kind"] for each in example()]
-    assert sorted(kinds) == sorted(each["kind"] for each in MANIFESTS)
-    assert {each["metadata"].get("namespace") for each in example() if each["kind"] != "Namespace"} == {"website-scan"}
+def test_kustomize_builds_a_complete_installation_from_the_example() -> None:
+    kinds = [manifest["kind"] for manifest in example()]
+    assert sorted(kinds) == sorted(manifest["kind"] for manifest in MANIFESTS)
+    assert {manifest["metadata"].get("namespace") for manifest in example() if manifest["kind"] != "Namespace"} == {
+        "website-scan"
+    }
     images = re.findall(r"'image': '([^']+)'", str(example()))
     assert {image.partition("/")[0] for image in images} == {"registry.example.com"}
-    data = next(each["data"] for each in example() if each["kind"] == "ConfigMap")
-    (ingress,) = [each["spec"] for each in example() if each["kind"] == "Ingress"]
+    data = next(manifest["data"] for manifest in example() if manifest["kind"] == "ConfigMap")
+    (ingress,) = [manifest["spec"] for manifest in example() if manifest["kind"] == "Ingress"]
     host = data["BASE_URL"].removeprefix("https://")
     assert ingress["tls"][0]["hosts"] == [ingress["rules"][0]["host"]] == [host]
     service = ingress["rules"][0]["http"]["paths"][0]["backend"]["service"]
-    assert service["name"] == of("Service")["website-scan"]["metadata"]["name"]
-    assert service["port"]["name"] in {each["name"] for each in of("Service")["website-scan"]["spec"]["ports"]}
+    assert service["name"] == manifests_of("Service")["website-scan"]["metadata"]["name"]
+    assert service["port"]["name"] in {
+        port["name"] for port in manifests_of("Service")["website-scan"]["spec"]["ports"]
+    }

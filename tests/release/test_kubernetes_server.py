@@ -1,4 +1,4 @@
-"""Kubernetes manifests in deploy/kubernetes, applied to a real API server, which judges what schemas cannot."""
+"""Kubernetes manifests in deploy/kubernetes, applied to a real API server, which tests more than the schemas do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOC = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 SECTION = DOC[DOC.index("\n### Kubernetes\n") : DOC.index("\n### Users and organizations\n")]
 NAMESPACE = "website-scan"
 
-# The server is built once on each machine, which takes minutes.
+# The API server is built once on each machine, which takes minutes.
 pytestmark = pytest.mark.timeout(2400)
 
 
@@ -30,25 +30,25 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def manifests(cluster: Cluster) -> str:
-    """The example's manifests, applied once."""
-    built = cluster.understood(cluster.run("kustomize", FOLDER / "example").stdout)
+    """Manifests of the example, which are applied once."""
+    built = cluster.with_known_versions(cluster.run("kustomize", FOLDER / "example").stdout)
     applied = cluster.run("apply", "--filename=-", stdin=built).stdout
     assert len(applied.splitlines()) == len(list(yaml.safe_load_all(built)))
     return built
 
 
-def test_the_server_stores_what_the_manifests_say(cluster: Cluster, manifests: str) -> None:
-    """`kubectl diff` shows every field that the server dropped or read in another way."""
+def test_server_stores_every_field_of_the_manifests(cluster: Cluster, manifests: str) -> None:
+    """`kubectl diff` shows every field that the server has dropped or changed."""
     assert cluster.run("diff", "--filename=-", stdin=manifests).stdout == ""
 
 
-def test_the_server_owns_every_field_by_its_type(cluster: Cluster, manifests: str) -> None:
-    """Server-side apply is stricter than the client's: every key of a list and every type must be exact."""
+def test_server_side_apply_accepts_the_manifests(cluster: Cluster, manifests: str) -> None:
+    """Server-side apply is stricter than client-side apply: all list keys and types must be exact."""
     cluster.run("apply", "--server-side", "--force-conflicts", "--filename=-", stdin=manifests)
 
 
-def test_the_base_is_accepted_in_any_namespace(cluster: Cluster) -> None:
-    built = cluster.understood(cluster.run("kustomize", FOLDER / "base").stdout)
+def test_base_is_accepted_in_any_namespace(cluster: Cluster) -> None:
+    built = cluster.with_known_versions(cluster.run("kustomize", FOLDER / "base").stdout)
     cluster.run("create", "namespace", "elsewhere")
     cluster.run("apply", "--namespace=elsewhere", "--dry-run=server", "--filename=-", stdin=built)
 
@@ -66,36 +66,36 @@ def test_the_base_is_accepted_in_any_namespace(cluster: Cluster) -> None:
         ("name: shared", "name: shraed", "Not found"),
     ],
 )
-def test_the_server_refuses_what_schemas_accept(
+def test_server_refuses_errors_that_schemas_accept(
     cluster: Cluster, manifests: str, right: str, wrong: str, complaint: str
 ) -> None:
     broken = manifests.replace(right, wrong, 1)
     assert broken != manifests
-    refused = cluster.run("apply", "--dry-run=server", "--filename=-", stdin=broken, check=False)
-    assert complaint in refused.stderr
+    refusal = cluster.run("apply", "--dry-run=server", "--filename=-", stdin=broken, check=False)
+    assert complaint in refusal.stderr
 
 
-def test_the_documented_secret_has_every_key_that_a_pod_mounts(cluster: Cluster, manifests: str) -> None:
+def test_documented_secret_has_every_key_that_pods_mount(cluster: Cluster, manifests: str) -> None:
     (command,) = re.findall(r"^(kubectl create secret .*?[^\\])$", SECTION, re.MULTILINE | re.DOTALL)
-    typed = command.replace("kubectl ", f"'{cluster.kubectl}' --kubeconfig '{cluster.configuration}' ", 1)
-    subprocess.run(["bash", "-euc", typed], check=True, capture_output=True)
-    stored = cluster.get("secret", "website-scan", NAMESPACE)["data"]
+    script = command.replace("kubectl ", f"'{cluster.kubectl}' --kubeconfig '{cluster.configuration}' ", 1)
+    subprocess.run(["bash", "-euc", script], check=True, capture_output=True)
+    stored_keys = cluster.get("secret", "website-scan", NAMESPACE)["data"]
     mounted = {
         item["key"]
-        for each in yaml.safe_load_all(manifests)
-        if each["kind"] in {"Deployment", "Job"}
-        for volume in each["spec"]["template"]["spec"]["volumes"]
+        for manifest in yaml.safe_load_all(manifests)
+        if manifest["kind"] in {"Deployment", "Job"}
+        for volume in manifest["spec"]["template"]["spec"]["volumes"]
         if "secret" in volume
         for item in volume["secret"]["items"]
     }
-    assert stored.keys() == mounted
+    assert stored_keys.keys() == mounted
 
 
-def test_the_job_of_the_next_version_needs_the_last_one_deleted(cluster: Cluster, manifests: str) -> None:
+def test_migration_job_of_the_last_version_must_be_deleted_before_an_upgrade(cluster: Cluster, manifests: str) -> None:
     (delete,) = re.findall(r"^kubectl (delete job .*)$", SECTION, re.MULTILINE)
     upgraded = manifests.replace(":1.0.0", ":1.1.0")
-    refused = cluster.run("apply", "--filename=-", stdin=upgraded, check=False)
-    assert "field is immutable" in refused.stderr
+    refusal = cluster.run("apply", "--filename=-", stdin=upgraded, check=False)
+    assert "field is immutable" in refusal.stderr
     cluster.run(*delete.split())
     cluster.run("apply", "--filename=-", stdin=upgraded)
     container = cluster.get("job", "website-scan-migrate", NAMESPACE)["spec"]["template"]["spec"]["containers"][0]

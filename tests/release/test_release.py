@@ -1,4 +1,4 @@
-"""`make release`: what it refuses, what it writes, and that two builds of one commit are the same."""
+"""Command `make release`: what it refuses, what it writes, and that two builds of one commit are identical."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Repository with the files that a release writes, as this one has them, and a change that is not released."""
+    """Repository with copies of this repository's files that a release changes, and with an unreleased change."""
     folder = tmp_path / "tree"
     for path in (*release.PLACES, release.CHANGELOG, release.FRAGMENTS / "README.md", Path("pyproject.toml")):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -40,18 +40,18 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("version", ["", "next", "1.2", "v1.2.0", "1.2.0rc1", "1.2.0+local", "01.2.0"])
-def test_only_three_numbers_are_a_version(version: str, tree: Path) -> None:
+def test_version_must_be_three_numbers(version: str, tree: Path) -> None:
     with pytest.raises(release.ReleaseRefused, match="Name three numbers"):
         release.require_ready(version, tree)
 
 
-def test_a_tree_with_changes_is_refused(tree: Path) -> None:
+def test_working_tree_with_changes_is_refused(tree: Path) -> None:
     (tree / "new.py").touch()
     with pytest.raises(release.ReleaseRefused, match="working tree has changes"):
         release.require_ready("9.9.0", tree)
 
 
-def test_a_release_is_newer_than_all_others(tree: Path) -> None:
+def test_release_must_be_newer_than_all_others(tree: Path) -> None:
     git(tree, "tag", "v9.10.0")
     with pytest.raises(release.ReleaseRefused, match=r"v9\.10\.0 exists already"):
         release.require_ready("9.10.0", tree)
@@ -60,14 +60,14 @@ def test_a_release_is_newer_than_all_others(tree: Path) -> None:
     release.require_ready("9.11.0", tree)
 
 
-def test_a_release_says_what_has_changed(tree: Path) -> None:
+def test_release_without_a_changelog_entry_is_refused(tree: Path) -> None:
     (tree / release.FRAGMENTS / "faster.changed.md").unlink()
     git(tree, "commit", "--quiet", "--all", "--message", "Forget")
     with pytest.raises(release.ReleaseRefused, match="Nothing has changed"):
         release.require_ready("9.9.0", tree)
 
 
-def test_a_section_that_is_written_by_hand_has_all_entries(tree: Path) -> None:
+def test_handwritten_section_without_all_entries_is_refused(tree: Path) -> None:
     text = (tree / release.CHANGELOG).read_text()
     (tree / release.CHANGELOG).write_text(text + f"\n## 9.9.0 {release.DASH} some day\n\nBy hand.\n")
     git(tree, "commit", "--quiet", "--all", "--message", "Write it by hand")
@@ -75,7 +75,7 @@ def test_a_section_that_is_written_by_hand_has_all_entries(tree: Path) -> None:
         release.require_ready("9.9.0", tree)
 
 
-def test_version_and_changelog_are_written_and_committed_once(tree: Path) -> None:
+def test_release_commits_version_and_changelog_once(tree: Path) -> None:
     release.prepare("9.9.0", tree)
     assert git(tree, "log", "-1", "--format=%s") == "Release 9.9.0"
     for path in release.PLACES:
@@ -89,36 +89,36 @@ def test_version_and_changelog_are_written_and_committed_once(tree: Path) -> Non
     before = git(tree, "rev-parse", "HEAD")
     release.require_ready("9.9.0", tree)
     release.prepare("9.9.0", tree)
-    assert git(tree, "rev-parse", "HEAD") == before, "a release that was interrupted is repeated"
+    assert git(tree, "rev-parse", "HEAD") == before, "an interrupted release can be repeated"
 
 
-def test_all_places_that_name_the_version_name_this_one() -> None:
+def test_all_files_have_the_current_version() -> None:
     for path, pattern in release.PLACES.items():
-        found = re.findall(pattern, (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
-        assert found, path
-        assert set(found) == {__version__}, path
+        versions = re.findall(pattern, (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+        assert versions, path
+        assert set(versions) == {__version__}, path
     assert f"\n  version: {__version__}\n" in (ROOT / "openapi.yaml").read_text(encoding="utf-8")
 
 
-def test_the_tag_has_the_notes(tree: Path) -> None:
+def test_tag_has_the_release_notes(tree: Path) -> None:
     release.tag("9.9.0", "### Changed\n\n- Scans take half as long.\n", tree)
     message = git(tree, "tag", "--list", "--format=%(contents)", "v9.9.0")
     assert message == "Release 9.9.0\n\n### Changed\n\n- Scans take half as long."
 
 
-def test_checksums_can_be_checked(tmp_path: Path) -> None:
+def test_checksums_can_be_verified(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("a")
     (tmp_path / "b").write_text("b")
     release.write_checksums(tmp_path)
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path, check=True, capture_output=True)
 
 
-def test_a_step_that_fails_is_named(tmp_path: Path) -> None:
+def test_failed_step_is_reported(tmp_path: Path) -> None:
     with pytest.raises(release.ReleaseRefused, match="repeat the release"):
         release.run([sys.executable, "-c", "raise SystemExit(3)"], tmp_path)
 
 
-def test_two_builds_of_a_commit_are_the_same(tmp_path: Path) -> None:
+def test_two_builds_of_a_commit_are_identical(tmp_path: Path) -> None:
     files = tmp_path / "files"
     files.mkdir()
     release.build_distributions(ROOT, tmp_path, files)
@@ -127,17 +127,17 @@ def test_two_builds_of_a_commit_are_the_same(tmp_path: Path) -> None:
     assert source.name == f"website_scan-{__version__}.tar.gz"
     with zipfile.ZipFile(wheel) as archive:
         assert "website_scan/run.py" in archive.namelist()
-    assert {path.name for path in tmp_path.iterdir()} == {"files"}, "nothing else is left"
+    assert {path.name for path in tmp_path.iterdir()} == {"files"}, "no other files are left"
 
 
-def test_a_build_that_is_not_reproducible_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    built = []
+def test_build_that_is_not_reproducible_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = []
 
     def build(command: list[str], folder: Path, variables: object) -> None:
-        built.append(folder)
+        folders.append(folder)
         output = Path(command[-1])
         output.mkdir()
-        (output / "website_scan.whl").write_text(f"{len(built)}")
+        (output / "website_scan.whl").write_text(f"{len(folders)}")
 
     monkeypatch.setattr(release, "run", build)
     with pytest.raises(release.ReleaseRefused, match=r"Two builds of one commit differ: website_scan\.whl\."):

@@ -1,4 +1,4 @@
-"""Rolling restart of web processes behind a load balancer: no request is refused."""
+"""Rolling restart of web processes behind a load balancer, in which no request is refused."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ import requests
 from operations.stack import embedded
 from tests.operations.stack.processes import wait_until
 from tests.releases import ROOT, Release
-from tests.rolling import PATIENCE_S, Asking, Switch
+from tests.rolling import LIMIT_S, RepeatingClients, Switch
 from tests.upgrade import DRAIN_S, REQUEST_S, SETTINGS
 
 pytestmark = [pytest.mark.slow]
 
 PROCESSES = 2
-ANSWERS = 10  # of each kind, between one restart and the next
-BYTES_APART_S = 0.02
+RESPONSES = 10  # Of each kind of request, between two restarts.
+PAUSE_BETWEEN_BYTES_S = 0.02
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="wss-restart-") as name:
-        Path(name).chmod(0o755)  # if the tests run as root, the database runs as another user
+        Path(name).chmod(0o755)  # If the tests run as root, the database runs as another user.
         yield Path(name)
 
 
 @pytest.fixture
 def release(folder: Path) -> Iterator[Release]:
-    """The current code, with its own PostgreSQL and Redis."""
+    """Release of the current code, with its own PostgreSQL and Redis."""
     (folder / "with_plain_files.py").write_text(SETTINGS)
     with embedded.stack(folder, durable=False) as stack:
         variables = {
@@ -47,46 +47,46 @@ def release(folder: Path) -> Iterator[Release]:
 
 
 @pytest.mark.timeout(600)
-def test_nobody_is_refused_while_web_is_restarted_process_by_process(release: Release, folder: Path) -> None:
-    """The load balancer (`Switch`) learns only from `/readyz` that a process is stopping."""
+def test_rolling_restart_of_web_processes_refuses_no_request(release: Release, folder: Path) -> None:
+    """The load balancer (`Switch`) only learns from `/readyz` that a process is stopping."""
     key = {"Authorization": f"Bearer {release.prepare(folder)['api_key']}"}
-    with ExitStack() as running, Switch().running() as switch, Asking() as asking:
+    with ExitStack() as running, Switch().running() as switch, RepeatingClients() as clients:
         base = f"http://127.0.0.1:{switch.port}"
 
-        def some_time() -> None:
-            wanted = {name: asking.count(name) + ANSWERS for name in ("page", "api", "slowly")}
-            wait_until(lambda: all(asking.count(name) >= count for name, count in wanted.items()), PATIENCE_S)
+        def wait_for_responses() -> None:
+            expected = {name: clients.count(name) + RESPONSES for name in ("page", "api", "slowly")}
+            wait_until(lambda: all(clients.count(name) >= count for name, count in expected.items()), LIMIT_S)
 
         processes = [running.enter_context(release.start_web()) for _ in range(PROCESSES)]
-        for each in processes:
-            switch.add(each.port)
-        asking.ask("page", lambda: requests.get(f"{base}/login/", timeout=REQUEST_S).status_code, 0.1)
-        asking.ask("api", lambda: requests.get(f"{base}/v1/usage", headers=key, timeout=REQUEST_S).status_code, 0.1)
-        asking.ask("slowly", lambda: ask_slowly(switch.port), 0.1)
-        some_time()
-        for number, each in enumerate(processes):
-            asking.state = f"process {number} ends"
-            each.tell_to_stop()
-            assert each.wait() == 0
-            some_time()
-            asking.state = f"another one comes in place of {number}"
+        for process in processes:
+            switch.add(process.port)
+        clients.add("page", lambda: requests.get(f"{base}/login/", timeout=REQUEST_S).status_code, 0.1)
+        clients.add("api", lambda: requests.get(f"{base}/v1/usage", headers=key, timeout=REQUEST_S).status_code, 0.1)
+        clients.add("slowly", lambda: send_slowly(switch.port), 0.1)
+        wait_for_responses()
+        for number, process in enumerate(processes):
+            clients.state = f"process {number} ends"
+            process.request_stop()
+            assert process.wait() == 0
+            wait_for_responses()
+            clients.state = f"another one replaces {number}"
             switch.add(running.enter_context(release.start_web()).port)
-            some_time()
-        asking.end()
-    assert asking.failures == []
-    assert {status for _, status in asking.answers} == {200}
+            wait_for_responses()
+        clients.end()
+    assert clients.failures == []
+    assert {status for _, status in clients.responses} == {200}
 
 
-def ask_slowly(port: int) -> int:
+def send_slowly(port: int) -> int:
     """Send a request byte by byte, and return the status of the response."""
-    apart = threading.Event()
+    never_set = threading.Event()
     with socket.create_connection(("127.0.0.1", port), REQUEST_S) as connection:
         for byte in b"GET /login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n":
             connection.sendall(bytes([byte]))
-            apart.wait(BYTES_APART_S)
-        with connection.makefile("rb") as answer:
-            line = answer.readline()
-            answer.read()
-    if not line:
+            never_set.wait(PAUSE_BETWEEN_BYTES_S)
+        with connection.makefile("rb") as response:
+            status_line = response.readline()
+            response.read()
+    if not status_line:
         raise ConnectionResetError("no answer")
-    return int(line.split()[1])
+    return int(status_line.split()[1])

@@ -19,7 +19,7 @@ RECIPE = re.search(r"^sbom:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(enc
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_every_locked_package_is_in_the_list_with_its_hashes(tmp_path: Path, lock: str) -> None:
+def test_bill_of_materials_lists_every_locked_package_with_hashes(tmp_path: Path, lock: str) -> None:
     assert RECIPE
     path = tmp_path / "sbom.json"
     options = re.search(r"cyclonedx-py (.*) --output-file", RECIPE[1].replace("\\\n", " "))
@@ -28,11 +28,11 @@ def test_every_locked_package_is_in_the_list_with_its_hashes(tmp_path: Path, loc
     command = [sys.executable, "-m", "cyclonedx_py", *arguments, "--output-file", str(path)]
     subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
     text = path.read_text(encoding="utf-8")
-    document = json.loads(text)
-    assert JsonStrictValidator(SchemaVersion.from_version(document["specVersion"])).validate_str(text) is None
+    bill = json.loads(text)
+    assert JsonStrictValidator(SchemaVersion.from_version(bill["specVersion"])).validate_str(text) is None
     locked = set(re.findall(r"^([\w.-]+)==([\w.+-]+)", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
-    listed = {(each["name"], each["version"]) for each in document["components"]}
-    assert {(name.partition("[")[0], version) for name, version in locked} == listed
-    assert document["metadata"]["component"]["name"] == "website-scan"
-    assert all(reference["hashes"] for each in document["components"] for reference in each["externalReferences"][:1])
+    listed_packages = {(package["name"], package["version"]) for package in bill["components"]}
+    assert {(name.partition("[")[0], version) for name, version in locked} == listed_packages
+    assert bill["metadata"]["component"]["name"] == "website-scan"
+    assert all(reference["hashes"] for package in bill["components"] for reference in package["externalReferences"][:1])
     assert str(ROOT) not in text

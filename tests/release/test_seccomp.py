@@ -1,4 +1,4 @@
-"""seccomp profile: it allows Chromium's sandbox, and refuses system calls that an escaped page could abuse."""
+"""Seccomp profile, which allows Chromium's sandbox and refuses system calls that an escaped page could abuse."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ pytestmark = pytest.mark.skipif(ctypes.util.find_library("seccomp") is None, rea
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Folder that every user may write to; pytest's own folders are private to its user."""
+    """Folder that every user may write to. Folders of pytest are private to its user."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name)
         path.chmod(0o777)
         yield path
 
 
-def confined(profile: Path, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command under a profile, as a user who may write only to this folder."""
+def run_confined(profile: Path, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command under a seccomp profile, as a user who may write only to this folder."""
     shutil.copy(CONFINED, folder)
     shutil.copy(profile, folder / "profile.json")
     start = [
@@ -58,7 +58,7 @@ def confined(profile: Path, *command: str, folder: Path) -> subprocess.Completed
     )
 
 
-def without(folder: Path, *names: str) -> Path:
+def stricter_profile(folder: Path, *names: str) -> Path:
     """Return a copy of the profile that also refuses these system calls."""
     profile = json.loads(PROFILE.read_text())
     profile["syscalls"][0]["names"] += names
@@ -70,7 +70,7 @@ def without(folder: Path, *names: str) -> Path:
 @pytest.mark.parametrize(
     ("code", "is_allowed"),
     [
-        ("libc.unshare(0x10000000 | 0x20000000 | 0x40000000)", True),  # the sandbox's first call
+        ("libc.unshare(0x10000000 | 0x20000000 | 0x40000000)", True),  # Call with which the sandbox begins.
         ("libc.unshare(0x10000000) or libc.mount(b'none', b'/tmp', b'tmpfs', 0, 0)", False),
         ("libc.syscall(101, 0, 0, 0, 0)", False),  # ptrace
         ("libc.syscall(321, 0, 0, 0)", False),  # bpf
@@ -78,19 +78,19 @@ def without(folder: Path, *names: str) -> Path:
     ],
 )
 @pytest.mark.skipif(sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) != 8, reason="other numbers")
-def test_what_the_profile_allows_and_refuses(folder: Path, code: str, is_allowed: bool) -> None:
+def test_profile_allows_namespaces_and_refuses_dangerous_calls(folder: Path, code: str, is_allowed: bool) -> None:
     call = f"import ctypes; libc = ctypes.CDLL(None, use_errno=True); r = {code}; print(r, ctypes.get_errno())"
-    ran = confined(PROFILE, "/usr/bin/python3", "-c", call, folder=folder)
-    assert ran.stdout.strip() == ("0 0" if is_allowed else "-1 1"), ran.stderr
+    execution = run_confined(PROFILE, "/usr/bin/python3", "-c", call, folder=folder)
+    assert execution.stdout.strip() == ("0 0" if is_allowed else "-1 1"), execution.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None or sandbox_problem(BROWSER) != "", reason="Chromium has no sandbox here at all")
-def test_chromium_starts_with_its_sandbox_under_the_profile_and_not_without_namespaces(folder: Path) -> None:
+def test_chromium_starts_under_the_profile_only_with_its_sandbox(folder: Path) -> None:
     arguments = ["--dump-dom", "--disable-gpu", f"--user-data-dir={folder}/profile", PAGE]
-    ran = confined(PROFILE, str(BROWSER), *arguments, folder=folder)
-    assert "<title>ran</title>" in ran.stdout, ran.stderr
-    # Without `chroot`, which the sandbox needs, Chromium does not start: so the first run did have its sandbox.
-    refused = confined(without(folder, "chroot"), str(BROWSER), *arguments, folder=folder)
-    assert "shown" not in refused.stdout
-    assert refused.returncode != 0
+    execution = run_confined(PROFILE, str(BROWSER), *arguments, folder=folder)
+    assert "<title>ran</title>" in execution.stdout, execution.stderr
+    # Chromium does not start without `chroot`, which its sandbox needs. So the first execution had the sandbox.
+    refused_execution = run_confined(stricter_profile(folder, "chroot"), str(BROWSER), *arguments, folder=folder)
+    assert "shown" not in refused_execution.stdout
+    assert refused_execution.returncode != 0

@@ -1,4 +1,4 @@
-"""systemd units in deploy/systemd, as far as they can be tested without running them."""
+"""Units in deploy/systemd, as far as they can be tested without running them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FOLDER = ROOT / "deploy" / "systemd"
 
 
 def units() -> dict[str, str]:
-    """Return the unit files by their path below systemd's folder of units."""
+    """Return the unit files by their paths relative to systemd's folder of units."""
     files = [path for path in FOLDER.rglob("*") if path.is_file()]
     return {str(path.relative_to(FOLDER)): path.read_text(encoding="utf-8") for path in files}
 
 
 def command_of_unit(text: str) -> list[str]:
-    """Return a unit's command from the program on, with escapes resolved (systemd.service(5), "Command lines")."""
+    """Return the command of a unit from the program on, with escapes resolved (systemd.service(5), "Command lines")."""
     (line,) = re.findall(r"^ExecStart=(.*)$", text.replace("\\\n", " "), re.MULTILINE)
     words = line.replace("%%", "%").split()
     start = next(n for n, word in enumerate(words) if word.endswith(("/gunicorn", "/celery")))
@@ -31,20 +31,18 @@ def command_of_unit(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["web", "worker", "browser", "webhooks", "scheduler"])
-def test_systemd_runs_what_compose_runs(name: str) -> None:
-    for_containers = " ".join(command_of(name)).replace("0.0.0.0", "127.0.0.1")
-    for_containers = for_containers.replace("/tmp/celery", "/var/lib/website-scan/celery").replace(
-        "--pidfile ", "--pidfile="
-    )
-    assert " ".join(command_of_unit(units()[f"website-scan-{name}.service"])) == for_containers
+def test_unit_runs_the_command_of_its_compose_service(name: str) -> None:
+    command = " ".join(command_of(name)).replace("0.0.0.0", "127.0.0.1")
+    command = command.replace("/tmp/celery", "/var/lib/website-scan/celery").replace("--pidfile ", "--pidfile=")
+    assert " ".join(command_of_unit(units()[f"website-scan-{name}.service"])) == command
 
 
-def test_the_target_of_systemd_wants_all_of_them() -> None:
-    wanted = set(re.findall(r"website-scan-\w+\.service", units()["website-scan.target"]))
-    assert wanted == {name for name in units() if name.endswith(".service")}
+def test_target_wants_all_services() -> None:
+    wanted_units = set(re.findall(r"website-scan-\w+\.service", units()["website-scan.target"]))
+    assert wanted_units == {name for name in units() if name.endswith(".service")}
 
 
-def test_the_browser_gets_no_keys_under_systemd_either() -> None:
+def test_browser_unit_has_no_keys() -> None:
     unit = units()["website-scan-browser.service"].replace("\\\n", " ")
     for name in KEYS:
         assert re.search(rf"-u {name}\b| {name}=of-no-use", unit), name
@@ -54,7 +52,7 @@ def test_the_browser_gets_no_keys_under_systemd_either() -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
-def test_systemd_understands_the_units(tmp_path: Path) -> None:
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     for name, text in units().items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)

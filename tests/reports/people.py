@@ -1,4 +1,4 @@
-"""Test clients of logged-in people, and parsers of the pages that they get."""
+"""Test clients of logged-in people, and parsers of the pages that they load."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.responses import ClientResponse
 
 
 def person(organization: Organization | None, role: str = "member") -> Client:
-    """Return a client logged in as a person with this role; without an organization, as a member of none."""
+    """Return a client logged in as a person with this role, or as a person without any organization."""
     user = User.objects.create_user(f"{role}-{User.objects.count()}@people.test")
     if organization is not None:
         Membership.objects.create(organization=organization, user=user, role=role)

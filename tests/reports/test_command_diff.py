@@ -1,4 +1,4 @@
-"""The command `manage.py diff`: diff of reports on the command line."""
+"""Command `manage.py diff`: diff of reports on the command line."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ PAGE = '<!doctype html><html lang=en><title>A bakery</title><main><h1>Hello</h1>
 
 
 def report(states: dict[str, str], **options: Any) -> dict[str, Any]:
-    """Return a document of `scan --format full`, with only the fields that the command reads."""
+    """Return a report of `scan --format full` with only the fields that the command reads."""
     times = {"created_at": "2026-11-21T10:00:00Z", "completed_at": "2026-11-21T10:00:09Z"}
-    more = {"id": "scan_" + "0" * 22, "type": "seo", "grade": "C", "status": "completed"}
-    return document(states, **options) | times | more
+    others = {"id": "scan_" + "0" * 22, "type": "seo", "grade": "C", "status": "completed"}
+    return document(states, **options) | times | others
 
 
-def written(folder: Path, name: str, *documents: object) -> str:
+def write_reports(folder: Path, name: str, *reports: object) -> str:
     path = folder / name
-    path.write_text("\n".join(json.dumps(each) for each in documents), encoding="utf-8")
+    path.write_text("\n".join(json.dumps(report) for report in reports), encoding="utf-8")
     return str(path)
 
 
@@ -37,19 +37,19 @@ def site() -> Iterator[Site]:
         yield running
 
 
-def test_two_scans_of_a_site_are_compared(site: Site, tmp_path: Path) -> None:
-    """End to end: scan, change the site, scan again, compare."""
+def test_diff_of_two_real_scans_shows_the_change_of_the_site(site: Site, tmp_path: Path) -> None:
+    """End to end: scan a site, change it, scan it again, and compare the reports."""
     paths = []
-    for number, more in enumerate(("", '<a href="/x"><img src="/b.png"></a>')):
-        site.routes["/page"] = Answer(PAGE.format(more))
-        ran = run(
+    for number, extra_markup in enumerate(("", '<a href="/x"><img src="/b.png"></a>')):
+        site.routes["/page"] = Answer(PAGE.format(extra_markup))
+        execution = run(
             *("scan", site.url_as("localhost") + "/page", "--type", "accessibility", "--format", "full"),
             *("--allow-network", "127.0.0.0/8"),
             SCAN_CA_BUNDLE=str(site.ca_file),
         )
-        assert ran.returncode == 0, ran.stderr
+        assert execution.returncode == 0, execution.stderr
         paths.append(tmp_path / f"{number}.json")
-        paths[-1].write_text(ran.stdout, encoding="utf-8")
+        paths[-1].write_text(execution.stdout, encoding="utf-8")
     worse = run("diff", *map(str, paths))
     assert (worse.returncode, worse.stderr) == (1, "")
     assert "  Worse\n    Images without alternative text" in worse.stdout
@@ -74,43 +74,46 @@ def test_two_scans_of_a_site_are_compared(site: Site, tmp_path: Path) -> None:
         ({"a": "warn"}, {"a": "fail"}, 1),
     ],
 )
-def test_the_exit_status_says_whether_anything_is_new_or_worse(
+def test_exit_status_is_1_if_a_finding_is_new_or_worse(
     tmp_path: Path, before: dict[str, str], after: dict[str, str], code: int
 ) -> None:
-    files = written(tmp_path, "before", report(before)), written(tmp_path, "after", report(after))
+    files = write_reports(tmp_path, "before", report(before)), write_reports(tmp_path, "after", report(after))
     assert run_here("diff", *files).returncode == code
 
 
-def test_as_json_it_is_the_answer_of_the_api(tmp_path: Path) -> None:
-    files = written(tmp_path, "before", report({"a": "pass"})), written(tmp_path, "after", report({"a": "fail"}))
-    ran = run_here("diff", *files, "--format", "json")
-    assert ran.returncode == 1
-    found = json.loads(ran.stdout)
-    assert list(found)[:3] == ["from", "to", "score"]
-    assert [each["id"] for each in found["new"]] == ["a"]
+def test_json_format_is_the_response_of_the_api(tmp_path: Path) -> None:
+    files = (
+        write_reports(tmp_path, "before", report({"a": "pass"})),
+        write_reports(tmp_path, "after", report({"a": "fail"})),
+    )
+    execution = run_here("diff", *files, "--format", "json")
+    assert execution.returncode == 1
+    difference = json.loads(execution.stdout)
+    assert list(difference)[:3] == ["from", "to", "score"]
+    assert [change["id"] for change in difference["new"]] == ["a"]
 
 
-def test_files_of_several_reports_are_compared_by_type_and_page(tmp_path: Path) -> None:
-    one, two = "https://example.com/1", "https://example.com/2"
-    before = report({"a": "fail"}, url=one), report({"a": "pass"}, url=two)
-    after = report({"a": "fail"}, url=two), report({"a": "fail"}, url="https://example.com/3")
-    ran = run_here("diff", written(tmp_path, "before", *before), written(tmp_path, "after", *after))
-    assert ran.returncode == 1
-    assert ran.stdout.startswith("https://example.com/2  seo  50 C → 50 C\n  New\n")
-    assert "https://example.com/1  seo" not in ran.stdout
-    assert "Only one file has a report of https://example.com/1 (seo)." in ran.stderr
-    assert "Only one file has a report of https://example.com/3 (seo)." in ran.stderr
+def test_files_with_several_reports_are_compared_by_type_and_page(tmp_path: Path) -> None:
+    first_url, second_url = "https://example.com/1", "https://example.com/2"
+    before = report({"a": "fail"}, url=first_url), report({"a": "pass"}, url=second_url)
+    after = report({"a": "fail"}, url=second_url), report({"a": "fail"}, url="https://example.com/3")
+    execution = run_here("diff", write_reports(tmp_path, "before", *before), write_reports(tmp_path, "after", *after))
+    assert execution.returncode == 1
+    assert execution.stdout.startswith("https://example.com/2  seo  50 C → 50 C\n  New\n")
+    assert "https://example.com/1  seo" not in execution.stdout
+    assert "Only one file has a report of https://example.com/1 (seo)." in execution.stderr
+    assert "Only one file has a report of https://example.com/3 (seo)." in execution.stderr
 
 
-def test_a_site_is_compared_with_its_next_version_on_another_host(tmp_path: Path) -> None:
+def test_single_reports_of_different_hosts_are_compared(tmp_path: Path) -> None:
     before, after = report({"a": "fail"}), report({"a": "fail"}, url="https://next.example.com/")
-    ran = run_here("diff", written(tmp_path, "before", before), written(tmp_path, "after", after))
-    assert ran.returncode == 0
-    assert "Different pages are compared: https://example.com/ and https://next.example.com/." in ran.stderr
+    execution = run_here("diff", write_reports(tmp_path, "before", before), write_reports(tmp_path, "after", after))
+    assert execution.returncode == 0
+    assert "Different pages are compared: https://example.com/ and https://next.example.com/." in execution.stderr
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("", "is no report"),
         ("{}", "is no report"),
@@ -122,24 +125,24 @@ def test_a_site_is_compared_with_its_next_version_on_another_host(tmp_path: Path
         (json.dumps(report({}) | {"categories": [{"name": "a", "checks": [{"id": 1}]}]}), "wrote it"),
     ],
 )
-def test_what_cannot_be_compared_is_wrong_usage(tmp_path: Path, content: str, said: str) -> None:
+def test_file_that_cannot_be_compared_is_a_usage_error(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "after").write_text(content, encoding="utf-8")
-    ran = run_here("diff", written(tmp_path, "before", report({})), str(tmp_path / "after"))
-    assert ran.returncode == 2
-    assert said in ran.stderr
-    assert "Traceback" not in ran.stderr
+    execution = run_here("diff", write_reports(tmp_path, "before", report({})), str(tmp_path / "after"))
+    assert execution.returncode == 2
+    assert message in execution.stderr
+    assert "Traceback" not in execution.stderr
 
 
-def test_a_file_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
-    ran = run("diff", written(tmp_path, "before", report({})), str(tmp_path / "nowhere"))
-    assert ran.returncode == 2
-    assert "can't be read" in ran.stderr
+def test_missing_file_is_a_usage_error(tmp_path: Path) -> None:
+    execution = run("diff", write_reports(tmp_path, "before", report({})), str(tmp_path / "nowhere"))
+    assert execution.returncode == 2
+    assert "can't be read" in execution.stderr
 
 
-def test_what_a_terminal_obeys_is_shown(tmp_path: Path) -> None:
+def test_terminal_control_characters_are_escaped(tmp_path: Path) -> None:
     before, after = report({"a": "pass"}), report({"a": "fail"}, places={"a": elements("main")})
-    changed = json.loads(json.dumps(after).replace("main", r"\u001b[2J\u202e"))
-    ran = run_here("diff", written(tmp_path, "before", before), written(tmp_path, "after", changed))
-    assert "\x1b" not in ran.stdout
-    assert "\u202e" not in ran.stdout
-    assert r"\x1b[2J\u202e" in ran.stdout
+    hostile = json.loads(json.dumps(after).replace("main", r"\u001b[2J\u202e"))
+    execution = run_here("diff", write_reports(tmp_path, "before", before), write_reports(tmp_path, "after", hostile))
+    assert "\x1b" not in execution.stdout
+    assert "\u202e" not in execution.stdout
+    assert r"\x1b[2J\u202e" in execution.stdout

@@ -1,4 +1,4 @@
-"""Conversion of reports that were stored before findings were data (reports/migrations/0004_findings_as_data.py)."""
+"""Conversion of reports stored before findings were data (reports/migrations/0004_findings_as_data.py)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ WHY = "Anyone on the network can read it."
 COOKIES = [{"cookie": "session", "host": "example.com", "secure": False}, {"cookie": "lang", "secure": False}]
 
 
-def stored_before(document: Any) -> Any:
-    """Return a report as it was stored before, with a failed, a warned and a passed check."""
-    document = copy.deepcopy(document)
+def in_former_format(export: Any) -> Any:
+    """Return a report in the former format, with a failed, a warned and a passed check."""
+    export = copy.deepcopy(export)
     head = {"references": [], "points": 1.0, "later": 1.0, "holds": False}
     bad = {
         "id": "bad",
@@ -48,25 +48,25 @@ def stored_before(document: Any) -> Any:
     }
     good = {"id": "good", "name": "Good", "title": "Good", "status": "pass", "severity": None, "message": "Well."}
     checks = [bad | head, review | head, good | head | {"evidence": []}]
-    document["categories"] = [{"name": "Things", "score": 50, "checks": checks}]
-    document["skipped_checks"] = [{"name": "Gone", "reason": "Too late.", "id": "gone"}]
-    return document
+    export["categories"] = [{"name": "Things", "score": 50, "checks": checks}]
+    export["skipped_checks"] = [{"name": "Gone", "reason": "Too late.", "id": "gone"}]
+    return export
 
 
-def converted(document: Any) -> Any:
-    document = copy.deepcopy(document)
-    assert migration.convert_export(document)
-    return document
+def converted(export: Any) -> Any:
+    export = copy.deepcopy(export)
+    assert migration.convert_export(export)
+    return export
 
 
-def read(document: Any) -> Any:
-    """Return a stored document as the service reads it."""
-    return read_export(json.dumps(document))
+def read(export: Any) -> Any:
+    """Return a stored export as the service reads it."""
+    return read_export(json.dumps(export))
 
 
-def test_evidence_becomes_tables_of_details_and_places_are_unknown(home: Member) -> None:
-    document = read(converted(stored_before(finished_scan(home).report.document)))
-    bad, review, good = document["categories"][0]["checks"]
+def test_evidence_is_converted_to_detail_tables_without_places(home: Member) -> None:
+    export = read(converted(in_former_format(finished_scan(home).report.export_json)))
+    bad, review, good = export["categories"][0]["checks"]
     assert bad["details"] == [
         {
             "kind": "evidence",
@@ -94,54 +94,54 @@ def test_evidence_becomes_tables_of_details_and_places_are_unknown(home: Member)
     assert review["how_to_fix"] == {"text": "", "snippets": []}
     assert [bad["message"], bad["fix"]] == [f"Secure is missing on session. {WHY}", "Add Secure."]
     assert (good["details"], "places" in good) == ([], False)
-    assert document["skipped_checks"] == [{"name": "Gone", "reason": "Too late.", "id": "gone", "code": ""}]
+    assert export["skipped_checks"] == [{"name": "Gone", "reason": "Too late.", "id": "gone", "code": ""}]
 
 
-def test_elements_keep_their_numbers_by_which_their_pictures_are_stored(home: Member) -> None:
-    document = read(converted(stored_before(finished_scan(home).report.document)))
-    (table,) = document["categories"][0]["checks"][1]["details"]
+def test_converted_elements_keep_the_numbers_of_their_pictures(home: Member) -> None:
+    export = read(converted(in_former_format(finished_scan(home).report.export_json)))
+    (table,) = export["categories"][0]["checks"][1]["details"]
     assert table["rows"] == [["#a", "<a>"], ["#b", None], ["#c", "<i>"]]
 
 
-def test_a_report_is_converted_once_and_can_be_restored(home: Member) -> None:
-    before = stored_before(finished_scan(home).report.document)
-    document = converted(before)
-    again = copy.deepcopy(document)
-    assert not migration.convert_export(again)
-    assert again == document
-    assert migration.restore_export(again)
-    assert again == before
-    assert not migration.restore_export(again)
+def test_conversion_happens_once_and_can_be_reverted(home: Member) -> None:
+    former = in_former_format(finished_scan(home).report.export_json)
+    export = converted(former)
+    copied = copy.deepcopy(export)
+    assert not migration.convert_export(copied)
+    assert copied == export
+    assert migration.restore_export(copied)
+    assert copied == former
+    assert not migration.restore_export(copied)
 
 
-def test_a_report_of_findings_as_data_is_restored_with_its_places_as_evidence(home: Member) -> None:
-    document: Any = json.loads(finished_scan(home).report.export)
-    assert migration.restore_export(document)
-    meh, bad, good = document["categories"][0]["checks"]
-    assert [each["evidence"] for each in (meh, bad, good)] == [[], [{"value": "=1+1"}], []]
+def test_revert_restores_places_as_evidence(home: Member) -> None:
+    export: Any = json.loads(finished_scan(home).report.export)
+    assert migration.restore_export(export)
+    meh, bad, good = export["categories"][0]["checks"]
+    assert [check["evidence"] for check in (meh, bad, good)] == [[], [{"value": "=1+1"}], []]
     assert not {"places", "details", "outcome", "how_to_fix", "summary", "values"} & set(bad)
 
 
 def run(name: str) -> None:
-    """Run the operations of the migration forwards or backwards."""
+    """Run the operations of the migration, `forwards` or `backwards`."""
     with connection.schema_editor(atomic=False) as editor:
         for operation in migration.Migration.operations:
             getattr(operation, f"database_{name}")("reports", editor, ProjectState(), ProjectState())
 
 
-def test_all_stored_reports_are_converted_and_shown(home: Member, monkeypatch: Any) -> None:
+def test_migration_converts_all_stored_reports_and_can_be_reverted(home: Member, monkeypatch: Any) -> None:
     monkeypatch.setattr(stored_json, "ROWS_AT_ONCE", 2)
     scans = [finished_scan(home) for _ in range(5)]
     notice = f"A bot protection answered the browser. {migration.NOT_JUDGED}"
     for scan in scans[:4]:
-        document = json.dumps(stored_before(scan.report.document), ensure_ascii=False, separators=(",", ":"))
-        Report.objects.filter(scan=scan).update(export=document, facts={"notice": notice})
+        export = json.dumps(in_former_format(scan.report.export_json), ensure_ascii=False, separators=(",", ":"))
+        Report.objects.filter(scan=scan).update(export=export, facts={"notice": notice})
     stored = dict(Report.objects.values_list("scan_id", "export"))
     run("forwards")
     for scan in scans[:4]:
         report = Report.objects.get(scan=scan)
         assert report.facts["unseen"] == "not-judged"
-        check = report.document["categories"][0]["checks"][0]
+        check = report.export_json["categories"][0]["checks"][0]
         assert check["status"] != "pass"
         assert check["how_to_fix"]["text"] == "Add Secure."
     text = text_of(person(home.organization).get(f"/report/{scans[0].id}"))
@@ -150,10 +150,10 @@ def test_all_stored_reports_are_converted_and_shown(home: Member, monkeypatch: A
     assert Report.objects.get(scan=scans[4]).export == stored[scans[4].id]
     exported = home.api.get(f"/v1/report/{scans[0].id}/export").json()
     assert exported["categories"][0]["checks"][0]["evidence"] == COOKIES
-    for ending in ("sarif", "csv"):
-        assert home.api.get(f"/v1/report/{scans[0].id}/export?format={ending}").status_code == 200
-    later = home.api.get(f"/v1/report/{scans[4].id}/diff?with={scans[0].id}").json()
-    assert [each["id"] for each in (*later["new"], *later["worse"])] == []
+    for extension in ("sarif", "csv"):
+        assert home.api.get(f"/v1/report/{scans[0].id}/export?format={extension}").status_code == 200
+    difference = home.api.get(f"/v1/report/{scans[4].id}/diff?with={scans[0].id}").json()
+    assert [change["id"] for change in (*difference["new"], *difference["worse"])] == []
     run("backwards")
     for scan in scans[:4]:
         assert json.loads(Report.objects.get(scan=scan).export) == json.loads(stored[scan.id])

@@ -28,12 +28,12 @@ def finding(
     id: str, status: CheckStatus = "fail", places: Iterable[str] = (), severity: Severity = HIGH
 ) -> CheckResult:
     name = id.capitalize()
-    found = None if status == "pass" else severity
-    return check_of(id, name, f"{name} found", status, found, severity, "So it is.", places=elements(*places))
+    shown_severity = None if status == "pass" else severity
+    return check_of(id, name, f"{name} found", status, shown_severity, severity, "So it is.", places=elements(*places))
 
 
 def report_of(member: Member, *checks: CheckResult, days: int = 0, score: int = 50, **columns: Any) -> Scan:
-    """Return a finished scan with these checks that was created `days` days ago."""
+    """Create a scan with these checks that was created `days` days ago, and finish it."""
     scan = make_scan(member, created_at=timezone.now() - timedelta(days=days, hours=1), **columns)
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -46,7 +46,7 @@ def refusal(response: Any) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
 
-def test_two_reports_are_compared_finding_by_finding(home: Member) -> None:
+def test_diff_compares_each_finding_of_two_reports(home: Member) -> None:
     before = report_of(
         home,
         finding("mended"),
@@ -72,10 +72,10 @@ def test_two_reports_are_compared_finding_by_finding(home: Member) -> None:
     body = response.json()
     assert list(body) == TOP
     assert (body["from"]["id"], body["to"]["id"]) == (before.id, after.id)
-    assert body["from"]["created_at"] == Report.objects.get(scan=before).document["created_at"]
+    assert body["from"]["created_at"] == Report.objects.get(scan=before).export_json["created_at"]
     assert body["score"] == {"before": 60, "after": 66, "change": 6}
     assert (body["same_rules"], body["same_browser"], body["same"]) == (True, True, 1)
-    assert {group: [each["id"] for each in body[group]] for group in TOP[5:-1]} == {
+    assert {group: [change["id"] for change in body[group]] for group in TOP[5:-1]} == {
         "new": ["broken"],
         "fixed": ["mended"],
         "worse": ["other"],
@@ -84,15 +84,15 @@ def test_two_reports_are_compared_finding_by_finding(home: Member) -> None:
         "muted": [],
     }
     (worse,) = body["worse"]
-    assert [each["text"] for each in worse["new_places"]] == ["#c"]
+    assert [place["text"] for place in worse["new_places"]] == ["#c"]
     assert worse["before"] == worse["after"] == {"status": "fail", "severity": "low"}
     (new,) = body["new"]
     assert (new["before"], new["after"]) == (None, {"status": "fail", "severity": "high"})
     assert new["title"] == "Broken found"
-    assert [each["text"] for each in new["new_places"]] == ["#d"]
+    assert [place["text"] for place in new["new_places"]] == ["#d"]
 
 
-def test_previous_is_the_last_report_of_the_page_before_this_one(home: Member, stranger: Member) -> None:
+def test_previous_is_the_last_earlier_report_of_the_same_page_and_type(home: Member, stranger: Member) -> None:
     first, second, third = (report_of(home, finding("a"), days=days) for days in (5, 4, 3))
     report_of(home, finding("a"), days=3, url="https://example.com/other")
     report_of(home, finding("a"), days=3, type="seo")
@@ -104,26 +104,26 @@ def test_previous_is_the_last_report_of_the_page_before_this_one(home: Member, s
     assert refusal(home.api.get(f"/v1/report/{first.id}/diff?with=previous")) == (404, "NO_PREVIOUS_REPORT")
 
 
-def test_a_report_that_has_expired_is_no_previous_one(home: Member) -> None:
+def test_expired_report_is_no_previous_report(home: Member) -> None:
     report_of(home, finding("a"), days=31)
     scan = report_of(home, finding("a"))
     assert refusal(home.api.get(f"/v1/report/{scan.id}/diff")) == (404, "NO_PREVIOUS_REPORT")
 
 
-def test_a_newer_report_can_be_compared_with_too(home: Member) -> None:
+def test_report_can_be_compared_with_a_newer_one(home: Member) -> None:
     before, after = report_of(home, finding("a"), days=2), report_of(home, finding("a", "pass"), days=1)
     body = home.api.get(f"/v1/report/{before.id}/diff?with={after.id}").json()
-    assert (body["from"]["id"], [each["id"] for each in body["new"]]) == (after.id, ["a"])
+    assert (body["from"]["id"], [change["id"] for change in body["new"]]) == (after.id, ["a"])
 
 
-def test_reports_are_found_by_their_own_ids_too(home: Member) -> None:
+def test_diff_accepts_report_ids(home: Member) -> None:
     before, after = report_of(home, finding("a"), days=2), report_of(home, finding("a"), days=1)
-    ids = [Report.objects.get(scan=each).id for each in (after, before)]
+    ids = [Report.objects.get(scan=scan).id for scan in (after, before)]
     body = home.api.get("/v1/report/{}/diff?with={}".format(*ids)).json()
     assert (body["from"]["id"], body["to"]["id"]) == (before.id, after.id)
 
 
-def test_what_is_not_there_or_not_ours_is_not_found(home: Member, stranger: Member) -> None:
+def test_diff_with_an_unknown_or_foreign_report_is_not_found(home: Member, stranger: Member) -> None:
     ours, theirs = finished_scan(home), finished_scan(stranger)
     Report.objects.filter(scan=theirs).update(shared_at=timezone.now())
     for unknown in (theirs.id, Report.objects.get(scan=theirs).id, "scan_" + "0" * 22, "x", ""):
@@ -132,7 +132,7 @@ def test_what_is_not_there_or_not_ours_is_not_found(home: Member, stranger: Memb
         assert refusal(home.api.get(f"/v1/report/{unknown}/diff?with={ours.id}")) == (404, "SCAN_NOT_FOUND")
 
 
-def test_a_comparison_is_asked_for_again_by_its_etag(home: Member) -> None:
+def test_diff_supports_conditional_requests(home: Member) -> None:
     before, after = report_of(home, finding("a"), days=2), report_of(home, finding("b"), days=1)
     path = f"/v1/report/{after.id}/diff?with=previous"
     first = home.api.get(path)
@@ -146,14 +146,14 @@ def test_a_comparison_is_asked_for_again_by_its_etag(home: Member) -> None:
     assert other.status_code == 200
 
 
-def test_what_could_not_run_is_told_apart(home: Member) -> None:
+def test_skipped_check_is_listed_as_not_compared(home: Member) -> None:
     before = report_of(home, finding("gone"), days=2)
     after = report_of(home, finding("b", "pass"), days=1)
     report = Report.objects.get(scan=after)
     skipped = [{"id": "gone", "name": "Gone", "reason": "It took too long."}]
-    document: Any = report.document | {"skipped_checks": skipped, "status": "partial"}
-    Report.objects.filter(scan=after).update(export=stored_text(document))
+    export: Any = report.export_json | {"skipped_checks": skipped, "status": "partial"}
+    Report.objects.filter(scan=after).update(export=stored_text(export))
     body = home.api.get(f"/v1/report/{after.id}/diff?with={before.id}").json()
     assert (body["to"]["status"], body["fixed"]) == ("partial", [])
-    (each,) = body["not_compared"]
-    assert (each["id"], each["found_in"], each["reason"]) == ("gone", "from", "could_not_run")
+    (not_compared,) = body["not_compared"]
+    assert (not_compared["id"], not_compared["found_in"], not_compared["reason"]) == ("gone", "from", "could_not_run")

@@ -1,4 +1,4 @@
-"""Cache of a report page's parts: shared by readers with the same rights only, and up to date with mutes."""
+"""Cache of a report page's parts: shared only by readers with the same rights, and updated when mutes change."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from reports.models import Mute, Report
-from reports.page import history
-from reports.page import shown as shown_report
+from reports.page import history, visible_report
 from tests.factories import Member, finished_scan
 from tests.reports.people import page_of, person, text_of
 
@@ -31,20 +30,20 @@ def another_scan(home: Member) -> None:
     finished_scan(home)
 
 
-def test_a_report_is_worked_out_once(home: Member) -> None:
+def test_cached_report_is_not_computed_again(home: Member) -> None:
     member = person(home.organization)
     another_scan(home)
     first = member.get(path())
     with (
-        mock.patch.object(shown_report, "report_page", side_effect=AssertionError),
+        mock.patch.object(visible_report, "report_page", side_effect=AssertionError),
         mock.patch.object(history, "diff", side_effect=AssertionError),
     ):
         again = member.get(path())
-    shown = [page_of(each).xpath("//main")[0].text_content() for each in (first, again)]
-    assert shown[0] == shown[1]
+    texts = [page_of(response).xpath("//main")[0].text_content() for response in (first, again)]
+    assert texts[0] == texts[1]
 
 
-def test_what_members_may_see_reaches_no_stranger_and_no_viewer(home: Member) -> None:
+def test_cached_parts_for_members_are_not_served_to_strangers_or_viewers(home: Member) -> None:
     member, viewer = person(home.organization), person(home.organization, "viewer")
     for _ in range(2):
         assert page_of(member.get(path())).xpath("//a[@class='mute']")
@@ -52,7 +51,7 @@ def test_what_members_may_see_reaches_no_stranger_and_no_viewer(home: Member) ->
         assert not page_of(Client().get(path())).xpath("//a[@class='mute']")
 
 
-def test_what_is_muted_shows_at_once_and_its_reason_to_members_alone(home: Member) -> None:
+def test_mutes_change_cached_reports_at_once_and_show_reasons_to_members_only(home: Member) -> None:
     member = person(home.organization)
     assert "We accept it" not in text_of(member.get(path()))
     ends = timezone.now() + timedelta(days=9)
@@ -67,7 +66,7 @@ def test_what_is_muted_shows_at_once_and_its_reason_to_members_alone(home: Membe
     assert "For other reasons." not in text_of(member.get(path()))
 
 
-def test_what_has_changed_is_told_without_what_is_muted_now(home: Member) -> None:
+def test_cached_diff_is_updated_when_findings_are_muted(home: Member) -> None:
     another_scan(home)
     member = person(home.organization)
     assert "Still there" in changes(member)
@@ -80,20 +79,20 @@ def test_what_has_changed_is_told_without_what_is_muted_now(home: Member) -> Non
 
 
 def changes(member: Client) -> str:
-    found: str = page_of(member.get(path())).xpath("string(//div[@class='changes'])")
-    return found
+    text: str = page_of(member.get(path())).xpath("string(//div[@class='changes'])")
+    return text
 
 
-def test_each_filter_has_its_own(home: Member) -> None:
+def test_each_filter_is_cached_separately(home: Member) -> None:
     member = person(home.organization)
 
     def hidden(query: str) -> int:
         return len(page_of(member.get(f"{path()}{query}")).xpath("//li[starts-with(@class, 'check')][@hidden]"))
 
-    assert [hidden(each) for each in ("", "?show=failed", "", "?q=nowhere")] == [0, 2, 0, 3]
+    assert [hidden(query) for query in ("", "?show=failed", "", "?q=nowhere")] == [0, 2, 0, 3]
 
 
-def test_a_private_report_is_gone_for_strangers_at_once(home: Member) -> None:
+def test_unshared_report_is_unavailable_to_strangers_at_once(home: Member) -> None:
     assert Client().get(path()).status_code == 200
     Report.objects.update(shared_at=None)
     assert Client().get(path()).status_code == 302

@@ -20,20 +20,20 @@ from tests.responses import ClientResponse
 from website_scan.report.storage import stored_text
 from website_scan.result import OmittedCheck
 
-LATER = ("browser", "omitted_checks", "repeated_checks")  # added to exports after others were stored
-TOP = ["id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary"]
+LATER_KEYS = ("browser", "omitted_checks", "repeated_checks")  # Keys that exports have only since a later release.
+REPORT_KEYS = ["id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary"]
 
 
 def refusal(response: ClientResponse) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
 
-def test_a_report_has_exactly_the_specified_shape(home: Member) -> None:
+def test_report_has_exactly_the_documented_keys(home: Member) -> None:
     scan = finished_scan(home)
     response = home.api.get(f"/v1/report/{scan.id}")
     assert response.status_code == 200
     body = response.json()
-    assert list(body) == TOP
+    assert list(body) == REPORT_KEYS
     assert body["id"] == scan.id
     (category,) = body["categories"]
     assert set(category) == {"name", "score", "checks"}
@@ -59,7 +59,7 @@ def test_a_report_has_exactly_the_specified_shape(home: Member) -> None:
     }
 
 
-def test_a_report_can_be_cached_by_its_etag(home: Member) -> None:
+def test_report_has_an_etag_and_may_be_cached_for_a_day(home: Member) -> None:
     scan = finished_scan(home)
     response = home.api.get(f"/v1/report/{scan.id}")
     assert response["ETag"] == f'"{scan.id}_v1"'
@@ -79,7 +79,7 @@ def test_a_report_can_be_cached_by_its_etag(home: Member) -> None:
         ("", 200),
     ],
 )
-def test_a_conditional_request_compares_weakly(home: Member, condition: str, status: int) -> None:
+def test_if_none_match_is_compared_weakly(home: Member, condition: str, status: int) -> None:
     scan = finished_scan(home)
     response = home.api.get(f"/v1/report/{scan.id}", If_None_Match=condition.format(id=scan.id))
     assert response.status_code == status
@@ -89,21 +89,21 @@ def test_a_conditional_request_compares_weakly(home: Member, condition: str, sta
     assert bool(response.content) == (status == 200)
 
 
-def test_the_reports_own_id_finds_it_too(home: Member) -> None:
+def test_report_is_also_found_by_its_own_id(home: Member) -> None:
     scan = finished_scan(home)
     by_scan, by_report = (home.api.get(f"/v1/report/{id}") for id in (scan.id, scan.report.id))
     assert by_report.content == by_scan.content
     assert by_report["ETag"] == by_scan["ETag"]
 
 
-def test_a_report_never_changes(home: Member) -> None:
+def test_stored_report_does_not_change_with_its_scan(home: Member) -> None:
     scan = finished_scan(home)
     before = home.api.get(f"/v1/report/{scan.id}").content
     Scan.objects.update(score=1, grade="F", url="https://changed.example.org/")
     assert home.api.get(f"/v1/report/{scan.id}").content == before
 
 
-def test_retention_is_enforced_to_the_second(home: Member) -> None:
+def test_report_expires_at_the_exact_second(home: Member) -> None:
     young = finished_scan(home, age=timedelta(days=30) - timedelta(seconds=5))
     old = finished_scan(home, age=timedelta(days=30))
     assert home.api.get(f"/v1/report/{young.id}").status_code == 200
@@ -115,14 +115,14 @@ def test_retention_is_enforced_to_the_second(home: Member) -> None:
     assert [report.scan_id for report in Report.objects.all()] == [young.id]
 
 
-def test_the_json_export_is_the_report_and_more(home: Member) -> None:
+def test_json_export_extends_the_report(home: Member) -> None:
     scan = finished_scan(home, "partial")
     report = home.api.get(f"/v1/report/{scan.id}").json()
     export = home.api.get(f"/v1/report/{scan.id}/export").json()
-    assert {name: export[name] for name in TOP if name != "categories"} == {
-        name: report[name] for name in TOP if name != "categories"
+    assert {name: export[name] for name in REPORT_KEYS if name != "categories"} == {
+        name: report[name] for name in REPORT_KEYS if name != "categories"
     }
-    assert set(export) - set(TOP) == {
+    assert set(export) - set(REPORT_KEYS) == {
         "report_id",
         "status",
         "skipped_checks",
@@ -147,38 +147,38 @@ def test_the_json_export_is_the_report_and_more(home: Member) -> None:
     assert {"references", "points", "later", "holds", "values", "details", "why", "includes"} <= set(check)
 
 
-def test_the_sarif_export_has_a_rule_per_check_and_a_result_per_finding(home: Member) -> None:
+def test_sarif_export_has_a_rule_per_check_and_a_result_per_finding(home: Member) -> None:
     scan = finished_scan(home)
     response = home.api.get(f"/v1/report/{scan.id}/export?format=sarif")
     assert response["Content-Type"] == "application/sarif+json"
     (run,) = response.json()["runs"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["meh", "bad", "good"]
-    assert [(each["ruleId"], each["ruleIndex"], each["level"]) for each in run["results"]] == [
+    assert [(result["ruleId"], result["ruleIndex"], result["level"]) for result in run["results"]] == [
         ("meh", 0, "note"),
         ("bad", 1, "error"),
     ]
 
 
-def test_a_site_s_brackets_are_no_links_in_the_sarif_export(home: Member) -> None:
+def test_sarif_export_escapes_brackets_from_the_site(home: Member) -> None:
     scan = finished_scan(home)
-    document: Any = scan.report.document
-    for category in document["categories"]:
+    export: Any = scan.report.export_json
+    for category in export["categories"]:
         for check in category["checks"]:
             check |= {"summary": r"The header says [x](javascript:alert(1)) and \[", "references": []}
-    Report.objects.update(export=stored_text(document))
+    Report.objects.update(export=stored_text(export))
     (run,) = home.api.get(f"/v1/report/{scan.id}/export?format=sarif").json()["runs"]
     page = f"On [{scan.url}]({scan.url})."
-    assert {each["message"]["text"] for each in run["results"]} == {
+    assert {result["message"]["text"] for result in run["results"]} == {
         rf"Bad thing found: The header says \[x\](javascript:alert(1)) and \\\[ At =1+1. {page}",
         rf"Meh thing found: The header says \[x\](javascript:alert(1)) and \\\[ {page}",
     }
 
 
-def test_the_csv_export_has_a_line_per_check_and_no_formulas(home: Member) -> None:
+def test_csv_export_has_a_line_per_check_and_escapes_formulas(home: Member) -> None:
     scan = finished_scan(home)
-    document = scan.report.document
-    document["categories"][0]["name"] = "=cmd()"
-    Report.objects.update(export=stored_text(document))
+    export = scan.report.export_json
+    export["categories"][0]["name"] = "=cmd()"
+    Report.objects.update(export=stored_text(export))
     response = home.api.get(f"/v1/report/{scan.id}/export?format=csv")
     rows = list(csv.DictReader(io.StringIO(response.content.decode())))
     assert [row["id"] for row in rows] == ["meh", "bad", "good"]
@@ -186,7 +186,7 @@ def test_the_csv_export_has_a_line_per_check_and_no_formulas(home: Member) -> No
     assert response["Content-Disposition"] == f'attachment; filename="{scan.id}.csv"'
 
 
-def test_exports_say_that_no_browser_judged_and_what_was_left_out(home: Member) -> None:
+def test_exports_say_that_no_browser_was_used_and_which_checks_were_omitted(home: Member) -> None:
     scan = make_scan(home, type="performance")
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -195,7 +195,7 @@ def test_exports_say_that_no_browser_judged_and_what_was_left_out(home: Member) 
     export = home.api.get(f"/v1/report/{scan.id}/export").json()
     assert export["status"] == "completed"
     assert export["browser"] is None
-    assert export["omitted_checks"] == [asdict(each) for each in omitted]
+    assert export["omitted_checks"] == [asdict(check) for check in omitted]
     (run,) = home.api.get(f"/v1/report/{scan.id}/export?format=sarif").json()["runs"]
     assert run["properties"]["browser"] is None
     (note,) = run["invocations"][0]["toolExecutionNotifications"]
@@ -208,7 +208,7 @@ def test_exports_say_that_no_browser_judged_and_what_was_left_out(home: Member) 
     assert [row["id"] for row in rows if row["status"] == "left out"] == ["lcp", "tbt"]
 
 
-def test_exports_name_the_browser_that_judged(home: Member) -> None:
+def test_exports_name_the_browser(home: Member) -> None:
     scan = make_scan(home, type="performance")
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -219,10 +219,10 @@ def test_exports_name_the_browser_that_judged(home: Member) -> None:
     assert "toolExecutionNotifications" not in run["invocations"][0]
 
 
-def test_an_export_from_before_there_were_omitted_checks_can_still_be_had(home: Member) -> None:
+def test_older_export_without_omitted_checks_is_still_available(home: Member) -> None:
     scan = finished_scan(home)
-    document: Any = {name: value for name, value in scan.report.document.items() if name not in LATER}
-    Report.objects.update(export=stored_text(document))
-    for each in ("json", "sarif", "csv"):
-        assert home.api.get(f"/v1/report/{scan.id}/export?format={each}").status_code == 200
+    export: Any = {name: value for name, value in scan.report.export_json.items() if name not in LATER_KEYS}
+    Report.objects.update(export=stored_text(export))
+    for export_format in ("json", "sarif", "csv"):
+        assert home.api.get(f"/v1/report/{scan.id}/export?format={export_format}").status_code == 200
     assert browser_of(person_of(home, "member", "a@example.com")).get(f"/report/{scan.id}").status_code == 200

@@ -1,4 +1,4 @@
-"""`manage.py checks`: output of the catalogue as Markdown and JSON."""
+"""Command `manage.py checks`: output of the catalogue as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -27,73 +27,74 @@ FIELDS = {
 
 @pytest.fixture(scope="module")
 def markdown() -> str:
-    ran = run_here("checks")
-    assert (ran.returncode, ran.stderr) == (0, "")
-    return ran.stdout
+    execution = run_here("checks")
+    assert (execution.returncode, execution.stderr) == (0, "")
+    return execution.stdout
 
 
-def shown(cell: str) -> str:
-    """Return the text of a table's cell as Markdown renders it."""
+def rendered(cell: str) -> str:
+    """Return the text of a table cell as Markdown renders it."""
     return html.unescape(re.sub(r"\\([\\`*_\[\]<>|~])", r"\1", cell))
 
 
-def test_json_lists_every_check() -> None:
-    ran = run("checks", "--format", "json")
-    assert (ran.returncode, ran.stderr) == (0, "")
-    catalogue = json.loads(ran.stdout)
-    assert catalogue["versions"] == {each.value: catalogue_version(each) for each in ScanType}
-    assert [each["id"] for each in catalogue["checks"]] == [check.id for check in CATALOGUE]
-    for each, check in zip(catalogue["checks"], CATALOGUE, strict=True):
-        assert set(each) == FIELDS
-        assert (each["type"], each["category"]) == (check.type, check.category.name)
-        assert each["severity"] in ("critical", "high", "medium", "low")
-        assert each["fix"] == catalogue_fix(check.own_fix)
-        assert each["how_to_fix"] == stored_fix(
+def test_json_lists_every_check_with_all_fields() -> None:
+    execution = run("checks", "--format", "json")
+    assert (execution.returncode, execution.stderr) == (0, "")
+    catalogue = json.loads(execution.stdout)
+    assert catalogue["versions"] == {entry.value: catalogue_version(entry) for entry in ScanType}
+    assert [entry["id"] for entry in catalogue["checks"]] == [check.id for check in CATALOGUE]
+    for entry, check in zip(catalogue["checks"], CATALOGUE, strict=True):
+        assert set(entry) == FIELDS
+        assert (entry["type"], entry["category"]) == (check.type, check.category.name)
+        assert entry["severity"] in ("critical", "high", "medium", "low")
+        assert entry["fix"] == catalogue_fix(check.own_fix)
+        assert entry["how_to_fix"] == stored_fix(
             HowToFix(check.own_fix.text, tuple(check.own_fix.snippets_for(None).items()))
         )
-        assert [outcome["name"] for outcome in each["outcomes"]] == list(check.outcomes)
-        assert each["evidence"]
-        assert each["needs_browser"] is needs_browser(check)
+        assert [outcome["name"] for outcome in entry["outcomes"]] == list(check.outcomes)
+        assert entry["evidence"]
+        assert entry["needs_browser"] is needs_browser(check)
 
 
-def test_markdown_has_a_row_for_every_check_in_the_order_of_a_report(markdown: str) -> None:
+def test_markdown_has_a_row_for_every_check_in_the_order_of_reports(markdown: str) -> None:
     assert markdown.startswith("# Checks\n")
     versions = re.findall(r"^Catalogue version `(.+)`\.$", markdown, re.MULTILINE)
-    assert versions == [catalogue_version(each) for each in ScanType]
+    assert versions == [catalogue_version(scan_type) for scan_type in ScanType]
     assert re.findall(r"^\| `([^`]+)` \|", markdown, re.MULTILINE) == [check.id for check in CATALOGUE]
     assert re.findall(r"^## (.+)$", markdown, re.MULTILINE) == ["Security", "Performance", "Accessibility", "SEO"]
     categories = list(dict.fromkeys((check.type, check.category) for check in CATALOGUE))
     assert re.findall(r"^### (.+)$", markdown, re.MULTILINE) == [
-        f"{category.name} (weight {category.weight}{_without_a_browser(category)})" for _, category in categories
+        f"{category.name} (weight {category.weight}{_static_weight(category)})" for _, category in categories
     ]
 
 
-def _without_a_browser(category: Category) -> str:
+def _static_weight(category: Category) -> str:
+    # Text about the category's weight in scans without a browser, as in the heading.
     return f", {category.static_weight} without a browser" if category.static_weight is not None else ""
 
 
-def test_a_row_shows_a_check_as_it_is_written(markdown: str) -> None:
+def test_row_has_name_outcomes_severity_fix_and_references(markdown: str) -> None:
     rows = [line for line in markdown.splitlines() if line.startswith("| `")]
     for row, check in zip(rows, CATALOGUE, strict=True):
         name = f"{check.name} (needs a browser)" if needs_browser(check) else check.name
-        cells = [shown(cell.strip()) for cell in re.split(r"(?<!\\)\|", row.strip("|"))[1:]]
-        outcomes = "<br>".join(f"`{each}`: {outline(check.outcome(each).title)}" for each in check.outcomes)
+        cells = [rendered(cell.strip()) for cell in re.split(r"(?<!\\)\|", row.strip("|"))[1:]]
+        outcomes = "<br>".join(f"`{name}`: {outline(check.outcome(name).title)}" for name in check.outcomes)
         fix, references = catalogue_fix(check.own_fix), "; ".join(check.references)
         assert cells == [name, outcomes, check.severity, fix, references]
 
 
-def test_markup_in_a_fix_is_shown_and_not_obeyed(markdown: str) -> None:
+def test_markup_in_fixes_is_escaped_in_markdown(markdown: str) -> None:
     assert any("<" in catalogue_fix(check.own_fix) for check in CATALOGUE)
     assert "<" not in markdown.replace("<br>", "")
 
 
-def test_an_unknown_format_is_wrong_usage() -> None:
-    ran = run_here("checks", "--format", "pdf")
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert "invalid choice: 'pdf'" in ran.stderr
+def test_unknown_format_is_a_usage_error() -> None:
+    execution = run_here("checks", "--format", "pdf")
+    assert (execution.returncode, execution.stdout) == (2, "")
+    assert "invalid choice: 'pdf'" in execution.stderr
 
 
-def test_a_reader_that_leaves_ends_the_command_without_a_traceback() -> None:
+def test_command_ends_without_traceback_when_the_reader_closes_the_pipe() -> None:
     with start("checks") as process:
         assert process.stdout is not None
         process.stdout.close()

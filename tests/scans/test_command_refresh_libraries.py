@@ -1,4 +1,4 @@
-"""`manage.py refresh_libraries`, with a fake OSV database."""
+"""Command `manage.py refresh_libraries`, with a fake OSV database."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ ADVISORIES = {
 def database(request: Request) -> Answer:
     package = json.loads(request.body)["package"]
     assert package["ecosystem"] == "npm"
-    found = {"vulns": ADVISORIES[package["name"]]} if package["name"] in ADVISORIES else {}
-    return Answer(json.dumps(found), headers={"Content-Type": "application/json"})
+    advisories = {"vulns": ADVISORIES[package["name"]]} if package["name"] in ADVISORIES else {}
+    return Answer(json.dumps(advisories), headers={"Content-Type": "application/json"})
 
 
 @pytest.fixture
@@ -79,30 +79,32 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: pytest_djang
     return copy
 
 
-def test_the_data_are_rewritten_from_the_database(data: Path) -> None:
+def test_vulnerabilities_are_replaced_by_those_of_the_database(data: Path) -> None:
     before = json.loads(data.read_text())
     out = io.StringIO()
     with Site({"/query": database}) as site:
         call_command("refresh_libraries", api=f"{site.url}/query", stdout=out)
     after = json.loads(data.read_text())
-    found = {each["package"]: each["vulnerabilities"] for each in after["libraries"]}
-    assert found["jquery"] == [
+    vulnerabilities = {library["package"]: library["vulnerabilities"] for library in after["libraries"]}
+    assert vulnerabilities["jquery"] == [
         {"introduced": "1.0.0", "fixed": "1.9.0", "id": "CVE-2099-1"},
         {"introduced": "2.0.0", "fixed": "2.2.0", "id": "CVE-2099-1"},
         {"introduced": "3.0.0", "fixed": None, "id": "CVE-2099-1"},
     ]
-    assert found["angular"] == [{"introduced": "0", "fixed": None, "id": "GHSA-3", "last": "1.8.3"}]
-    assert found["prototype"] == [{"introduced": "1.5.0", "fixed": None, "id": "GHSA-4"}]
-    assert found["bootstrap"] == []
-    assert [each["banner"] for each in after["libraries"]] == [each["banner"] for each in before["libraries"]]
+    assert vulnerabilities["angular"] == [{"introduced": "0", "fixed": None, "id": "GHSA-3", "last": "1.8.3"}]
+    assert vulnerabilities["prototype"] == [{"introduced": "1.5.0", "fixed": None, "id": "GHSA-4"}]
+    assert vulnerabilities["bootstrap"] == []
+    assert [library["banner"] for library in after["libraries"]] == [
+        library["banner"] for library in before["libraries"]
+    ]
     assert after["as_of"] > before["as_of"]
-    assert out.getvalue() == f"5 entries for {len(found)} libraries, as of {after['as_of']}.\n"
+    assert out.getvalue() == f"5 entries for {len(vulnerabilities)} libraries, as of {after['as_of']}.\n"
 
 
 @pytest.mark.parametrize(
     "answer", [Answer(status=500, body="{}"), Answer("<html>"), Answer('{"vulns": [{}]}'), Answer('{"vulns": 7}')]
 )
-def test_nothing_is_written_when_the_database_fails(data: Path, answer: Answer) -> None:
+def test_failure_of_the_database_leaves_the_data_unchanged(data: Path, answer: Answer) -> None:
     before = data.read_bytes()
     with Site({"/query": answer}) as site, pytest.raises(CommandError):
         call_command("refresh_libraries", api=f"{site.url}/query")

@@ -1,4 +1,4 @@
-"""`manage.py refresh_vocabulary`, with a fake release of schema.org."""
+"""Command `manage.py refresh_vocabulary`, with a fake release of schema.org."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: pytest_djang
     return copy
 
 
-def test_the_names_are_rewritten_from_the_release(data: Path) -> None:
+def test_names_are_replaced_by_those_of_the_release(data: Path) -> None:
     out = io.StringIO()
     with Site({"/new": Answer(json.dumps(RELEASE)), "/latest": Answer.redirect("/new")}) as site:
         call_command("refresh_vocabulary", release=f"{site.url}/latest", stdout=out)
-    written = json.loads(data.read_text())
-    assert (written["types"], written["properties"]) == (["Text", "Thing"], ["name"])
+    vocabulary = json.loads(data.read_text())
+    assert (vocabulary["types"], vocabulary["properties"]) == (["Text", "Thing"], ["name"])
     assert out.getvalue() == "2 types, 1 properties.\n"
 
 
 @pytest.mark.parametrize("answer", [Answer(status=404), Answer("<html>"), Answer("{}"), Answer('{"@graph": []}')])
-def test_nothing_is_written_when_the_release_cannot_be_read(data: Path, answer: Answer) -> None:
+def test_unreadable_release_leaves_the_data_unchanged(data: Path, answer: Answer) -> None:
     before = data.read_bytes()
     with Site({"/": answer}) as site, pytest.raises(CommandError):
         call_command("refresh_vocabulary", release=f"{site.url}/")

@@ -1,4 +1,4 @@
-"""POST /v1/scan."""
+"""Creation of scans by POST /v1/scan."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIELDS = {
 }
 
 
-def used(member: Member) -> int:
+def used_quota(member: Member) -> int:
     row = MonthlyUsage.objects.filter(organization=member.organization).first()
     return row.used if row else 0
 
@@ -38,7 +38,7 @@ def refusal(response: ClientResponse) -> tuple[int, str]:
     return response.status_code, body["code"]
 
 
-def test_an_accepted_scan_is_queued_with_all_13_fields(home: Member, target: str) -> None:
+def test_created_scan_is_queued_and_has_all_13_fields(home: Member, target: str) -> None:
     response = home.api.post("/v1/scan", {"url": target, "type": "seo"})
     assert response.status_code == 201
     body = response.json()
@@ -49,33 +49,33 @@ def test_an_accepted_scan_is_queued_with_all_13_fields(home: Member, target: str
     assert response["Location"] == f"/v1/scan/{body['id']}"
     assert body["report_url"].endswith(f"/report/{body['id']}")
     assert home.api.get(response["Location"]).json() == body
-    assert used(home) == 1
+    assert used_quota(home) == 1
 
 
-def test_a_target_that_refuses_connections_is_URL_NOT_REACHABLE(home: Member, target: str) -> None:
-    # Port 1 of loopback: the network is exempted, and nothing listens there.
+def test_target_that_refuses_connections_is_refused_with_URL_NOT_REACHABLE(home: Member, target: str) -> None:
+    # Port 1 of loopback: the network is allowed, and no server listens on this port.
     response = home.api.post("/v1/scan", {"url": "http://127.0.0.1:1/", "type": "seo"})
     assert refusal(response) == (400, "URL_NOT_REACHABLE")
-    assert used(home) == 0
+    assert used_quota(home) == 0
 
 
-def test_the_monthly_quota_holds_and_says_when_it_ends(home: Member, target: str) -> None:
+def test_monthly_quota_is_enforced_and_the_refusal_has_retry_after(home: Member, target: str) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=1)
     assert home.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
     response = home.api.post("/v1/scan", {"url": target, "type": "seo"})
     assert refusal(response) == (429, "QUOTA_EXCEEDED")
     assert int(response["Retry-After"]) >= 1
     assert {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} <= set(response.headers)
-    assert used(home) == 1
+    assert used_quota(home) == 1
 
 
-def test_last_months_scans_do_not_count(home: Member, target: str) -> None:
+def test_scans_of_earlier_months_do_not_count_against_the_quota(home: Member, target: str) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=1)
     MonthlyUsage.objects.create(organization=home.organization, period="2020-01-01", used=100)
     assert home.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
 
 
-def test_the_concurrency_of_the_tier_holds(home: Member, target: str) -> None:
+def test_concurrency_limit_of_the_tier_is_enforced(home: Member, target: str) -> None:
     make_scan(home, status="scanning")
     make_scan(home)
     response = home.api.post("/v1/scan", {"url": target, "type": "seo"})
@@ -83,7 +83,7 @@ def test_the_concurrency_of_the_tier_holds(home: Member, target: str) -> None:
     assert "Retry-After" in response.headers
 
 
-def test_a_queue_that_is_too_long_is_SERVICE_UNAVAILABLE(
+def test_overlong_queue_refuses_scans_with_SERVICE_UNAVAILABLE(
     home: Member, stranger: Member, target: str, settings: Settings
 ) -> None:
     settings.SCAN_QUEUE_LIMIT = 2
@@ -94,13 +94,13 @@ def test_a_queue_that_is_too_long_is_SERVICE_UNAVAILABLE(
     assert int(response["Retry-After"]) >= 1
 
 
-def test_maintenance_is_SERVICE_UNAVAILABLE_for_valid_keys(home: Member, settings: Settings) -> None:
+def test_maintenance_mode_answers_valid_keys_with_SERVICE_UNAVAILABLE(home: Member, settings: Settings) -> None:
     settings.MAINTENANCE_MODE = True
     assert refusal(home.api.get("/v1/scans")) == (503, "SERVICE_UNAVAILABLE")
 
 
-def test_the_url_is_kept_in_its_canonical_form(home: Member, target: str) -> None:
-    sent = target.replace("127.0.0.1", "0x7F.0.0.1") + "a/../b?q=ü#fragment"
-    body = home.api.post("/v1/scan", {"url": sent, "type": "seo"}).json()
+def test_url_is_stored_in_canonical_form(home: Member, target: str) -> None:
+    url = target.replace("127.0.0.1", "0x7F.0.0.1") + "a/../b?q=ü#fragment"
+    body = home.api.post("/v1/scan", {"url": url, "type": "seo"}).json()
     assert body["url"] == f"{target}b?q=%C3%BC"
     assert Scan.objects.get(id=body["id"]).url == body["url"]

@@ -1,4 +1,4 @@
-"""Scans with credentials: validation, what is shown of them, and the places that must not contain them."""
+"""Scans with credentials: validation, display of their names, and all outputs that must not contain their values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from website_scan.findings import ScanType
 from website_scan.net.credentials import Credentials, parse
 from website_scan.report.exports import FORMATS
 
-GIVEN = {
+CREDENTIALS = {
     "headers": {"X-Key": "value-of-the-key"},
     "basic_auth": {"username": "u", "password": "p"},
     "cookies": {"sid": "1"},
@@ -40,109 +40,113 @@ GIVEN = {
 NAMES = {"headers": ["X-Key"], "basic_auth": True, "cookies": ["sid"]}
 
 
-def post(home: Member, url: str, request: object = GIVEN, **headers: str) -> Any:
+def post(home: Member, url: str, request: object = CREDENTIALS, **headers: str) -> Any:
     return home.api.post("/v1/scan", {"url": url, "type": "seo", "request": request}, **headers)
 
 
-def test_the_answer_names_what_was_given_and_no_value(home: Member, target: str) -> None:
-    created = post(home, target)
-    assert created.status_code == 201
-    assert created.json()["request"] == NAMES
-    read = home.api.get(f"/v1/scan/{created.json()['id']}").content.decode()
-    assert json.loads(read)["request"] == NAMES
-    assert "value-of-the-key" not in created.content.decode() + read
+def test_response_has_the_names_of_credentials_but_no_values(home: Member, target: str) -> None:
+    response = post(home, target)
+    assert response.status_code == 201
+    assert response.json()["request"] == NAMES
+    scan_json = home.api.get(f"/v1/scan/{response.json()['id']}").content.decode()
+    assert json.loads(scan_json)["request"] == NAMES
+    assert "value-of-the-key" not in response.content.decode() + scan_json
     assert "request" not in home.api.get("/v1/scans").json()["scans"][0]
 
 
 @pytest.mark.parametrize("nothing", [None, {}, {"headers": {}, "cookies": None}])
-def test_a_scan_without_any_answers_as_ever(home: Member, target: str, nothing: object) -> None:
-    created = post(home, target, nothing).json()
-    assert len(created) == 13
-    assert "request" not in created
+def test_scan_without_credentials_has_no_key_for_them(home: Member, target: str, nothing: object) -> None:
+    scan_json = post(home, target, nothing).json()
+    assert len(scan_json) == 13
+    assert "request" not in scan_json
     assert Scan.objects.get().encrypted_credentials is None
 
 
-def test_it_is_encrypted_at_rest_and_whole_again(home: Member, target: str) -> None:
+def test_credentials_are_encrypted_in_the_database(home: Member, target: str) -> None:
     post(home, target)
     scan = Scan.objects.get()
     assert b"value-of-the-key" not in bytes(scan.encrypted_credentials or b"")
-    assert scan.credentials == parse(GIVEN)
+    assert scan.credentials == parse(CREDENTIALS)
 
 
-def test_the_same_key_with_other_credentials_is_another_request(home: Member, target: str) -> None:
+def test_same_idempotency_key_with_other_credentials_is_a_mismatch(home: Member, target: str) -> None:
     first = post(home, target, Idempotency_Key="k")
-    other_order = {name: GIVEN[name] for name in reversed(GIVEN)}
-    again = post(home, target, other_order, Idempotency_Key="k")
-    assert (again.json(), again["Idempotent-Replayed"]) == (first.json(), "true")
-    for other in (None, GIVEN | {"cookies": {"sid": "2"}}, GIVEN | {"headers": {}}):
-        refused = post(home, target, other, Idempotency_Key="k")
-        assert (refused.status_code, refused.json()["code"]) == (422, "IDEMPOTENCY_MISMATCH")
+    other_order = {name: CREDENTIALS[name] for name in reversed(CREDENTIALS)}
+    repeated = post(home, target, other_order, Idempotency_Key="k")
+    assert (repeated.json(), repeated["Idempotent-Replayed"]) == (first.json(), "true")
+    for other_credentials in (None, CREDENTIALS | {"cookies": {"sid": "2"}}, CREDENTIALS | {"headers": {}}):
+        refusal = post(home, target, other_credentials, Idempotency_Key="k")
+        assert (refusal.status_code, refusal.json()["code"]) == (422, "IDEMPOTENCY_MISMATCH")
 
 
-def keyed_scan(member: Member, **columns: Any) -> Scan:
-    return make_scan(member, **sealed(parse(GIVEN)), **columns)
+def scan_with_credentials(member: Member, **columns: Any) -> Scan:
+    return make_scan(member, **sealed(parse(CREDENTIALS)), **columns)
 
 
-def test_they_are_forgotten_with_the_report_and_not_before(home: Member, settings: Settings) -> None:
-    edge = timezone.now() - timedelta(days=REPORTS_KEPT_DAYS)
-    old, kept = (keyed_scan(home, created_at=edge + timedelta(minutes=by)) for by in (-1, 1))
+def test_credentials_are_deleted_when_the_report_expires(home: Member, settings: Settings) -> None:
+    limit = timezone.now() - timedelta(days=REPORTS_KEPT_DAYS)
+    expired, recent = (
+        scan_with_credentials(home, created_at=limit + timedelta(minutes=minutes)) for minutes in (-1, 1)
+    )
     forget(Scan)
-    assert Scan.objects.get(id=old.id).encrypted_credentials is None
-    assert Scan.objects.get(id=kept.id).credentials == parse(GIVEN)
-    assert home.api.get(f"/v1/scan/{old.id}").json()["request"] == NAMES
+    assert Scan.objects.get(id=expired.id).encrypted_credentials is None
+    assert Scan.objects.get(id=recent.id).credentials == parse(CREDENTIALS)
+    assert home.api.get(f"/v1/scan/{expired.id}").json()["request"] == NAMES
 
 
-def test_they_are_forgotten_when_the_organization_closes(home: Member, stranger: Member) -> None:
-    mine, other = keyed_scan(home), keyed_scan(stranger)
+def test_credentials_are_deleted_when_the_organization_is_closed(home: Member, stranger: Member) -> None:
+    own, other = scan_with_credentials(home), scan_with_credentials(stranger)
     stop_scans(organization=home.organization)
-    assert Scan.objects.get(id=mine.id).encrypted_credentials is None
-    assert Scan.objects.get(id=other.id).credentials == parse(GIVEN)
+    assert Scan.objects.get(id=own.id).encrypted_credentials is None
+    assert Scan.objects.get(id=other.id).credentials == parse(CREDENTIALS)
 
 
-def test_a_new_ring_of_keys_holds_for_them_too(home: Member, settings: Settings) -> None:
-    keyed_scan(home)
+def test_credentials_are_reencrypted_with_a_new_key(home: Member, settings: Settings) -> None:
+    scan_with_credentials(home)
     settings.ENCRYPTION_KEYS = ["first-key-" * 4]
     output = StringIO()
     call_command("reencrypt_secrets", stdout=output)
     assert output.getvalue() == "1 secrets were encrypted anew.\n"
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another-" * 5, []
-    assert Scan.objects.get().credentials == parse(GIVEN)
+    assert Scan.objects.get().credentials == parse(CREDENTIALS)
 
 
-def test_a_scan_that_takes_the_place_of_one_that_we_failed_has_them(home: Member) -> None:
-    failed = keyed_scan(home, status="failed", error_code="INTERNAL_ERROR", error_message="-")
+def test_replacement_of_a_failed_scan_has_its_credentials(home: Member) -> None:
+    failed = scan_with_credentials(home, status="failed", error_code="INTERNAL_ERROR", error_message="-")
     operator = person_of(home, "owner", "operator@people.test")
-    assert Scan.objects.get(id=requeue_scan(actor=operator, scan_id=failed.id).id).credentials == parse(GIVEN)
+    assert Scan.objects.get(id=requeue_scan(actor=operator, scan_id=failed.id).id).credentials == parse(CREDENTIALS)
 
 
-def test_scan_again_shows_the_same_unless_they_are_forgotten(home: Member, stranger: Member, target: str) -> None:
-    scan = keyed_scan(home, url=target, status="failed", error_code="NOT_REACHABLE", error_message="-")
-    again = f"/o/home/scans/{scan.id}/again"
+def test_repeated_scan_uses_the_same_credentials_until_they_are_deleted(
+    home: Member, stranger: Member, target: str
+) -> None:
+    scan = scan_with_credentials(home, url=target, status="failed", error_code="NOT_REACHABLE", error_message="-")
+    repeat_path = f"/o/home/scans/{scan.id}/again"
     browser = browser_of(person_of(home, "member", "m@people.test"))
-    assert browser_of(person_of(stranger, "owner", "s@people.test")).post(again).status_code == 404
-    assert browser.post(again).status_code == 302
-    assert Scan.objects.exclude(id=scan.id).get().credentials == parse(GIVEN)
+    assert browser_of(person_of(stranger, "owner", "s@people.test")).post(repeat_path).status_code == 404
+    assert browser.post(repeat_path).status_code == 302
+    assert Scan.objects.exclude(id=scan.id).get().credentials == parse(CREDENTIALS)
     Scan.objects.filter(id=scan.id).update(encrypted_credentials=None)
-    page = browser.post(again, follow=True).content.decode()
+    page = browser.post(repeat_path, follow=True).content.decode()
     assert "no longer kept" in page
     assert Scan.objects.count() == 2
 
 
-def test_the_form_takes_them_and_never_shows_them_again(home: Member, target: str) -> None:
+def test_form_accepts_credentials_and_does_not_display_them_again(home: Member, target: str) -> None:
     browser = browser_of(person_of(home, "member", "m@people.test"))
-    entered = {
+    fields = {
         "url": target,
         "headers": "X-Key: value-of-the-key\r\n\r\nX-Other: b:c",
         "cookies": " sid = 1 \n",
         "username": "u",
         "password": " p ",
     }
-    unticked = browser.post("/o/home/scans/new", entered)
-    assert unticked.status_code == 400
-    page = unticked.content.decode()
+    without_type = browser.post("/o/home/scans/new", fields)
+    assert without_type.status_code == 400
+    page = without_type.content.decode()
     assert '<details class="more key" open>' in page
-    assert not any(each in page for each in ("value-of-the-key", "b:c", 'value="u"', "sid"))
-    assert browser.post("/o/home/scans/new", entered | {"type": "seo"}).status_code == 302
+    assert not any(secret in page for secret in ("value-of-the-key", "b:c", 'value="u"', "sid"))
+    assert browser.post("/o/home/scans/new", fields | {"type": "seo"}).status_code == 302
     assert Scan.objects.get().credentials == Credentials(
         headers=(("X-Key", "value-of-the-key"), ("X-Other", "b:c")), basic_auth=("u", " p "), cookies=(("sid", "1"),)
     )
@@ -150,18 +154,18 @@ def test_the_form_takes_them_and_never_shows_them_again(home: Member, target: st
 
 
 @pytest.mark.parametrize("lines", ["value-of-the-key", "X-A: value-of-the-key\nX-A: b"])
-def test_a_line_that_is_none_is_refused_without_repeating_it(home: Member, target: str, lines: str) -> None:
+def test_invalid_credential_line_is_refused_without_repeating_its_value(home: Member, target: str, lines: str) -> None:
     browser = browser_of(person_of(home, "member", "m@people.test"))
-    answer = browser.post("/o/home/scans/new", {"url": target, "type": "seo", "headers": lines})
-    assert answer.status_code == 400
-    assert "Write name: value, one per line" in answer.content.decode()
-    assert "value-of-the-key" not in answer.content.decode()
+    response = browser.post("/o/home/scans/new", {"url": target, "type": "seo", "headers": lines})
+    assert response.status_code == 400
+    assert "Write name: value, one per line" in response.content.decode()
+    assert "value-of-the-key" not in response.content.decode()
     assert not Scan.objects.exists()
 
 
 @pytest.fixture
-def places() -> Iterator[tuple[Site, Site, Site]]:
-    """Sites for the target, another origin, and a receiver of webhooks."""
+def sites() -> Iterator[tuple[Site, Site, Site]]:
+    """Sites for the target, for another origin, and for a webhook receiver."""
     with (
         override_settings(SCAN_ALLOWED_NETWORKS=NETWORKS),
         Site() as site,
@@ -173,51 +177,60 @@ def places() -> Iterator[tuple[Site, Site, Site]]:
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 @pytest.mark.parametrize("browser", ["off", "auto"])
-def test_they_stand_nowhere_afterwards(
+def test_credentials_appear_in_no_output_database_or_log(
     home: Member,
-    places: tuple[Site, Site, Site],
+    sites: tuple[Site, Site, Site],
     browser: str,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    site, other, receiver = places
-    given = Canaries()
-    site_that_repeats_everything(given, site, other)
+    site, other, receiver = sites
+    canaries = Canaries()
+    site_that_repeats_everything(canaries, site, other)
     register_webhook(home, f"{receiver.url}/hook")
     caplog.set_level(logging.DEBUG)
     member = browser_of(person_of(home, "owner", "owner@people.test"))
-    answers: dict[str, bytes] = {}
+    outputs: dict[str, bytes] = {}
     with override_settings(SCAN_BROWSER=browser, SCAN_BROWSER_SANDBOX=True):
         _warm.cache_clear()
         for scan_type in ScanType:
-            created = home.api.post("/v1/scan", {"url": f"{site.url}/", "type": scan_type, "request": given.request})
-            assert created.status_code == 201, created.content
-            id = created.json()["id"]
-            run_scan(id)
-            scan = Scan.objects.get(id=id)
+            response = home.api.post(
+                "/v1/scan", {"url": f"{site.url}/", "type": scan_type, "request": canaries.request}
+            )
+            assert response.status_code == 201, response.content
+            scan_id = response.json()["id"]
+            run_scan(scan_id)
+            scan = Scan.objects.get(id=scan_id)
             assert scan.status in Scan.REPORTED, (scan.error_code, scan.error_message)
             assert scan.report.facts["status"] == 200
-            answers |= {
+            outputs |= {
                 f"{scan_type} {path}": home.api.get(path).content
-                for path in (f"/v1/scan/{id}", f"/v1/report/{id}", "/v1/scans")
+                for path in (f"/v1/scan/{scan_id}", f"/v1/report/{scan_id}", "/v1/scans")
             }
-            for form in FORMATS:
-                answers[f"{scan_type} {form}"] = home.api.get(f"/v1/report/{id}/export?format={form}").content
-            answers[f"{scan_type} page"] = member.get(f"/report/{id}").content
-            assert member.post(f"/report/{id}/share", {"shared": "on"}).status_code == 302
-            answers[f"{scan_type} shared"] = Client().get(f"/report/{id}").content
+            for export_format in FORMATS:
+                outputs[f"{scan_type} {export_format}"] = home.api.get(
+                    f"/v1/report/{scan_id}/export?format={export_format}"
+                ).content
+            outputs[f"{scan_type} page"] = member.get(f"/report/{scan_id}").content
+            assert member.post(f"/report/{scan_id}/share", {"shared": "on"}).status_code == 302
+            outputs[f"{scan_type} shared"] = Client().get(f"/report/{scan_id}").content
             for name in ("screenshot", "page_picture", "film"):
-                answers[f"{scan_type} {name}"] = bytes(getattr(scan.report, name) or b"")
+                outputs[f"{scan_type} {name}"] = bytes(getattr(scan.report, name) or b"")
         close_browser()
         _warm.cache_clear()
     attempt_deliveries()
-    answers |= {path: member.get(path).content for path in ("/o/home/scans/", "/o/home/scans/new", "/o/home/activity/")}
-    assert {name: found for name, text in answers.items() if (found := given.found_in(text))} == {}
+    outputs |= {path: member.get(path).content for path in ("/o/home/scans/", "/o/home/scans/new", "/o/home/activity/")}
+    assert {name: leaked for name, text in outputs.items() if (leaked := canaries.found_in(text))} == {}
     assert len(receiver.requests) == len(ScanType)
-    assert given.found_in("".join(f"{each.headers}{each.body!r}" for each in receiver.requests)) == []
+    assert canaries.found_in("".join(f"{request.headers}{request.body!r}" for request in receiver.requests)) == []
     connection.close()
-    assert given.found_in(dump_of_database(connection.settings_dict)) == []
-    assert given.found_in(caplog.text + "".join(capfd.readouterr())) == []
+    assert canaries.found_in(dump_of_database(connection.settings_dict)) == []
+    assert canaries.found_in(caplog.text + "".join(capfd.readouterr())) == []
     assert other.requests
-    assert given.found_in("".join(f"{each.path}{each.headers}{each.body!r}" for each in other.requests)) == []
-    assert bool(browser == "auto") == any("Chrome/" in (each.header("User-Agent") or "") for each in site.requests)
+    assert (
+        canaries.found_in("".join(f"{request.path}{request.headers}{request.body!r}" for request in other.requests))
+        == []
+    )
+    assert bool(browser == "auto") == any(
+        "Chrome/" in (request.header("User-Agent") or "") for request in site.requests
+    )

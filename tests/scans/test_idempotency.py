@@ -12,7 +12,7 @@ from scans.retention import delete_idempotency_records
 from tests.factories import Member
 
 
-def test_the_same_key_and_body_get_the_first_answer_again(home: Member, target: str) -> None:
+def test_repeated_request_with_the_same_key_and_body_gets_the_first_response(home: Member, target: str) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=1)
     body = {"url": target, "type": "seo"}
     first = home.api.post("/v1/scan", body, Idempotency_Key="k")
@@ -25,7 +25,7 @@ def test_the_same_key_and_body_get_the_first_answer_again(home: Member, target: 
     assert Scan.objects.count() == 1
 
 
-def test_keys_belong_to_the_organization(home: Member, stranger: Member, target: str) -> None:
+def test_keys_of_different_organizations_are_independent(home: Member, stranger: Member, target: str) -> None:
     body = {"url": target, "type": "seo"}
     first = home.api.post("/v1/scan", body, Idempotency_Key="k")
     second = stranger.api.post("/v1/scan", body, Idempotency_Key="k")
@@ -33,13 +33,13 @@ def test_keys_belong_to_the_organization(home: Member, stranger: Member, target:
     assert first.json()["id"] != second.json()["id"]
 
 
-def test_a_refused_request_leaves_the_key_free(home: Member, target: str) -> None:
-    refused = home.api.post("/v1/scan", {"url": "http://127.0.0.1:1/", "type": "seo"}, Idempotency_Key="k")
-    assert refused.status_code == 400
+def test_refused_request_does_not_use_up_the_key(home: Member, target: str) -> None:
+    refusal = home.api.post("/v1/scan", {"url": "http://127.0.0.1:1/", "type": "seo"}, Idempotency_Key="k")
+    assert refusal.status_code == 400
     assert home.api.post("/v1/scan", {"url": target, "type": "seo"}, Idempotency_Key="k").status_code == 201
 
 
-def test_after_24_hours_the_key_is_new_again(home: Member, target: str) -> None:
+def test_key_can_be_used_anew_after_24_hours(home: Member, target: str) -> None:
     body = {"url": target, "type": "seo"}
     first = home.api.post("/v1/scan", body, Idempotency_Key="k")
     IdempotencyRecord.objects.update(created_at=timezone.now() - timedelta(hours=24, seconds=1))
@@ -49,7 +49,7 @@ def test_after_24_hours_the_key_is_new_again(home: Member, target: str) -> None:
     assert third.json()["id"] == second.json()["id"]
 
 
-def test_old_records_are_deleted(home: Member, target: str) -> None:
+def test_old_idempotency_records_are_deleted(home: Member, target: str) -> None:
     for key in ("old", "new"):
         home.api.post("/v1/scan", {"url": target, "type": "seo"}, Idempotency_Key=key)
     IdempotencyRecord.objects.filter(key="old").update(created_at=timezone.now() - timedelta(hours=25))

@@ -1,4 +1,4 @@
-"""Outages of the database delay scans, but none is lost."""
+"""Outages of the database: they delay scans, but no scan is lost."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from tests.factories import Member, make_result, make_scan
 
 
 @pytest.fixture(autouse=True)
-def world(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove pauses and the site; keep the test's connection open, because it holds the test's transaction."""
+def fast_outages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove pauses and the visit itself. The connection stays open, because it holds the test's transaction."""
     monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(connection, "close", lambda: None)
     monkeypatch.setattr(silence, "outage", Outage("PostgreSQL"))
     monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
 
 
-def failing(count: int, real: Callable[..., Any], error: Exception | None = None) -> Callable[..., Any]:
-    left = [count]
+def failing_first(count: int, real: Callable[..., Any], error: Exception | None = None) -> Callable[..., Any]:
+    failures_left = [count]  # Return a wrapper of `real` whose first `count` calls raise an error.
 
     def call(*args: Any, **options: Any) -> Any:
-        if left[0]:
-            left[0] -= 1
+        if failures_left[0]:
+            failures_left[0] -= 1
             raise error or OperationalError("the server does not answer")
         return real(*args, **options)
 
@@ -45,33 +45,35 @@ def status_of(scan: Scan) -> str:
     return str(scan.status)
 
 
-def test_the_end_of_a_scan_is_kept_until_the_database_takes_it(
+def test_result_of_a_scan_is_stored_after_a_database_outage(
     home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     scan = make_scan(home)
-    monkeypatch.setattr(claims, "finish_scan", failing(40, claims.finish_scan))
+    monkeypatch.setattr(claims, "finish_scan", failing_first(40, claims.finish_scan))
     run_scan(scan.id)
     assert status_of(scan) == "completed"
     assert caplog.text.count("PostgreSQL does not answer") == 1
     assert "Traceback" not in caplog.text
 
 
-def test_when_the_tasks_time_is_over_the_scan_is_left_to_another_attempt(
+def test_scan_is_left_to_another_attempt_when_the_task_times_out_in_an_outage(
     home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     scan = make_scan(home)
-    monkeypatch.setattr(claims, "finish_scan", failing(1, failing(1, claims.finish_scan, SoftTimeLimitExceeded())))
+    monkeypatch.setattr(
+        claims, "finish_scan", failing_first(1, failing_first(1, claims.finish_scan, SoftTimeLimitExceeded()))
+    )
     run_scan(scan.id)
     assert status_of(scan) == "scanning"
     assert "Traceback" not in caplog.text
 
 
 @pytest.mark.parametrize("step", ["claim_next", "wake_next"])
-def test_a_task_that_cannot_begin_or_look_on_is_no_error(
+def test_database_outage_around_a_visit_is_not_an_error(
     home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, step: str
 ) -> None:
     scan = make_scan(home)
-    monkeypatch.setattr(claims, step, failing(1, getattr(claims, step)))
+    monkeypatch.setattr(claims, step, failing_first(1, getattr(claims, step)))
     run_scan(scan.id)
     assert status_of(scan) == ("queued" if step == "claim_next" else "completed")
     assert "Traceback" not in caplog.text

@@ -1,4 +1,4 @@
-"""Races for the limits of scans, with real threads on real PostgreSQL."""
+"""Races for the limits of scans, with real threads and a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 
 @pytest.fixture
-def crowd(settings: Settings) -> Iterator[tuple[Member, str]]:
+def member_and_url(settings: Settings) -> Iterator[tuple[Member, str]]:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
     with listening() as port:
         yield member_of("Crowd", "business"), f"http://127.0.0.1:{port}/"
 
 
 def all_at_once(call: Callable[[int], object]) -> list[object]:
-    """Return the results of 50 threads that start together."""
+    """Call a function in 50 threads that start together. Returns the results."""
     barrier = Barrier(PARALLEL)
 
-    def one(number: int) -> object:
+    def call_in_thread(number: int) -> object:
         barrier.wait()
         try:
             return call(number)
@@ -43,7 +43,7 @@ def all_at_once(call: Callable[[int], object]) -> list[object]:
             close_connections()
 
     with ThreadPoolExecutor(PARALLEL) as pool:
-        return list(pool.map(one, range(PARALLEL)))
+        return list(pool.map(call_in_thread, range(PARALLEL)))
 
 
 def post(member: Member, url: str, **headers: str) -> tuple[int, str | None]:
@@ -51,54 +51,54 @@ def post(member: Member, url: str, **headers: str) -> tuple[int, str | None]:
     return response.status_code, response.json().get("code")
 
 
-def test_50_parallel_scans_against_a_cap_of_2(crowd: tuple[Member, str]) -> None:
-    member, url = crowd
+def test_50_parallel_scans_do_not_exceed_a_concurrency_limit_of_2(member_and_url: tuple[Member, str]) -> None:
+    member, url = member_and_url
     Tier.objects.filter(name="business").update(concurrent_scans=2)
-    answers = Counter(all_at_once(lambda _: post(member, url)))
-    assert answers == {(201, None): 2, (429, "CONCURRENT_LIMIT"): 48}
+    responses = Counter(all_at_once(lambda _: post(member, url)))
+    assert responses == {(201, None): 2, (429, "CONCURRENT_LIMIT"): 48}
     assert Scan.objects.count() == 2
     assert MonthlyUsage.objects.get().used == 2
 
 
-def test_50_parallel_scans_for_the_quotas_last_unit(crowd: tuple[Member, str]) -> None:
-    member, url = crowd
+def test_50_parallel_scans_use_the_last_unit_of_the_quota_once(member_and_url: tuple[Member, str]) -> None:
+    member, url = member_and_url
     Tier.objects.filter(name="business").update(scans_per_month=1, concurrent_scans=100)
-    answers = Counter(all_at_once(lambda _: post(member, url)))
-    assert answers == {(201, None): 1, (429, "QUOTA_EXCEEDED"): 49}
+    responses = Counter(all_at_once(lambda _: post(member, url)))
+    assert responses == {(201, None): 1, (429, "QUOTA_EXCEEDED"): 49}
     assert Scan.objects.count() == 1
     assert MonthlyUsage.objects.get().used == 1
 
 
-def test_50_parallel_scans_with_one_idempotency_key(crowd: tuple[Member, str]) -> None:
-    member, url = crowd
-    answers = Counter(all_at_once(lambda _: post(member, url, Idempotency_Key="one")))
-    assert set(answers) <= {(201, None), (409, "IDEMPOTENCY_CONFLICT")}
-    assert answers[(201, None)] >= 1
+def test_50_parallel_requests_with_one_idempotency_key_create_one_scan(member_and_url: tuple[Member, str]) -> None:
+    member, url = member_and_url
+    responses = Counter(all_at_once(lambda _: post(member, url, Idempotency_Key="one")))
+    assert set(responses) <= {(201, None), (409, "IDEMPOTENCY_CONFLICT")}
+    assert responses[(201, None)] >= 1
     assert Scan.objects.count() == 1
     assert MonthlyUsage.objects.get().used == 1
 
 
-def test_a_scan_is_either_cancelled_or_claimed(crowd: tuple[Member, str]) -> None:
-    member, url = crowd
+def test_scan_is_either_cancelled_or_claimed(member_and_url: tuple[Member, str]) -> None:
+    member, url = member_and_url
     person_of(member, "member", "crowd@people.test")
-    by = Membership.objects.select_related("organization", "user").get()
+    membership = Membership.objects.select_related("organization", "user").get()
     for _ in range(3):
         assert post(member, url) == (201, None)
         scan = Scan.objects.latest("created_at")
         before = MonthlyUsage.objects.get().used
 
         def call(number: int, scan: Scan = scan) -> bool:
-            return cancel_scan(member=by, scan_id=scan.id) if number % 2 else claim_scan(scan.id) is not None
+            return cancel_scan(member=membership, scan_id=scan.id) if number % 2 else claim_scan(scan.id) is not None
 
-        answers = all_at_once(call)
+        successes = all_at_once(call)
         scan.refresh_from_db()
-        cancelled = scan.status == "failed"
-        assert (answers[1::2].count(True), answers[::2].count(True)) == ((1, 0) if cancelled else (0, 1))
-        assert MonthlyUsage.objects.get().used == before - cancelled
+        is_cancelled = scan.status == "failed"
+        assert (successes[1::2].count(True), successes[::2].count(True)) == ((1, 0) if is_cancelled else (0, 1))
+        assert MonthlyUsage.objects.get().used == before - is_cancelled
 
 
-def test_50_parallel_registrations_against_3_webhooks(crowd: tuple[Member, str]) -> None:
-    member, url = crowd
+def test_50_parallel_registrations_create_at_most_3_webhooks(member_and_url: tuple[Member, str]) -> None:
+    member, url = member_and_url
     Tier.objects.filter(name="business").update(webhooks=3)
 
     def register(_: int) -> int:

@@ -1,4 +1,4 @@
-"""Reachability tests of hosts that drop packets: they block few threads of web, and only for a short time."""
+"""Reachability tests of hosts that drop packets: they block few threads of the web process, for a short time."""
 
 from __future__ import annotations
 
@@ -18,56 +18,56 @@ from website_scan.net.errors import NotReachable
 from website_scan.net.policy import Policy
 from website_scan.net.targets import Target, parse_target
 
-PATIENCE_S = 30
+LIMIT_S = 30
 
 
 @pytest.fixture
-def silent() -> Iterator[str]:
-    """URL of a port that answers no SYN: its backlog is full, and nothing accepts its connections."""
+def silent_url() -> Iterator[str]:
+    """URL of a port that answers no SYN, because its backlog is full and no connection is accepted."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
         address = server.getsockname()
-        waiting = [socket.socket() for _ in range(2)]
-        for each in waiting:
-            each.setblocking(False)
-            each.connect_ex(address)
+        pending_connections = [socket.socket() for _ in range(2)]
+        for connection in pending_connections:
+            connection.setblocking(False)
+            connection.connect_ex(address)
         yield f"http://127.0.0.1:{address[1]}/"
-        for each in waiting:
-            each.close()
+        for connection in pending_connections:
+            connection.close()
 
 
 def target_of(url: str) -> Target:
     return parse_target(url, Policy(allowed_networks=NETWORKS))
 
 
-class Looks:
-    """Network wrapper that records the start of each reachability test, and blocks until the test lets it end."""
+class BlockedTests:
+    """Replacement of `Network` that records the start of each reachability test, and blocks until `may_end` is set."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.begun = threading.Semaphore(0)
+        self.started = threading.Semaphore(0)
         self.may_end = threading.Event()
-        real = Network
+        real_network = Network
 
         def network(*arguments: object, **options: object) -> object:
-            self.begun.release()
-            assert self.may_end.wait(PATIENCE_S)
-            return real(*arguments, **options)  # type: ignore[arg-type]
+            self.started.release()
+            assert self.may_end.wait(LIMIT_S)
+            return real_network(*arguments, **options)  # type: ignore[arg-type]
 
         monkeypatch.setattr(reachability, "Network", network)
 
 
 @pytest.mark.django_db
-def test_a_host_that_was_silent_is_not_asked_again_at_once(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reachability, "TIMEOUT_S", reachability.QUICK_S + 0.1)
+def test_silent_host_is_not_tested_again_within_seconds(silent_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reachability, "TIMEOUT_S", reachability.QUICK_FAILURE_S + 0.1)
     with pytest.raises(NotReachable) as first:
-        reachability.refuse_unreachable(target_of(silent), 1)
+        reachability.refuse_unreachable(target_of(silent_url), 1)
     monkeypatch.setattr(reachability, "Network", lambda *_, **__: pytest.fail("asked again"))
     with pytest.raises(NotReachable) as second:
-        reachability.refuse_unreachable(target_of(silent), 2)
+        reachability.refuse_unreachable(target_of(silent_url), 2)
     assert str(first.value) == str(second.value)
 
 
 @pytest.mark.django_db
-def test_a_host_that_refuses_at_once_is_asked_again_at_once() -> None:
+def test_host_that_refuses_quickly_is_tested_again() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         url = f"http://127.0.0.1:{closed.getsockname()[1]}/"
     with pytest.raises(NotReachable):
@@ -77,37 +77,39 @@ def test_a_host_that_refuses_at_once_is_asked_again_at_once() -> None:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_while_many_look_a_scan_is_accepted_without_a_look(
+def test_scan_is_accepted_without_a_test_if_too_many_tests_are_running(
     home: Member,
     stranger: Member,
-    silent: str,
+    silent_url: str,
     monkeypatch: pytest.MonkeyPatch,
     settings: pytest_django.Settings,
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = NETWORKS
-    looks = Looks(monkeypatch)
-    with ThreadPoolExecutor(reachability.AT_ONCE) as pool:
-        looking = [
-            pool.submit(reachability.refuse_unreachable, target_of(silent), home.organization.id)
-            for _ in range(reachability.AT_ONCE)
+    blocked_tests = BlockedTests(monkeypatch)
+    with ThreadPoolExecutor(reachability.MAX_CONCURRENT_TESTS) as pool:
+        futures = [
+            pool.submit(reachability.refuse_unreachable, target_of(silent_url), home.organization.id)
+            for _ in range(reachability.MAX_CONCURRENT_TESTS)
         ]
-        for _ in looking:
-            assert looks.begun.acquire(timeout=PATIENCE_S)
-        accepted = stranger.api.post("/v1/scan", {"url": silent, "type": "seo"})
-        # A running reachability test already takes a slot: the free plan has two.
-        refused = home.api.post("/v1/scan", {"url": silent, "type": "seo"})
-        looks.may_end.set()
-        for each in looking:
-            assert isinstance(each.exception(PATIENCE_S), NotReachable)
+        for _ in futures:
+            assert blocked_tests.started.acquire(timeout=LIMIT_S)
+        accepted = stranger.api.post("/v1/scan", {"url": silent_url, "type": "seo"})
+        # A running reachability test already takes a slot of the organization. The free tier has two slots.
+        refused = home.api.post("/v1/scan", {"url": silent_url, "type": "seo"})
+        blocked_tests.may_end.set()
+        for future in futures:
+            assert isinstance(future.exception(LIMIT_S), NotReachable)
     assert accepted.status_code == 201
     assert (refused.status_code, refused.json()["code"]) == (429, "CONCURRENT_LIMIT")
-    assert reachability.looking(home.organization.id) == 0
+    assert reachability.running_tests(home.organization.id) == 0
 
 
 @pytest.mark.django_db
-def test_while_many_look_a_webhook_is_registered_without_a_look(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each delivery attempt checks the receiver's address again."""
+def test_webhook_is_registered_without_a_test_if_too_many_tests_are_running(
+    home: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The network guard checks the receiver's address again in each delivery."""
     monkeypatch.setattr("website_scan.net.client.Network.addresses", lambda *_: pytest.fail("looked"))
     with reachability.place(1), reachability.place(2):
-        answer = home.api.post("/api/webhooks", {"url": "https://hooks.example.com/", "events": ["scan.completed"]})
-    assert answer.status_code == 201
+        response = home.api.post("/api/webhooks", {"url": "https://hooks.example.com/", "events": ["scan.completed"]})
+    assert response.status_code == 201

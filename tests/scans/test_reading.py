@@ -1,4 +1,4 @@
-"""GET /v1/scan/:id, GET /v1/scans and GET /v1/usage."""
+"""Reading scans over the API: GET /v1/scan/:id, GET /v1/scans and GET /v1/usage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.queries import counted
 SUMMARY = ["id", "type", "url", "status", "score", "grade", "created_at", "completed_at", "audit"]
 
 
-def test_a_running_scan_says_when_to_ask_again_and_a_final_one_does_not(home: Member) -> None:
+def test_only_unfinished_scans_have_retry_after(home: Member) -> None:
     running, final = make_scan(home, status="scanning", percent=40, phase="collecting"), finished_scan(home)
     response = home.api.get(f"/v1/scan/{running.id}")
     assert response["Retry-After"] == "2"
@@ -29,15 +29,15 @@ def test_a_running_scan_says_when_to_ask_again_and_a_final_one_does_not(home: Me
     assert "Retry-After" not in home.api.get(f"/v1/scan/{final.id}").headers
 
 
-def test_a_partial_scan_lists_what_could_not_run(home: Member) -> None:
+def test_partial_scan_lists_skipped_checks(home: Member) -> None:
     body = home.api.get(f"/v1/scan/{finished_scan(home, 'partial').id}").json()
     assert body["status"] == "partial"
     assert body["skipped_checks"] == [{"name": "Gone thing", "reason": "The site did not answer in time."}]
     assert body["error"] is None
 
 
-def test_a_scan_is_read_as_it_was_answered_when_it_was_created(home: Member, stranger: Member) -> None:
-    """The query reads only the columns that the API shows."""
+def test_scan_read_by_id_equals_the_response_of_its_creation(home: Member, stranger: Member) -> None:
+    """The query of GET /v1/scan/:id reads only the columns of the response, which could be too few."""
     names = {"headers": ["X-Key"], "basic_auth": False, "cookies": []}
     scans = [
         make_scan(home, credential_names=names),
@@ -50,23 +50,23 @@ def test_a_scan_is_read_as_it_was_answered_when_it_was_created(home: Member, str
         assert stranger.api.get(f"/v1/scan/{scan.id}").status_code == 404
 
 
-def test_the_link_to_a_report_leads_to_its_page(home: Member) -> None:
+def test_report_path_is_the_url_of_the_report_page(home: Member) -> None:
     scan = make_scan(home)
     assert report_path(scan.id) == reverse("report-page", args=[scan.id])
 
 
-def test_polling_a_scan_takes_no_more_queries_than_the_list(home: Member) -> None:
+def test_polling_a_scan_needs_no_more_queries_than_the_list(home: Member) -> None:
     scan = finished_scan(home)
-    taken = []
+    query_counts = []
     for path in (f"/v1/scan/{scan.id}", "/v1/scans"):
         home.api.get(path)
-        with counted() as asked:
+        with counted() as queries:
             home.api.get(path)
-        taken.append(len(asked))
-    assert taken == [2, 2]
+        query_counts.append(len(queries))
+    assert query_counts == [2, 2]
 
 
-def test_the_list_has_the_specified_fields(home: Member) -> None:
+def test_list_has_the_documented_fields(home: Member) -> None:
     scan = finished_scan(home)
     body = home.api.get("/v1/scans").json()
     assert set(body) == {"scans", "total", "limit", "offset", "quota"}
@@ -78,13 +78,13 @@ def test_the_list_has_the_specified_fields(home: Member) -> None:
     assert item["created_at"] == scan.created_at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def test_scans_come_newest_first_in_pages_that_do_not_overlap(home: Member, stranger: Member) -> None:
-    same = timezone.now()
-    mine = [make_scan(home, created_at=same - timedelta(minutes=n // 2)).id for n in range(7)]
+def test_scans_are_listed_newest_first_in_pages_that_do_not_overlap(home: Member, stranger: Member) -> None:
+    now = timezone.now()
+    own_ids = [make_scan(home, created_at=now - timedelta(minutes=n // 2)).id for n in range(7)]
     make_scan(stranger)
     pages = [home.api.get(f"/v1/scans?limit=3&offset={offset}").json() for offset in (0, 3, 6, 9)]
-    listed = [scan["id"] for page in pages for scan in page["scans"]]
-    assert sorted(listed) == sorted(mine)
+    listed_ids = [scan["id"] for page in pages for scan in page["scans"]]
+    assert sorted(listed_ids) == sorted(own_ids)
     assert {page["total"] for page in pages} == {7}
     times = [scan["created_at"] for page in pages for scan in page["scans"]]
     assert times == sorted(times, reverse=True)
@@ -101,7 +101,7 @@ def test_scans_come_newest_first_in_pages_that_do_not_overlap(home: Member, stra
         ("limit=1&type=seo", 2),
     ],
 )
-def test_filters_hold_for_the_rows_and_the_total(home: Member, query: str, total: int) -> None:
+def test_filters_apply_to_the_rows_and_the_total(home: Member, query: str, total: int) -> None:
     make_scan(home, type="seo")
     make_scan(home, type="security")
     make_scan(home, type="seo", status="scanning")
@@ -110,7 +110,7 @@ def test_filters_hold_for_the_rows_and_the_total(home: Member, query: str, total
     assert len(body["scans"]) == min(total, body["limit"])
 
 
-def test_the_total_follows_every_change_of_status_and_every_deletion(home: Member) -> None:
+def test_total_is_updated_on_status_changes_and_deletions(home: Member) -> None:
     finished_scan(home)
     queued = make_scan(home)
     Scan.objects.bulk_create(
@@ -118,19 +118,19 @@ def test_the_total_follows_every_change_of_status_and_every_deletion(home: Membe
         for _ in range(5)
     )
     queued.delete()
-    counted = {(row.type, row.status): row.count for row in ScanCount.objects.filter(count__gt=0)}
-    assert counted == {("security", "completed"): 1, ("seo", "queued"): 5}
+    counts = {(row.type, row.status): row.count for row in ScanCount.objects.filter(count__gt=0)}
+    assert counts == {("security", "completed"): 1, ("seo", "queued"): 5}
     Scan.objects.all().delete()
     assert home.api.get("/v1/scans").json()["total"] == 0
 
 
-def test_deleting_an_organization_leaves_nothing_in_the_way(home: Member) -> None:
+def test_organization_with_scans_can_be_deleted(home: Member) -> None:
     finished_scan(home)
     home.organization.delete()
     assert Scan.objects.count() == 0
 
 
-def test_usage_counts_the_month_by_type_and_status(home: Member, target: str) -> None:
+def test_usage_counts_the_scans_of_the_month_by_type_and_status(home: Member, target: str) -> None:
     assert home.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
     finished_scan(home)
     make_scan(home, type="performance", created_at=datetime(2020, 2, 3, tzinfo=UTC))

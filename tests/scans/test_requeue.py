@@ -1,4 +1,4 @@
-"""Requeueing by operators: scans that wait, whose worker died, or that failed through the service's fault."""
+"""Requeueing by operators: queued scans, scans whose worker died, and scans that failed through the service's fault."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ids
 
 
-def notes() -> list[dict[str, str]]:
-    return [each.details for each in ActivityEvent.objects.filter(action="scan.requeued").order_by("id")]
+def requeue_details() -> list[dict[str, str]]:
+    return [event.details for event in ActivityEvent.objects.filter(action="scan.requeued").order_by("id")]
 
 
-def test_what_waits_goes_back(
+def test_queued_scan_is_enqueued_again(
     home: Member, staff: User, enqueued: list[str], django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
     before = timezone.now() - timedelta(hours=1)
@@ -51,7 +51,7 @@ def test_what_waits_goes_back(
     assert (event.organization, event.actor, event.object_name) == (home.organization, staff, scan.url)
 
 
-def test_what_a_worker_left_behind_has_all_its_attempts_again(home: Member, staff: User) -> None:
+def test_scan_of_a_dead_worker_gets_all_its_attempts_again(home: Member, staff: User) -> None:
     past = timezone.now() - timedelta(seconds=1)
     scan = make_scan(home, status="scanning", attempts=MAX_ATTEMPTS, lease_expires_at=past)
     assert claim_scan(scan.id) is None
@@ -59,47 +59,52 @@ def test_what_a_worker_left_behind_has_all_its_attempts_again(home: Member, staf
     assert claim_scan(scan.id) is not None
 
 
-def test_what_runs_is_left_alone(home: Member, staff: User) -> None:
+def test_running_scan_is_not_requeued(home: Member, staff: User) -> None:
     scan = make_scan(home)
     assert claim_scan(scan.id) is not None
     with pytest.raises(NotRequeued, match="A worker is processing it"):
         requeue_scan(actor=staff, scan_id=scan.id)
-    assert notes() == []
+    assert requeue_details() == []
 
 
 @pytest.mark.parametrize("code", ["TIMEOUT", "URL_NOT_REACHABLE", "SCAN_CANCELLED", "DOMAIN_BLOCKED"])
-def test_what_failed_by_its_own_fault_stays_so(home: Member, staff: User, code: str) -> None:
+def test_scan_that_failed_through_the_site_is_not_requeued(home: Member, staff: User, code: str) -> None:
     scan = make_scan(home, status="failed", error_code=code)
     with pytest.raises(NotRequeued, match="not because of an error on our side"):
         requeue_scan(actor=staff, scan_id=scan.id)
     assert Scan.objects.count() == 1
 
 
-def test_what_has_a_report_stays_so(home: Member, staff: User) -> None:
+def test_scan_with_a_report_is_not_requeued(home: Member, staff: User) -> None:
     with pytest.raises(NotRequeued):
         requeue_scan(actor=staff, scan_id=finished_scan(home).id)
 
 
-def test_an_unknown_id_is_refused(staff: User) -> None:
+def test_unknown_scan_id_is_refused(staff: User) -> None:
     with pytest.raises(NotRequeued):
         requeue_scan(actor=staff, scan_id="scan_unknown")
 
 
 @pytest.mark.parametrize("code", ["INTERNAL_ERROR", "SCAN_INTERRUPTED"])
-def test_what_failed_by_our_fault_is_scanned_anew_once(home: Member, staff: User, code: str) -> None:
+def test_scan_that_failed_through_the_service_is_replaced_once(home: Member, staff: User, code: str) -> None:
     failed = make_scan(home, status="failed", error_code=code, type="seo")
-    anew = requeue_scan(actor=staff, scan_id=failed.id)
-    assert (anew.status, anew.url, anew.type, anew.api_key_id) == ("queued", failed.url, "seo", home.key.id)
+    replacement = requeue_scan(actor=staff, scan_id=failed.id)
+    assert (replacement.status, replacement.url, replacement.type, replacement.api_key_id) == (
+        "queued",
+        failed.url,
+        "seo",
+        home.key.id,
+    )
     failed.refresh_from_db()
-    assert (failed.status, failed.error_code) == ("failed", code)  # nothing leaves a final state
+    assert (failed.status, failed.error_code) == ("failed", code)  # A final state never changes.
     assert MonthlyUsage.objects.get().used == 1
-    assert notes() == [{"scan": failed.id, "type": "seo", "new_scan": anew.id}]
+    assert requeue_details() == [{"scan": failed.id, "type": "seo", "new_scan": replacement.id}]
     with pytest.raises(NotRequeued, match="already"):
         requeue_scan(actor=staff, scan_id=failed.id)
     assert Scan.objects.count() == 2
 
 
-def test_a_scan_that_fails_after_it_was_put_back_may_still_be_done_anew(home: Member, staff: User) -> None:
+def test_requeued_scan_that_fails_can_still_be_replaced(home: Member, staff: User) -> None:
     scan = make_scan(home)
     requeue_scan(actor=staff, scan_id=scan.id)
     Scan.objects.update(status="failed", error_code="INTERNAL_ERROR")
@@ -109,18 +114,18 @@ def test_a_scan_that_fails_after_it_was_put_back_may_still_be_done_anew(home: Me
 @pytest.mark.parametrize(
     ("limits", "reason"), [({"scans_per_month": 0}, "of this month are used"), ({"concurrent_scans": 0}, "at once")]
 )
-def test_a_new_scan_keeps_to_the_organizations_limits(
+def test_replacement_respects_the_limits_of_the_organization(
     home: Member, staff: User, limits: dict[str, int], reason: str
 ) -> None:
     Tier.objects.update(**limits)
     failed = make_scan(home, status="failed", error_code="INTERNAL_ERROR")
     with pytest.raises(NotRequeued, match=reason):
         requeue_scan(actor=staff, scan_id=failed.id)
-    assert (Scan.objects.count(), notes()) == (1, [])
+    assert (Scan.objects.count(), requeue_details()) == (1, [])
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_ten_operators_at_once_make_one_new_scan() -> None:
+def test_ten_concurrent_operators_create_one_replacement() -> None:
     staff = User.objects.create_superuser("operator@people.test")
     failed = make_scan(member_of("Crowd", "business"), status="failed", error_code="INTERNAL_ERROR")
     barrier = Barrier(10)

@@ -19,7 +19,7 @@ from website_scan.report_json import ExportJson
 
 EXIT_WORSE = 1
 EXIT_USAGE = 2
-NEEDED = frozenset({"catalogue_version", "categories", "grade", "id", "score", "skipped_checks", "type", "url"})
+REQUIRED_KEYS = frozenset({"catalogue_version", "categories", "grade", "id", "score", "skipped_checks", "type", "url"})
 
 
 class Command(BaseCommand):
@@ -41,98 +41,101 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         show_what_can_be_shown()
-        pairs, left_over = _pairs(_read(options["before"]), _read(options["after"]))
+        pairs, unpaired = _pairs(_read(options["before"]), _read(options["after"]))
         if not pairs:
             raise CommandError("The files have no report of the same type and page in common.", returncode=EXIT_USAGE)
-        for sentence in left_over:
+        for sentence in unpaired:
             self.stderr.write(printable(sentence))
         try:
-            found = [diff(before, after) for before, after in pairs]
+            diffs = [diff(before, after) for before, after in pairs]
         except (AttributeError, KeyError, TypeError, ValueError):
             raise CommandError(
                 "One of the files is not as `scan --format full` wrote it.", returncode=EXIT_USAGE
             ) from None
-        for position, each in enumerate(found):
+        for position, difference in enumerate(diffs):
             if options["format"] == "json":
-                self.stdout.write(json.dumps(diff_json_of(each), indent=2 if len(found) == 1 else None))
+                self.stdout.write(json.dumps(diff_json_of(difference), indent=2 if len(diffs) == 1 else None))
             else:
-                self.stdout.write("\n".join(map(printable, [*([""] if position else []), *_text(each)])))
-        if any(each.new or each.worse for each in found):
+                self.stdout.write("\n".join(map(printable, [*([""] if position else []), *_text(difference)])))
+        if any(difference.new or difference.worse for difference in diffs):
             sys.exit(EXIT_WORSE)
 
 
 def _read(path: Path) -> list[ExportJson]:
-    """Read the reports of a file: one, several in one document, or one per line."""
+    """Read the reports of a file, as one JSON object, one with a list `reports`, or one JSON object per line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{path} can't be read: {error}", returncode=EXIT_USAGE) from None
     try:
-        documents = [json.loads(text)]
+        exports = [json.loads(text)]
     except ValueError:
         try:
-            documents = [json.loads(line) for line in text.splitlines() if line.strip()]
+            exports = [json.loads(line) for line in text.splitlines() if line.strip()]
         except ValueError:
-            documents = []
-    if len(documents) == 1 and isinstance(documents[0], dict) and isinstance(documents[0].get("reports"), list):
-        documents = documents[0]["reports"]
-    for document in documents:
-        if isinstance(document, dict) and "error" in document:
-            raise CommandError(f"{path}: the scan of {document.get('url')} failed, so there is nothing to compare.",
+            exports = []
+    if len(exports) == 1 and isinstance(exports[0], dict) and isinstance(exports[0].get("reports"), list):
+        exports = exports[0]["reports"]
+    for export in exports:
+        if isinstance(export, dict) and "error" in export:
+            raise CommandError(f"{path}: the scan of {export.get('url')} failed, so there is nothing to compare.",
                                returncode=EXIT_USAGE)  # fmt: skip
-        if not isinstance(document, dict) or not document.keys() >= NEEDED:
-            documents = []
+        if not isinstance(export, dict) or not export.keys() >= REQUIRED_KEYS:
+            exports = []
             break
-    if not documents:
+    if not exports:
         raise CommandError(f"{path} is no report: write it with `manage.py scan --format full`.", returncode=EXIT_USAGE)
-    return documents
+    return exports
 
 
 def _pairs(before: list[ExportJson], after: list[ExportJson]) -> tuple[list[tuple[ExportJson, ExportJson]], list[str]]:
-    """Return pairs of reports of the same type and page, and sentences about the others.
+    """Return pairs of reports of the same type and page, and a sentence for each report without a counterpart.
 
-    If each side has only one report, they may be of different pages, such as a site and its preview on another host.
+    If each file has only one report of the same type, the pages may differ, such as a site and its preview on another
+    host.
     """
     if len(before) == len(after) == 1 and before[0]["type"] == after[0]["type"]:
-        (was,), (now,) = before, after
-        is_same = was["url"] == now["url"]
-        return [(was, now)], [] if is_same else [f"Different pages are compared: {was['url']} and {now['url']}."]
-    earlier = {(each["type"], each["url"]): each for each in before}
-    newer = {(each["type"], each["url"]): each for each in after}
-    alone = [
+        (first,), (second,) = before, after
+        is_same = first["url"] == second["url"]
+        return [(first, second)], [] if is_same else [
+            f"Different pages are compared: {first['url']} and {second['url']}."
+        ]
+    before_by_key = {(report["type"], report["url"]): report for report in before}
+    after_by_key = {(report["type"], report["url"]): report for report in after}
+    unpaired = [
         f"Only one file has a report of {url} ({scan_type})."
-        for scan_type, url in sorted(earlier.keys() ^ newer.keys())
+        for scan_type, url in sorted(before_by_key.keys() ^ after_by_key.keys())
     ]
-    return [(earlier[key], newer[key]) for key in newer if key in earlier], alone
+    return [(before_by_key[key], after_by_key[key]) for key in after_by_key if key in before_by_key], unpaired
 
 
-def _text(found: Diff[ExportJson]) -> Iterator[str]:
-    was, now = found.before, found.after
-    points = f" ({found.points:+d})" if found.points else ""
-    yield f"{now['url']}  {now['type']}  {was['score']} {was['grade']} → {now['score']} {now['grade']}{points}"
-    if not found.same_rules:
+def _text(comparison: Diff[ExportJson]) -> Iterator[str]:
+    old, new = comparison.before, comparison.after
+    points = f" ({comparison.points:+d})" if comparison.points else ""
+    yield f"{new['url']}  {new['type']}  {old['score']} {old['grade']} → {new['score']} {new['grade']}{points}"
+    if not comparison.same_rules:
         yield "  The rules changed: the scores cannot be compared, and findings may come from the rules."
-    if not found.same_browser:
-        which = "first" if was.get("browser") else "second"
+    if not comparison.same_browser:
+        which = "first" if old.get("browser") else "second"
         yield f"  Only the {which} was judged in a browser: they see different things."
     groups: dict[str, tuple[Change, ...] | tuple[NotCompared, ...]] = {
-        "New": found.new,
-        "Worse": found.worse,
-        "Fixed": found.fixed,
-        "Better": found.better,
-        "Cannot be compared": found.not_compared,
+        "New": comparison.new,
+        "Worse": comparison.worse,
+        "Fixed": comparison.fixed,
+        "Better": comparison.better,
+        "Cannot be compared": comparison.not_compared,
     }
     for title, group in groups.items():
         if group:
             yield f"  {title}"
-        for each in group:
-            yield from _lines(each)
-    yield f"  {counted(found.same_count, 'finding is', 'findings are')} the same."
+        for change in group:
+            yield from _lines(change)
+    yield f"  {counted(comparison.same_count, 'finding is', 'findings are')} the same."
 
 
-def _lines(each: Change | NotCompared) -> Iterator[str]:
-    yield f"    {each.title} ({each.severity}){f': {each.said}' if each.said else ''}"
-    if isinstance(each, Change):
-        for sign, places in (("+", each.new_places), ("-", each.fixed_places)):
+def _lines(change: Change | NotCompared) -> Iterator[str]:
+    yield f"    {change.title} ({change.severity}){f': {change.said}' if change.said else ''}"
+    if isinstance(change, Change):
+        for sign, places in (("+", change.new_places), ("-", change.fixed_places)):
             for place in places:
                 yield f"      {sign} {place.text}"

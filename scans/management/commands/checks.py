@@ -1,4 +1,4 @@
-"""`manage.py checks`: print the catalogue of checks."""
+"""Command `manage.py checks`, which prints the catalogue of checks."""
 
 from __future__ import annotations
 

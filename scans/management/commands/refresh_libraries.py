@@ -1,4 +1,4 @@
-"""`manage.py refresh_libraries`: download known vulnerabilities of JavaScript libraries from the OSV database."""
+"""Command `manage.py refresh_libraries`, which downloads known vulnerabilities of JavaScript libraries from OSV."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ TIME_LIMIT_S = 300.0
 
 
 class Command(BaseCommand):
-    """Rewrites `website_scan/security/javascript_libraries.json`; the list of libraries and their banners stays."""
+    """Updates `website_scan/security/javascript_libraries.json`. The list of libraries and their banners does not
+    change.
+    """
 
     help = "Bring the known holes of JavaScript libraries up to date, from the OSV database."
 
@@ -34,51 +36,58 @@ class Command(BaseCommand):
         policy = settings_policy()
         with Network(policy, time_limit_s=TIME_LIMIT_S) as network:
             for library in raw["libraries"]:
-                library["vulnerabilities"] = _known(network, options["api"], library["package"])
+                library["vulnerabilities"] = _fetch_vulnerabilities(network, options["api"], library["package"])
         raw["as_of"] = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
         javascript_libraries.DATA.write_text(json.dumps(raw, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         total = sum(len(library["vulnerabilities"]) for library in raw["libraries"])
         self.stdout.write(f"{total} entries for {len(raw['libraries'])} libraries, as of {raw['as_of']}.")
 
 
-def _known(network: Network, api: str, package: str) -> list[dict[str, str | None]]:
+def _fetch_vulnerabilities(network: Network, api: str, package: str) -> list[dict[str, str | None]]:
     """Return the vulnerabilities that OSV lists for an npm package. Raises CommandError."""
     query = json.dumps({"package": {"name": package, "ecosystem": "npm"}}).encode()
     try:
         response = network.fetch(
             Request(api, method="POST", headers={"Content-Type": "application/json"}, body=query, max_bytes=MAX_BYTES)
         )
-        answer = json.loads(response.body)
+        advisories = json.loads(response.body)
         if response.status != 200:
             raise CommandError(f"{package}: the database answers with status {response.status}.")
-        found = [entry for advisory in answer.get("vulns", ()) for entry in _entries(advisory, package)]
+        vulnerabilities = [entry for advisory in advisories.get("vulns", ()) for entry in _entries(advisory, package)]
     except (NetError, InvalidUrl) as error:
         raise CommandError(f"{package}: {error}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise CommandError(f"{package}: the database's answer can't be read.") from None
-    return sorted(found, key=lambda entry: (str(entry["id"]), str(entry["introduced"])))
+    return sorted(vulnerabilities, key=lambda entry: (str(entry["id"]), str(entry["introduced"])))
 
 
 def _entries(advisory: dict[str, Any], package: str) -> Iterator[dict[str, str | None]]:
-    """Yield the affected version ranges of an advisory, under its CVE number if it has one."""
+    """Yield the affected version ranges of an advisory, with its CVE number, or its own ID if it has no CVE number."""
     if "withdrawn" in advisory:
         return
-    number = next((alias for alias in advisory.get("aliases", ()) if alias.startswith("CVE-")), advisory["id"])
+    vulnerability_id = next(
+        (alias for alias in advisory.get("aliases", ()) if alias.startswith("CVE-")), advisory["id"]
+    )
     for affected in advisory["affected"]:
         if affected["package"]["name"] != package:
             continue
-        for each in affected.get("ranges", ()):
-            if each["type"] != "SEMVER":
+        for version_range in affected.get("ranges", ()):
+            if version_range["type"] != "SEMVER":
                 continue
             introduced: str | None = None
-            for event in each["events"]:
+            for event in version_range["events"]:
                 introduced = event.get("introduced", introduced)
                 if "fixed" in event:
-                    yield {"introduced": introduced or "0", "fixed": event["fixed"], "id": number}
+                    yield {"introduced": introduced or "0", "fixed": event["fixed"], "id": vulnerability_id}
                     introduced = None
                 elif "last_affected" in event:
-                    last = event["last_affected"]
-                    yield {"introduced": introduced or "0", "fixed": None, "id": number, "last": last}
+                    last_affected = event["last_affected"]
+                    yield {
+                        "introduced": introduced or "0",
+                        "fixed": None,
+                        "id": vulnerability_id,
+                        "last": last_affected,
+                    }
                     introduced = None
             if introduced is not None:
-                yield {"introduced": introduced, "fixed": None, "id": number}
+                yield {"introduced": introduced, "fixed": None, "id": vulnerability_id}

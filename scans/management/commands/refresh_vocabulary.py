@@ -1,4 +1,4 @@
-"""`manage.py refresh_vocabulary`: download the names of schema.org's types and properties from its release."""
+"""Command `manage.py refresh_vocabulary`, which downloads the names of all schema.org types and properties."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_BYTES = 40 * 1024 * 1024
 
 
 class Command(BaseCommand):
-    """Rewrites `website_scan/seo/schema_org.json`."""
+    """Updates `website_scan/seo/schema_org.json`."""
 
     help = "Bring the vocabulary of schema.org up to date, from its newest release."
 
@@ -55,14 +55,14 @@ class Command(BaseCommand):
 
 
 def _names(release: dict[str, Any]) -> dict[str, set[str]]:
-    """Return the names in schema.org's own namespace by kind: classes and properties. Raises ValueError if empty."""
-    found: dict[str, set[str]] = {"rdfs:Class": set(), "rdf:Property": set()}
+    """Return the names of schema.org's classes and properties by kind. Raises ValueError if there are none."""
+    names: dict[str, set[str]] = {"rdfs:Class": set(), "rdf:Property": set()}
     for node in release["@graph"]:
         kinds = node["@type"] if isinstance(node["@type"], list) else [node["@type"]]
         prefix, _, name = node["@id"].partition(":")
-        for kind in set(kinds) & set(found):
+        for kind in set(kinds) & set(names):
             if prefix == "schema":
-                found[kind].add(name)
-    if not all(found.values()):
+                names[kind].add(name)
+    if not all(names.values()):
         raise ValueError
-    return found
+    return names

@@ -1,4 +1,4 @@
-"""`manage.py scan URL …`: alias of the installed command `website-scan`."""
+"""Command `manage.py scan URL …`, the same as the installed command `website-scan`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Command(BaseCommand):
     help = "Scans public web pages without server or database; --help shows the options."
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """Pass all options to `website-scan`, unparsed by Django."""
+        """Pass all options to `website-scan` without parsing by Django."""
         sys.exit(run(argv[2:], "manage.py scan"))
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("args", nargs=REMAINDER)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run `website-scan` for `call_command`, with arguments as on the command line."""
+        """Run `website-scan` for `call_command`, with the arguments of the command line."""
         sys.exit(run(args, "manage.py scan"))

@@ -184,7 +184,7 @@ def type_report(scan: Scan, mutes: Mutes, now: datetime, membership: Membership 
     page = None
     if report is not None:
         muting = muting_of(mutes, report, membership)
-        page = report_page(report.document, report.facts, muting=muting, check_pages=reverse("docs-checks"))
+        page = report_page(report.export_json, report.facts, muting=muting, check_pages=reverse("docs-checks"))
     return TypeReport(scan, url, page, report, "")
 
 

@@ -44,18 +44,18 @@ def rule(check_id: str = "hsts", **changes: Any) -> MuteRule:
 
 
 def finding(id: str = "image-alt", *selectors: str, **changes: Any) -> ExportedFinding:
-    """Return a failed check of a JSON export at these selectors."""
+    """Return a failed check of a JSON export, with elements at these selectors as its places."""
     return cast("ExportedFinding", stored_finding(id, *elements(*selectors), points=1.0, later=1.0) | changes)
 
 
 def cookie(name: str, **columns: Any) -> SentCookie:
-    """Return the place of a cookie of example.com."""
+    """Return a cookie of example.com as the place of a finding."""
     values: dict[str, Any] = {"session_like": True, "secure": False, "http_only": True, "same_site": None}
     return SentCookie(name, "example.com", **values | columns, fault=None)
 
 
 def caller_with_key(member: Member) -> Caller:
-    """Return the caller of a request with the organization's API key."""
+    """Return the caller of an API request with the organization's key."""
     as_member = member_caller(Membership(organization=member.organization))
     return replace(as_member, member=None, key_id=member.key.id, key_name=member.key.name)
 
@@ -87,8 +87,10 @@ CHECKS = (
 )
 
 
-def reported(member: Member, url: str = URL, checks: tuple[CheckResult, ...] = CHECKS, **columns: Any) -> Scan:
-    """Return a security scan with these checks and their real score, which was claimed and finished."""
+def finished_scan_with(
+    member: Member, url: str = URL, checks: tuple[CheckResult, ...] = CHECKS, **columns: Any
+) -> Scan:
+    """Create a security scan, claim it, and finish it with these checks and their real score."""
     scan = make_scan(member, url=url, **columns)
     claim = claim_scan(scan.id)
     assert claim is not None

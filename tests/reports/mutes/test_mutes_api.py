@@ -1,4 +1,4 @@
-"""Mutes over the API, and their effect on scores, SARIF and diffs. Reports themselves do not change."""
+"""Mutes over the API, and their effect on scores, SARIF and diffs. Stored reports do not change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accounts.models import ActivityEvent
 from reports.exported import KINDS
 from reports.models import Mute, Report
 from tests.factories import Member
-from tests.reports.mutes.cast import CHECKS, URL, reported
+from tests.reports.mutes.cast import CHECKS, URL, finished_scan_with
 from tests.reports.sarif import assert_sarif
 from website_scan.fingerprints import fingerprints
 from website_scan.places import NO_ROWS
@@ -25,19 +25,19 @@ COOKIES = fingerprints("cookie-secure", CHECKS[1].places.kept, URL)
 
 
 def mute(member: Member, **changes: Any) -> dict[str, Any]:
-    answer = member.api.post("/v1/mutes", BODY | changes)
-    assert answer.status_code in (200, 201), answer.content
-    shown: dict[str, Any] = answer.json()
-    return shown
+    response = member.api.post("/v1/mutes", BODY | changes)
+    assert response.status_code in (200, 201), response.content
+    mute_json: dict[str, Any] = response.json()
+    return mute_json
 
 
-def test_a_mute_is_made_listed_and_ended(home: Member) -> None:
-    answer = home.api.post("/v1/mutes", BODY)
-    assert answer.status_code == 201
-    shown = answer.json()
-    assert answer["Location"] == f"/v1/mutes/{shown['id']}"
-    assert shown == {
-        "id": shown["id"],
+def test_mute_is_created_listed_and_ended(home: Member) -> None:
+    response = home.api.post("/v1/mutes", BODY)
+    assert response.status_code == 201
+    mute_json = response.json()
+    assert response["Location"] == f"/v1/mutes/{mute_json['id']}"
+    assert mute_json == {
+        "id": mute_json["id"],
         "check": "exposed-git",
         "host": "example.com",
         "path_prefix": None,
@@ -46,65 +46,65 @@ def test_a_mute_is_made_listed_and_ended(home: Member) -> None:
         "place": None,
         "reason": "A copy for auditors.",
         "by": "API key tests",
-        "created_at": shown["created_at"],
-        "expires_at": shown["expires_at"],
+        "created_at": mute_json["created_at"],
+        "expires_at": mute_json["expires_at"],
     }
-    assert home.api.get(answer["Location"]).json() == shown
-    assert home.api.get("/v1/mutes").json() == {"mutes": [shown], "total": 1, "limit": 20, "offset": 0}
-    assert home.api.delete(answer["Location"]).status_code == 204
-    assert home.api.delete(answer["Location"]).status_code == 404
+    assert home.api.get(response["Location"]).json() == mute_json
+    assert home.api.get("/v1/mutes").json() == {"mutes": [mute_json], "total": 1, "limit": 20, "offset": 0}
+    assert home.api.delete(response["Location"]).status_code == 204
+    assert home.api.delete(response["Location"]).status_code == 404
     assert home.api.get("/v1/mutes").json()["mutes"] == []
 
 
-def test_the_list_is_filtered_and_paged_by_what_ends_first(home: Member) -> None:
+def test_list_of_mutes_is_filtered_and_ordered_by_end(home: Member) -> None:
     now = timezone.now()
     for days, path in ((9, "/c"), (3, "/a"), (6, "/b")):
         mute(home, path_prefix=path, expires_at=timestamp(now + timedelta(days=days)))
     mute(home, check="hsts", host="other.example.com")
-    paths = [each["path_prefix"] for each in home.api.get("/v1/mutes?host=example.com").json()["mutes"]]
+    paths = [mute_json["path_prefix"] for mute_json in home.api.get("/v1/mutes?host=example.com").json()["mutes"]]
     assert paths == ["/a", "/b", "/c"]
     page = home.api.get("/v1/mutes?check=exposed-git&limit=1&offset=1").json()
-    assert ([each["path_prefix"] for each in page["mutes"]], page["total"]) == (["/b"], 3)
+    assert ([mute_json["path_prefix"] for mute_json in page["mutes"]], page["total"]) == (["/b"], 3)
 
 
-def test_the_same_again_renews_it(home: Member) -> None:
+def test_creating_the_same_mute_again_renews_it(home: Member) -> None:
     first = mute(home)
-    answer = home.api.post("/v1/mutes", BODY | {"reason": "Until spring."})
-    assert answer.status_code == 200
-    assert not answer.has_header("Location")
-    assert (answer.json()["id"], answer.json()["reason"]) == (first["id"], "Until spring.")
+    response = home.api.post("/v1/mutes", BODY | {"reason": "Until spring."})
+    assert response.status_code == 200
+    assert not response.has_header("Location")
+    assert (response.json()["id"], response.json()["reason"]) == (first["id"], "Until spring.")
 
 
-def test_a_stored_report_never_changes(home: Member) -> None:
-    scan = reported(home)
-    addresses = [f"/v1/report/{scan.id}", f"/v1/report/{scan.id}/export", f"/v1/report/{scan.id}/export?format=csv"]
-    before = [home.api.get(each) for each in addresses]
+def test_mutes_do_not_change_a_stored_report(home: Member) -> None:
+    scan = finished_scan_with(home)
+    paths = [f"/v1/report/{scan.id}", f"/v1/report/{scan.id}/export", f"/v1/report/{scan.id}/export?format=csv"]
+    before = [home.api.get(path) for path in paths]
     row = Report.objects.values().get(scan=scan)
     for check in ("exposed-git", "cookie-secure", "hsts"):
         mute(home, check=check)
-    after = [home.api.get(each) for each in addresses]
-    assert [each.content for each in after] == [each.content for each in before]
+    after = [home.api.get(path) for path in paths]
+    assert [response.content for response in after] == [response.content for response in before]
     assert after[0]["ETag"] == before[0]["ETag"]
-    assert home.api.get(addresses[0], If_None_Match=before[0]["ETag"]).status_code == 304
+    assert home.api.get(paths[0], If_None_Match=before[0]["ETag"]).status_code == 304
     assert Report.objects.values().get(scan=scan) == row
 
 
-def test_both_scores_are_told_and_the_one_without_lifts_caps(home: Member) -> None:
-    scan = reported(home)
-    address = f"/v1/report/{scan.id}/mutes"
-    plain = home.api.get(address).json()
+def test_score_without_muted_findings_ignores_their_cap(home: Member) -> None:
+    scan = finished_scan_with(home)
+    path = f"/v1/report/{scan.id}/mutes"
+    unmuted = home.api.get(path).json()
     report = home.api.get(f"/v1/report/{scan.id}").json()
-    assert plain == {
+    assert unmuted == {
         "id": scan.id,
         "score": report["score"],
         "grade": report["grade"],
         "without_muted": None,
         "findings": [],
     }
-    shown = mute(home)
-    muted = home.api.get(address).json()
+    mute_json = mute(home)
+    muted = home.api.get(path).json()
     assert muted["score"] == report["score"]
-    # As if the check had passed, the points are 10 of 10, 0 of 6, 1.5 of 3 and 6 of 6.
+    # The muted check counts as passed, so the points are 10 of 10, 0 of 6, 1.5 of 3 and 6 of 6.
     assert muted["without_muted"] == {"score": 70, "grade": "C"}
     assert muted["findings"] == [
         {
@@ -113,147 +113,147 @@ def test_both_scores_are_told_and_the_one_without_lifts_caps(home: Member) -> No
             "status": "fail",
             "severity": "critical",
             "is_whole": True,
-            "mutes": [shown],
+            "mutes": [mute_json],
         }
     ]
 
 
-def test_one_of_two_places_changes_no_score(home: Member) -> None:
-    scan = reported(home)
-    one, other = COOKIES
-    mute(home, check="cookie-secure", fingerprint=one)
-    told = home.api.get(f"/v1/report/{scan.id}/mutes").json()
-    assert (told["without_muted"], [each["is_whole"] for each in told["findings"]]) == (None, [False])
-    mute(home, check="cookie-secure", fingerprint=other)
-    told = home.api.get(f"/v1/report/{scan.id}/mutes").json()
-    assert told["without_muted"] is not None
-    assert [each["is_whole"] for each in told["findings"]] == [True]
-    assert len(told["findings"][0]["mutes"]) == 2
+def test_mute_of_one_of_two_places_does_not_change_the_score(home: Member) -> None:
+    scan = finished_scan_with(home)
+    first, second = COOKIES
+    mute(home, check="cookie-secure", fingerprint=first)
+    muted = home.api.get(f"/v1/report/{scan.id}/mutes").json()
+    assert (muted["without_muted"], [finding["is_whole"] for finding in muted["findings"]]) == (None, [False])
+    mute(home, check="cookie-secure", fingerprint=second)
+    muted = home.api.get(f"/v1/report/{scan.id}/mutes").json()
+    assert muted["without_muted"] is not None
+    assert [finding["is_whole"] for finding in muted["findings"]] == [True]
+    assert len(muted["findings"][0]["mutes"]) == 2
 
 
-def test_a_report_from_before_mutes_has_no_score_without_them(home: Member) -> None:
-    scan = reported(home)
+def test_report_without_score_basis_has_no_score_without_muted_findings(home: Member) -> None:
+    scan = finished_scan_with(home)
     Report.objects.update(scoring=None)
     mute(home)
-    told = home.api.get(f"/v1/report/{scan.id}/mutes").json()
-    assert told["without_muted"] is None
-    assert [each["check"] for each in told["findings"]] == ["exposed-git"]
+    muted = home.api.get(f"/v1/report/{scan.id}/mutes").json()
+    assert muted["without_muted"] is None
+    assert [finding["check"] for finding in muted["findings"]] == ["exposed-git"]
 
 
-def test_sarif_says_what_is_suppressed_and_why(home: Member) -> None:
-    scan = reported(home)
-    address = f"/v1/report/{scan.id}/export?format=sarif"
-    assert all("suppressions" not in each for each in results_of(home, address))
+def test_sarif_export_marks_muted_findings_as_suppressed_with_the_reason(home: Member) -> None:
+    scan = finished_scan_with(home)
+    path = f"/v1/report/{scan.id}/export?format=sarif"
+    assert all("suppressions" not in result for result in results_of(home, path))
     mute(home)
     mute(home, check="cookie-secure", fingerprint=next(iter(COOKIES)))
     suppressed = [{"kind": "external", "status": "accepted", "justification": "A copy for auditors."}]
-    found = [(each["ruleId"], each["suppressions"]) for each in results_of(home, address)]
-    assert sorted(found, key=str) == [
-        ("cookie-secure", []),  # the other cookie is not muted
+    suppressions = [(result["ruleId"], result["suppressions"]) for result in results_of(home, path)]
+    assert sorted(suppressions, key=str) == [
+        ("cookie-secure", []),  # The other cookie is not muted.
         ("cookie-secure", suppressed),
         ("exposed-git", suppressed),
         ("hsts", []),
     ]
-    assert home.api.get(address)["Cache-Control"] == "private, no-cache"
+    assert home.api.get(path)["Cache-Control"] == "private, no-cache"
 
 
-def results_of(member: Member, address: str) -> list[dict[str, Any]]:
-    document = member.api.get(address).json()
-    assert_sarif(document)
-    results: list[dict[str, Any]] = document["runs"][0]["results"]
+def results_of(member: Member, path: str) -> list[dict[str, Any]]:
+    sarif_log = member.api.get(path).json()
+    assert_sarif(sarif_log)
+    results: list[dict[str, Any]] = sarif_log["runs"][0]["results"]
     return results
 
 
-def test_a_diff_leaves_out_what_is_muted(home: Member) -> None:
-    passed = (
-        replace(each, status="pass", severity=None, places=NO_ROWS, outcome="", how_to_fix=None) for each in CHECKS
+def test_diff_lists_muted_findings_separately(home: Member) -> None:
+    passed_checks = (
+        replace(check, status="pass", severity=None, places=NO_ROWS, outcome="", how_to_fix=None) for check in CHECKS
     )
-    before = reported(home, checks=tuple(passed))
-    after = reported(home)
-    address = f"/v1/report/{after.id}/diff?with={before.id}"
-    plain = home.api.get(address)
-    assert {each["id"] for each in plain.json()["new"]} == {"exposed-git", "cookie-secure", "hsts"}
-    assert plain.json()["muted"] == []
+    before = finished_scan_with(home, checks=tuple(passed_checks))
+    after = finished_scan_with(home)
+    path = f"/v1/report/{after.id}/diff?with={before.id}"
+    unmuted = home.api.get(path)
+    assert {change["id"] for change in unmuted.json()["new"]} == {"exposed-git", "cookie-secure", "hsts"}
+    assert unmuted.json()["muted"] == []
     mute(home)
-    one, other = COOKIES
-    mute(home, check="cookie-secure", fingerprint=one)
-    # With the mutes, the diff and its ETag have changed.
-    muted = home.api.get(address, If_None_Match=plain["ETag"])
+    first_cookie, second_cookie = COOKIES
+    mute(home, check="cookie-secure", fingerprint=first_cookie)
+    # The mutes change the diff and its ETag.
+    muted = home.api.get(path, If_None_Match=unmuted["ETag"])
     assert muted.status_code == 200
-    assert muted["ETag"] != plain["ETag"]
-    assert home.api.get(address, If_None_Match=muted["ETag"]).status_code == 304
-    told = muted.json()
-    assert {each["id"] for each in told["new"]} == {"cookie-secure", "hsts"}
-    assert [each["id"] for each in told["muted"]] == ["exposed-git"]
-    (cookies,) = (each for each in told["new"] if each["id"] == "cookie-secure")
-    assert [each["fingerprint"] for each in cookies["new_places"]] == [other]
-    # In the reverse diff, muted findings are not listed as fixed either.
-    back = home.api.get(f"/v1/report/{before.id}/diff?with={after.id}").json()
-    assert {each["id"] for each in back["fixed"]} == {"cookie-secure", "hsts"}
-    assert [each["id"] for each in back["muted"]] == ["exposed-git"]
+    assert muted["ETag"] != unmuted["ETag"]
+    assert home.api.get(path, If_None_Match=muted["ETag"]).status_code == 304
+    muted_diff = muted.json()
+    assert {change["id"] for change in muted_diff["new"]} == {"cookie-secure", "hsts"}
+    assert [change["id"] for change in muted_diff["muted"]] == ["exposed-git"]
+    (cookies,) = (change for change in muted_diff["new"] if change["id"] == "cookie-secure")
+    assert [place["fingerprint"] for place in cookies["new_places"]] == [second_cookie]
+    # In the reverse diff, muted findings are not listed as fixed.
+    reverse_diff = home.api.get(f"/v1/report/{before.id}/diff?with={after.id}").json()
+    assert {change["id"] for change in reverse_diff["fixed"]} == {"cookie-secure", "hsts"}
+    assert [change["id"] for change in reverse_diff["muted"]] == ["exposed-git"]
 
 
-def test_expired_mutes_apply_no_more_without_any_job(home: Member) -> None:
-    scan = reported(home)
+def test_expired_mutes_do_not_apply_even_without_a_cleanup_task(home: Member) -> None:
+    scan = finished_scan_with(home)
     mute(home)
     Mute.objects.update(expires_at=timezone.now())
     assert home.api.get(f"/v1/report/{scan.id}/mutes").json()["findings"] == []
-    assert all("suppressions" not in each for each in results_of(home, f"/v1/report/{scan.id}/export?format=sarif"))
+    assert all("suppressions" not in result for result in results_of(home, f"/v1/report/{scan.id}/export?format=sarif"))
     assert home.api.get("/v1/mutes").json()["total"] == 0
 
 
 def hsts(outcome: str) -> tuple[CheckResult, ...]:
-    return tuple(replace(each, outcome=outcome) for each in CHECKS if each.id == "hsts")
+    return tuple(replace(check, outcome=outcome) for check in CHECKS if check.id == "hsts")
 
 
-def test_a_mute_of_one_outcome_leaves_the_others(home: Member) -> None:
-    short, missing = reported(home, checks=hsts("short")), reported(home, checks=hsts("missing"))
-    shown = mute(home, check="hsts", outcome="short")
-    assert shown["outcome"] == "short"
-    found = [home.api.get(f"/v1/report/{scan.id}/mutes").json()["findings"] for scan in (short, missing)]
-    assert [[each["mutes"] for each in findings] for findings in found] == [[[shown]], []]
+def test_mute_of_one_outcome_does_not_mute_other_outcomes(home: Member) -> None:
+    short, missing = finished_scan_with(home, checks=hsts("short")), finished_scan_with(home, checks=hsts("missing"))
+    mute_json = mute(home, check="hsts", outcome="short")
+    assert mute_json["outcome"] == "short"
+    findings_of_scans = [home.api.get(f"/v1/report/{scan.id}/mutes").json()["findings"] for scan in (short, missing)]
+    assert [[finding["mutes"] for finding in findings] for findings in findings_of_scans] == [[[mute_json]], []]
     suppressed = [
-        bool(each["suppressions"]) if "suppressions" in each else False
+        bool(result["suppressions"]) if "suppressions" in result else False
         for scan in (short, missing)
-        for each in results_of(home, f"/v1/report/{scan.id}/export?format=sarif")
+        for result in results_of(home, f"/v1/report/{scan.id}/export?format=sarif")
     ]
     assert suppressed == [True, False]
 
 
-def test_each_outcome_and_the_whole_check_have_a_mute_of_their_own(home: Member) -> None:
-    whole, short, missing = (mute(home, check="hsts", outcome=each) for each in (None, "short", "missing"))
-    assert len({each["id"] for each in (whole, short, missing)}) == 3
+def test_whole_check_and_each_outcome_have_separate_mutes(home: Member) -> None:
+    whole, short, missing = (mute(home, check="hsts", outcome=outcome) for outcome in (None, "short", "missing"))
+    assert len({mute_json["id"] for mute_json in (whole, short, missing)}) == 3
     assert mute(home, check="hsts", outcome="short")["id"] == short["id"]
 
 
 @pytest.mark.parametrize(
-    ("check", "outcome", "known"),
+    ("check", "outcome", "outcomes"),
     [
         ("hsts", "faulty", "hsts: missing, ignored, invalid, off, short, repeated, contradictory."),
         ("hsts", "hsts.short", "hsts: missing, ignored, invalid, off, short, repeated, contradictory."),
         ("exposed-git", "short", "exposed-git: public."),
     ],
 )
-def test_an_unknown_outcome_is_refused_with_those_that_the_check_has(
-    home: Member, check: str, outcome: str, known: str
+def test_unknown_outcome_is_refused_with_the_outcomes_of_the_check(
+    home: Member, check: str, outcome: str, outcomes: str
 ) -> None:
-    answer = home.api.post("/v1/mutes", BODY | {"check": check, "outcome": outcome})
-    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_PARAMS")
-    assert answer.json()["error"] == f"outcome must be one of those of {known}"
+    response = home.api.post("/v1/mutes", BODY | {"check": check, "outcome": outcome})
+    assert (response.status_code, response.json()["code"]) == (400, "INVALID_PARAMS")
+    assert response.json()["error"] == f"outcome must be one of those of {outcomes}"
 
 
-def test_a_diff_leaves_out_a_muted_outcome_until_it_is_another(home: Member) -> None:
-    before = reported(home, checks=CHECKS[3:])
-    short, missing = reported(home, checks=hsts("short")), reported(home, checks=hsts("missing"))
+def test_diff_reports_a_finding_with_another_outcome_than_the_muted_one(home: Member) -> None:
+    before = finished_scan_with(home, checks=CHECKS[3:])
+    short, missing = finished_scan_with(home, checks=hsts("short")), finished_scan_with(home, checks=hsts("missing"))
     mute(home, check="hsts", outcome="short")
-    found = [home.api.get(f"/v1/report/{after.id}/diff?with={before.id}").json() for after in (short, missing)]
-    assert [[each["outcome"] for each in diff["muted"]] for diff in found] == [["short"], []]
-    assert [[each["outcome"] for each in diff["new"]] for diff in found] == [[], ["missing"]]
+    diffs = [home.api.get(f"/v1/report/{after.id}/diff?with={before.id}").json() for after in (short, missing)]
+    assert [[change["outcome"] for change in diff["muted"]] for diff in diffs] == [["short"], []]
+    assert [[change["outcome"] for change in diff["new"]] for diff in diffs] == [[], ["missing"]]
 
 
-def test_the_activity_log_and_the_export_of_the_organization_name_the_outcome(home: Member) -> None:
+def test_activity_log_and_data_export_include_the_muted_outcome(home: Member) -> None:
     mute(home, check="hsts", outcome="short")
     assert ActivityEvent.objects.get(action="mute.created").details["outcome"] == "short"
-    (kind,) = (each for each in KINDS if each.name == "mutes")
+    (kind,) = (kind for kind in KINDS if kind.name == "mutes")
     rows: Any = map(kind.serialize, kind.rows(home.organization.id))
     assert [row["outcome"] for row in rows] == ["short"]

@@ -33,64 +33,64 @@ URL = "https://example.com/"
 PLACE = fingerprint("hsts")
 
 
-def asked_for(**changed: Any) -> MuteRequest:
-    usual: dict[str, Any] = {"check": "hsts", "host": "example.com", "reason": REASON, "now": timezone.now()}
-    return MuteRequest.of(**usual | changed)
+def request_for(**changed: Any) -> MuteRequest:
+    defaults: dict[str, Any] = {"check": "hsts", "host": "example.com", "reason": REASON, "now": timezone.now()}
+    return MuteRequest.of(**defaults | changed)
 
 
 def is_muted(member: Member, url: str = URL, after: timedelta = timedelta(), outcome: str = "short") -> bool:
     return active_mutes(member.organization.id, timezone.now() + after).of("hsts", outcome, url, PLACE) is not None
 
 
-def test_what_is_muted_is_so_for_a_year_where_nobody_says_how_long() -> None:
+def test_mute_lasts_a_year_by_default() -> None:
     acme = member_of("Acme")
-    mute, is_new = create_mute(caller=caller_with_key(acme), request=asked_for())
+    mute, is_new = create_mute(caller=caller_with_key(acme), request=request_for())
     assert is_new
     assert mute.expires_at == mute.created_at + timedelta(days=365)
     assert is_muted(acme)
     assert not is_muted(acme, "https://www.example.com/")
 
 
-def test_another_organizations_mutes_never_apply() -> None:
+def test_mutes_of_another_organization_do_not_apply() -> None:
     acme, other = member_of("Acme"), member_of("Other")
-    mute, _ = create_mute(caller=caller_with_key(acme), request=asked_for())
+    mute, _ = create_mute(caller=caller_with_key(acme), request=request_for())
     assert not is_muted(other)
     with pytest.raises(NotFound, match="no mute"):
         end_mute(caller=caller_with_key(other), mute_id=mute.id)
     assert is_muted(acme)
 
 
-def test_it_runs_out_at_the_second_and_without_anybody_doing_anything() -> None:
+def test_mute_expires_at_the_exact_second_without_a_task() -> None:
     acme = member_of("Acme")
     end = timezone.now().replace(microsecond=0) + timedelta(days=3)
-    mute, _ = create_mute(caller=caller_with_key(acme), request=asked_for(expires_at=end))
+    mute, _ = create_mute(caller=caller_with_key(acme), request=request_for(expires_at=end))
     assert mute.expires_at == end
     assert active_mutes(acme.organization.id, end - timedelta(microseconds=1))
     assert not active_mutes(acme.organization.id, end)
 
 
-def test_what_is_muted_already_is_renewed_and_not_doubled() -> None:
+def test_creating_an_existing_mute_renews_it_instead_of_duplicating_it() -> None:
     acme = member_of("Acme")
-    first, _ = create_mute(caller=caller_with_key(acme), request=asked_for())
+    first, _ = create_mute(caller=caller_with_key(acme), request=request_for())
     end = timezone.now().replace(microsecond=0) + timedelta(days=30)
-    again, is_new = create_mute(caller=caller_with_key(acme), request=asked_for(reason="Another.", expires_at=end))
+    again, is_new = create_mute(caller=caller_with_key(acme), request=request_for(reason="Another.", expires_at=end))
     assert (again.id, is_new, again.reason, again.expires_at) == (first.id, False, "Another.", end)
     assert Mute.objects.count() == 1
-    # Sending the same request again changes nothing, and is not logged.
-    create_mute(caller=caller_with_key(acme), request=asked_for(reason="Another.", expires_at=end))
+    # Repeating the same request changes nothing and is not logged.
+    create_mute(caller=caller_with_key(acme), request=request_for(reason="Another.", expires_at=end))
     assert [event.action for event in ActivityEvent.objects.filter(action__startswith="mute.")] == [
         "mute.changed",
         "mute.created",
     ]
 
 
-def test_what_has_run_out_can_be_muted_anew() -> None:
+def test_expired_finding_can_be_muted_again() -> None:
     acme = member_of("Acme")
-    first, _ = create_mute(caller=caller_with_key(acme), request=asked_for())
+    first, _ = create_mute(caller=caller_with_key(acme), request=request_for())
     past = timezone.now() - timedelta(seconds=1)
     Mute.objects.update(expires_at=past)
     assert not is_muted(acme)
-    second, is_new = create_mute(caller=caller_with_key(acme), request=asked_for())
+    second, is_new = create_mute(caller=caller_with_key(acme), request=request_for())
     assert is_new
     assert second.id != first.id
     first.refresh_from_db()
@@ -98,18 +98,18 @@ def test_what_has_run_out_can_be_muted_anew() -> None:
     assert is_muted(acme)
 
 
-def test_ended_it_shows_again_and_cannot_be_ended_twice() -> None:
+def test_ended_mute_no_longer_applies_and_cannot_be_ended_again() -> None:
     acme = member_of("Acme")
-    mute, _ = create_mute(caller=caller_with_key(acme), request=asked_for())
+    mute, _ = create_mute(caller=caller_with_key(acme), request=request_for())
     end_mute(caller=caller_with_key(acme), mute_id=mute.id)
     assert not is_muted(acme)
     with pytest.raises(NotFound, match="no mute"):
         end_mute(caller=caller_with_key(acme), mute_id=mute.id)
 
 
-def test_admins_see_what_keys_have_muted() -> None:
+def test_activity_log_records_mutes_by_api_keys() -> None:
     acme = member_of("Acme")
-    mute, _ = create_mute(caller=caller_with_key(acme), request=asked_for(path_prefix="/shop/"))
+    mute, _ = create_mute(caller=caller_with_key(acme), request=request_for(path_prefix="/shop/"))
     end_mute(caller=caller_with_key(acme), mute_id=mute.id)
     created, ended = ActivityEvent.objects.filter(action__startswith="mute.").order_by("id")
     assert (created.action, created.object_name, created.actor) == ("mute.created", "hsts on example.com", None)
@@ -130,44 +130,44 @@ def test_admins_see_what_keys_have_muted() -> None:
         ("example.com", "/%7Eme;v=1", ("example.com", "/%7Eme;v=1")),
     ],
 )
-def test_hosts_and_paths_are_read_as_addresses_of_scans_are(
+def test_hosts_and_paths_of_mutes_are_normalized_like_scanned_urls(
     host: str, path_prefix: str, expected: tuple[str, str]
 ) -> None:
     mute, _ = create_mute(
-        caller=caller_with_key(member_of("Acme")), request=asked_for(host=host, path_prefix=path_prefix)
+        caller=caller_with_key(member_of("Acme")), request=request_for(host=host, path_prefix=path_prefix)
     )
     assert (mute.host, mute.path_prefix) == expected
 
 
-def test_there_are_at_most_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_organization_cannot_exceed_the_mute_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "MAX_ACTIVE", 2)
     acme = member_of("Acme")
     caller = caller_with_key(acme)
     for path in ("/a", "/b"):
-        mute, _ = create_mute(caller=caller, request=asked_for(path_prefix=path))
+        mute, _ = create_mute(caller=caller, request=request_for(path_prefix=path))
     with pytest.raises(MuteLimit):
-        create_mute(caller=caller, request=asked_for())
-    # At the limit, a mute can be renewed, and ending one makes room.
-    create_mute(caller=caller, request=asked_for(path_prefix="/a", reason="Still."))
+        create_mute(caller=caller, request=request_for())
+    # At the limit, a mute can be renewed, and ending a mute allows another one.
+    create_mute(caller=caller, request=request_for(path_prefix="/a", reason="Still."))
     end_mute(caller=caller, mute_id=mute.id)
-    create_mute(caller=caller, request=asked_for())
+    create_mute(caller=caller, request=request_for())
 
 
-def test_the_rules_cost_one_query() -> None:
+def test_active_mutes_are_read_with_one_query() -> None:
     acme = member_of("Acme")
-    with counted() as asked:
+    with counted() as queries:
         assert not active_mutes(acme.organization.id, timezone.now())
-    assert len(asked) == 1
+    assert len(queries) == 1
     for path in ("/a", "/b", "/c"):
-        create_mute(caller=caller_with_key(acme), request=asked_for(path_prefix=path))
-    with counted() as asked:
+        create_mute(caller=caller_with_key(acme), request=request_for(path_prefix=path))
+    with counted() as queries:
         rules = list(active_mutes(acme.organization.id, timezone.now()))
-    assert len(asked) == 1
+    assert len(queries) == 1
     assert set(rules) == set(map(rule_of, in_force(acme.organization.id, timezone.now())))
     assert [rule.by for rule in rules] == ["API key tests"] * 3
 
 
-def test_a_reason_is_as_long_as_it_is_kept() -> None:
+def test_length_of_a_reason_is_checked_after_normalization() -> None:
     reason = "a" * 498 + "\r\n" + "b"
-    mute, _ = create_mute(caller=caller_with_key(member_of("Acme")), request=asked_for(reason=f"  {reason}  "))
+    mute, _ = create_mute(caller=caller_with_key(member_of("Acme")), request=request_for(reason=f"  {reason}  "))
     assert mute.reason == "a" * 498 + "\nb"

@@ -17,7 +17,7 @@ def share(*scans: Scan) -> None:
     Report.objects.filter(scan__in=scans).update(shared_at=timezone.now())
 
 
-def test_any_two_reports_of_a_page_are_compared(home: Member) -> None:
+def test_any_two_reports_of_a_page_can_be_compared(home: Member) -> None:
     oldest = report_of(home, finding("a", places=["#a", "#b"]), finding("b"), days=3, score=40)
     report_of(home, finding("a"), days=2)
     newest = report_of(home, finding("a", places=["#b", "#c"]), finding("b", "pass"), days=1, score=52)
@@ -26,10 +26,10 @@ def test_any_two_reports_of_a_page_are_compared(home: Member) -> None:
     text, page = text_of(response), page_of(response)
     assert "+12 points since the report of" in text
     groups = page.xpath("//details[contains(@class, 'changed')]/summary/h3/text()")
-    assert [each.strip() for each in groups] == ["Worse", "Fixed"]
+    assert [title.strip() for title in groups] == ["Worse", "Fixed"]
     assert page.xpath("//ul[@aria-label='New places']/li/code/text()") == ["#c"]
     assert page.xpath("//ul[@aria-label='Places that are fixed']/li/code/text()") == ["#a"]
-    # Findings link to the report that has them.
+    # Findings link to the report that contains them.
     assert page.xpath(f"//details//a[@href='/report/{newest.id}#check-a']")
     assert page.xpath(f"//a[@href='/report/{oldest.id}/diff?with={newest.id}']")
     assert page.xpath("//select[@name='with']/option[@selected]/@value") == [oldest.id]
@@ -37,7 +37,7 @@ def test_any_two_reports_of_a_page_are_compared(home: Member) -> None:
     assert newest.id not in page.xpath("//select[@name='with']/option/@value")
 
 
-def test_without_a_choice_it_is_the_report_before(home: Member) -> None:
+def test_default_comparison_is_with_the_previous_report(home: Member) -> None:
     first, second, third = (report_of(home, finding("a"), days=days) for days in (3, 2, 1))
     client = person(home.organization)
     page = page_of(client.get(f"/report/{second.id}/diff"))
@@ -47,7 +47,7 @@ def test_without_a_choice_it_is_the_report_before(home: Member) -> None:
     assert "This is the oldest available report of the page." in oldest
 
 
-def test_the_report_leads_there(home: Member) -> None:
+def test_report_links_to_the_comparison_once_another_report_exists(home: Member) -> None:
     scan = report_of(home, finding("a"), days=3)
     client = person(home.organization)
     path = f"/report/{scan.id}"
@@ -57,37 +57,37 @@ def test_the_report_leads_there(home: Member) -> None:
     assert page_of(client.get(path)).xpath(f"//a[@href='{path}/diff']")
 
 
-def test_a_report_of_another_page_is_refused_in_words(home: Member) -> None:
+def test_comparison_with_a_report_of_another_type_is_refused(home: Member) -> None:
     scan, other = finished_scan(home), finished_scan(home, type="seo")
     response = person(home.organization).get(f"/report/{scan.id}/diff?with={other.id}")
     assert response.status_code == 400
     assert "The reports are not of the same type: seo and security." in text_of(response)
 
 
-def test_what_has_no_report_cannot_be_compared(home: Member) -> None:
+def test_scan_without_a_report_cannot_be_compared(home: Member) -> None:
     scan, running = finished_scan(home), make_scan(home, status="scanning")
     client = person(home.organization)
     for path in (f"{scan.id}/diff?with={running.id}", f"{running.id}/diff?with={scan.id}", f"{scan.id}/diff?with=x"):
         assert client.get(f"/report/{path}").status_code == 404
 
 
-def test_strangers_compare_only_reports_that_are_shared(home: Member) -> None:
+def test_strangers_compare_only_shared_reports(home: Member) -> None:
     before, hidden, after = (report_of(home, finding("a"), days=days) for days in (3, 2, 1))
     share(before, after)
     for stranger in (Client(), person(None)):
         response = stranger.get(f"/report/{after.id}/diff?with={before.id}")
         assert response.status_code == 200
         for path in (f"{after.id}/diff?with={before.id}", f"{before.id}/diff?with={after.id}"):
-            answer = stranger.get(f"/report/{path}")
-            assert hidden.id not in answer.content.decode()
-            assert not page_of(answer).xpath("//select")
-        # No report is available that is not shared, neither by its ID nor as the previous one.
+            response = stranger.get(f"/report/{path}")
+            assert hidden.id not in response.content.decode()
+            assert not page_of(response).xpath("//select")
+        # Unshared reports are unavailable, both by their ID and as the previous report.
         for path in (f"{after.id}/diff?with={hidden.id}", f"{after.id}/diff", f"{after.id}/diff?with="):
             assert stranger.get(f"/report/{path}").status_code == 404
     assert Client().get(f"/report/{hidden.id}/diff?with={after.id}").status_code == 302
 
 
-def test_reports_of_two_organizations_are_not_compared(home: Member, stranger: Member) -> None:
+def test_reports_of_two_organizations_cannot_be_compared(home: Member, stranger: Member) -> None:
     ours, theirs = finished_scan(home), finished_scan(stranger)
     share(theirs)
     assert person(home.organization).get(f"/report/{ours.id}/diff?with={theirs.id}").status_code == 404
@@ -95,7 +95,7 @@ def test_reports_of_two_organizations_are_not_compared(home: Member, stranger: M
     assert Client().get(f"/report/{ours.id}/diff?with={theirs.id}").status_code == 404
 
 
-def test_what_a_site_sends_stays_text(home: Member) -> None:
+def test_comparison_escapes_text_from_the_scanned_site(home: Member) -> None:
     before = report_of(home, finding("a", "pass"), days=2)
     after = report_of(home, finding("a", places=["<script>alert(1)</script>"]), days=1)
     content = person(home.organization).get(f"/report/{after.id}/diff?with={before.id}").content.decode()
@@ -103,10 +103,10 @@ def test_what_a_site_sends_stays_text(home: Member) -> None:
     assert "&lt;script&gt;" in content
 
 
-def test_other_rules_are_told_before_anything_else(home: Member) -> None:
+def test_comparison_warns_first_that_the_rules_changed(home: Member) -> None:
     before, after = report_of(home, finding("a"), days=2), report_of(home, finding("a", "pass"), days=1)
-    document = Report.objects.get(scan=before).document | {"catalogue_version": "older"}
-    Report.objects.filter(scan=before).update(export=stored_text(document))
+    export = Report.objects.get(scan=before).export_json | {"catalogue_version": "older"}
+    Report.objects.filter(scan=before).update(export=stored_text(export))
     text = text_of(person(home.organization).get(f"/report/{after.id}/diff?with={before.id}"))
     assert "The rules changed since the report of" in text
     assert "No longer found" in text

@@ -1,4 +1,4 @@
-"""Explanations of the page: they exist for all grades, and only for existing categories, codes and metrics."""
+"""Explanations on the report page: all grades have one, and none belongs to a removed category, code or metric."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from website_scan.report_json import ExportedCheck, StoredTable
 from website_scan.result import CheckStatus
 
 
-def test_every_grade_of_every_type_has_its_meaning() -> None:
+def test_every_grade_of_every_type_has_an_explanation() -> None:
     assert set(GRADES) == set(ScanType)
     for meanings in GRADES.values():
         assert list(meanings) == list(LETTERS)
@@ -26,25 +26,25 @@ def test_every_grade_of_every_type_has_its_meaning() -> None:
     assert grade_meaning("other", "A") == ""
 
 
-def test_meanings_are_of_categories_that_exist() -> None:
-    """A new category needs no meaning, but the meaning of a removed one must be removed."""
+def test_category_explanations_belong_to_existing_categories() -> None:
+    """New categories need no explanation, but explanations of removed categories must be removed."""
     for scan_type in ScanType:
         assert set(CATEGORIES[scan_type]) <= {check.category.name for check in checks(scan_type)}
     assert category_meaning("security", "Something new") == ""
 
 
-def test_advice_is_for_codes_that_exist() -> None:
+def test_advice_belongs_to_existing_error_codes() -> None:
     source = "".join(path.read_text() for path in (Path(__file__).parents[3] / "website_scan").rglob("*.py"))
     assert [code for code in ADVICE if f'"{code}"' not in source] == []
     assert "scan ID" in advice("SOMETHING_NEW")
 
 
-def test_figures_come_from_checks_that_exist() -> None:
+def test_metrics_belong_to_existing_performance_checks() -> None:
     assert set(METRICS) <= {check.id for check in checks(ScanType.PERFORMANCE)}
 
 
 def measured(status: CheckStatus = "pass", **figures: Any) -> ExportedCheck:
-    """Return a check with these figures, by their names in its table."""
+    """Return a check with a table of these figures, by their names."""
     severity = None if status == "pass" else HIGH
     check = check_of("check", "Check", "Check", status, severity, HIGH, "It is so.")
     return stored(replace(check, details=read_rows([table(figures)]) if figures else NO_ROWS))
@@ -59,8 +59,8 @@ def table(figures: Mapping[str, float | None]) -> StoredTable:
     }
 
 
-def test_figures_are_written_with_their_units() -> None:
-    found = metrics(
+def test_metrics_are_formatted_with_their_units() -> None:
+    page_metrics = metrics(
         {
             "lcp": measured("warn", median=2.449),
             "tbt": measured("fail", median=1.2345),
@@ -68,20 +68,20 @@ def test_figures_are_written_with_their_units() -> None:
             "fcp": measured(median=None),
         }
     )
-    assert [(each.value, each.unit, each.verdict) for each in found] == [
+    assert [(metric.value, metric.unit, metric.verdict) for metric in page_metrics] == [
         ("2.4", "s", "Needs work"),
         ("1,234", "ms", "Poor"),
         ("0.1", "", "Good"),
     ]
-    assert [each.anchor for each in found] == ["check-lcp", "check-tbt", "check-cls"]
+    assert [metric.anchor for metric in page_metrics] == ["check-lcp", "check-tbt", "check-cls"]
     assert metrics({"lcp": measured()}) == ()
 
 
-def test_a_figure_on_which_the_loads_do_not_agree_shows_both_ends() -> None:
+def test_metric_with_unstable_loads_shows_its_range() -> None:
     figures: dict[str, Any] = {"median": 1.5, "least": 1.2, "largest": 1.94, "loads": 3}
-    (shown,) = metrics({"fcp": measured(**figures, stable=False)})
-    assert shown.spread == "1.2 to 1.9 s in 3 loads"
-    (shown,) = metrics({"fcp": measured(**figures, stable=True)})
-    assert shown.spread == ""
-    (kept,) = metrics({"fcp": measured(**figures)})  # of an older report
-    assert kept.spread == ""
+    (metric,) = metrics({"fcp": measured(**figures, stable=False)})
+    assert metric.spread == "1.2 to 1.9 s in 3 loads"
+    (metric,) = metrics({"fcp": measured(**figures, stable=True)})
+    assert metric.spread == ""
+    (older_metric,) = metrics({"fcp": measured(**figures)})  # Older reports have no `stable`.
+    assert older_metric.spread == ""

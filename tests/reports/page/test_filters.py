@@ -1,4 +1,4 @@
-"""Filters of the report page: ?show=, severity=, metric= and q= show the same findings as static/js/findings.js."""
+"""Filters of the report page: show, severity, metric and q select the same findings as static/js/findings.js."""
 
 from __future__ import annotations
 
@@ -55,29 +55,29 @@ CHECK = stored(
         ({"q": "\0"}, False),
     ],
 )
-def test_a_finding_shows_if_it_fits_all_that_is_asked_for(query: dict[str, str], is_shown: bool) -> None:
+def test_finding_is_shown_if_it_matches_all_filters(query: dict[str, str], is_shown: bool) -> None:
     assert Filter.asked_by(query, "performance").fits(CHECK) is is_shown
 
 
-def test_only_performance_is_asked_by_metric() -> None:
+def test_metric_filter_applies_to_performance_only() -> None:
     assert not Filter.asked_by({"metric": "lcp"}, "security").is_active
 
 
-def test_a_choice_is_an_address_and_back() -> None:
-    chosen = Filter(show="failed", severity="high", q="a & b=c #1")
-    assert chosen.query == "show=failed&severity=high&q=a+%26+b%3Dc+%231"
+def test_filter_is_converted_to_a_query_string() -> None:
+    page_filter = Filter(show="failed", severity="high", q="a & b=c #1")
+    assert page_filter.query == "show=failed&severity=high&q=a+%26+b%3Dc+%231"
     assert Filter().query == ""
 
 
-def test_what_metrics_depend_on_are_checks_of_performance() -> None:
+def test_checks_that_affect_metrics_are_performance_checks() -> None:
     assert set(CONCERNED) <= {check.id for check in checks(ScanType.PERFORMANCE)}
-    assert {metric for each in CONCERNED.values() for metric in each} == set(METRICS)
+    assert {metric for metrics in CONCERNED.values() for metric in metrics} == set(METRICS)
 
 
-def shown(response: ClientResponse) -> list[str]:
-    """Return the checks that the page shows, in its order."""
-    found = page_of(response).xpath("//li[contains(@class, 'check is-')][not(ancestor-or-self::*[@hidden])]/@id")
-    return [each.removeprefix("check-") for each in found]
+def shown_check_ids(response: ClientResponse) -> list[str]:
+    """Return the IDs of the checks that the page shows, in the order of the page."""
+    ids = page_of(response).xpath("//li[contains(@class, 'check is-')][not(ancestor-or-self::*[@hidden])]/@id")
+    return [id.removeprefix("check-") for id in ids]
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,11 @@ def shown(response: ClientResponse) -> list[str]:
         ("show=%FF&severity[]=x&q", ["bad", "meh", "good"]),
     ],
 )
-def test_the_page_leaves_out_what_does_not_fit_without_any_script(
-    home: Member, query: str, expected: list[str]
-) -> None:
+def test_filters_work_without_scripts(home: Member, query: str, expected: list[str]) -> None:
     scan = finished_scan(home)
     response = person(home.organization).get(f"/report/{scan.id}?{query}")
     assert response.status_code == 200
-    assert shown(response) == expected
+    assert shown_check_ids(response) == expected
     assert f"{len(expected)} of 3 shown" in text_of(response)
     assert response["X-Robots-Tag"] == "noindex, nofollow"
     assert "no-store" in response["Cache-Control"]
@@ -112,12 +110,12 @@ def test_the_page_leaves_out_what_does_not_fit_without_any_script(
     assert page.xpath("boolean(//*[@data-nothing][not(@hidden)])") is (not expected)
     # A category without shown checks is hidden as a whole.
     assert bool(page.xpath("//section[contains(@class, 'category')][not(@hidden)]")) is bool(expected)
-    # Passed checks are unfolded if the filter shows them.
+    # Passed checks are unfolded if the filter selects them.
     if "good" in expected and is_filtered:
         assert page.xpath("//details[contains(@class, 'passed')]/@open")
 
 
-def test_links_to_findings_lead_to_the_page_that_shows_them(home: Member) -> None:
+def test_links_to_findings_on_a_filtered_page_lead_to_the_unfiltered_page(home: Member) -> None:
     scan = finished_scan(home)
     client = person(home.organization)
     (link,) = page_of(client.get(f"/report/{scan.id}")).xpath("//ol[@class='first']//a/@href")
@@ -127,7 +125,7 @@ def test_links_to_findings_lead_to_the_page_that_shows_them(home: Member) -> Non
     assert link == f"/report/{scan.id}#check-meh"
 
 
-def test_a_search_is_text_on_the_page(home: Member) -> None:
+def test_search_text_is_escaped(home: Member) -> None:
     scan = finished_scan(home)
     response = person(home.organization).get(f"/report/{scan.id}", {"q": '"><script>alert(1)</script>'})
     page = page_of(response)
@@ -135,14 +133,14 @@ def test_a_search_is_text_on_the_page(home: Member) -> None:
     assert page.xpath("//input[@name='q']/@value") == ['"><script>alert(1)</script>']
 
 
-def test_strangers_filter_a_shared_report_too(home: Member) -> None:
+def test_strangers_can_filter_a_shared_report(home: Member) -> None:
     scan = finished_scan(home)
     owner = person(home.organization, "owner")
     owner.post(f"/report/{scan.id}/share", {"shared": "on"})
-    assert shown(person(None).get(f"/report/{scan.id}?show=failed")) == ["bad"]
+    assert shown_check_ids(person(None).get(f"/report/{scan.id}?show=failed")) == ["bad"]
 
 
-def test_categories_with_nothing_to_do_stand_in_one_row(home: Member) -> None:
+def test_categories_with_nothing_to_fix_are_grouped_in_one_section(home: Member) -> None:
     def category(name: str, *checks: CheckResult) -> CategoryResult:
         return CategoryResult(name.lower(), name, 10, checks, 100)
 
@@ -162,10 +160,10 @@ def test_categories_with_nothing_to_do_stand_in_one_row(home: Member) -> None:
     assert claim is not None
     assert finish_scan(claim, replace(result, categories=categories))
     page = page_of(person(home.organization).get(f"/report/{scan.id}"))
-    headed = page.xpath("//section[contains(@class, 'category')]//h2/text()")
-    assert [each.strip() for each in headed] == ["Things", "To be looked at", "Nothing to fix"]
-    row = page.xpath("//section[contains(@class, 'clear')]//details[contains(@class, 'group')]")
-    assert [each.xpath("string(./summary/h3)") for each in row] == ["Fine", "Fine too"]
-    # All targets in the table of contents exist.
+    headings = page.xpath("//section[contains(@class, 'category')]//h2/text()")
+    assert [heading.strip() for heading in headings] == ["Things", "To be looked at", "Nothing to fix"]
+    groups = page.xpath("//section[contains(@class, 'clear')]//details[contains(@class, 'group')]")
+    assert [group.xpath("string(./summary/h3)") for group in groups] == ["Fine", "Fine too"]
+    # All link targets of the table of contents exist.
     targets = page.xpath("//nav[@class='contents']//a/@href")
-    assert all(page.xpath("//*[@id=$id]", id=each.removeprefix("#")) for each in targets)
+    assert all(page.xpath("//*[@id=$id]", id=target.removeprefix("#")) for target in targets)

@@ -13,9 +13,9 @@ from django.utils.safestring import SafeString
 
 from accounts.usage import month_of
 from reports.models import Mute, Report
-from reports.page import shown as shown_report
+from reports.page import visible_report
+from reports.page.cached.parts import history_of
 from reports.page.history import History, history, same_page
-from reports.page.kept.parts import history_of
 from reports.page.since import when_before
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
@@ -26,17 +26,17 @@ from website_scan.findings import HIGH
 from website_scan.report.storage import stored_text
 
 
-def told(scan: Scan) -> History:
+def history_of_scan(scan: Scan) -> History:
     report = Report.objects.get(scan=scan)
-    return history(scan, lambda: report.document, timezone.now())
+    return history(scan, lambda: report.export_json, timezone.now())
 
 
-def scores_of(found: History) -> list[int]:
-    return [each.score for each in found.trend.newest_first] if found.trend else []
+def scores_of(past: History) -> list[int]:
+    return [scan.score for scan in past.trend.newest_first] if past.trend else []
 
 
-def aged(member: Member, hours: int, score: int = 71, **columns: Any) -> Scan:
-    """Return a scan that was created `hours` hours ago and has finished."""
+def scan_created_ago(member: Member, hours: int, score: int = 71, **columns: Any) -> Scan:
+    """Create a scan `hours` hours ago, and finish it."""
     scan = make_scan(member, created_at=timezone.now() - timedelta(hours=hours), **columns)
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -44,69 +44,69 @@ def aged(member: Member, hours: int, score: int = 71, **columns: Any) -> Scan:
     return Scan.objects.get(id=scan.id)
 
 
-def test_the_last_ten_up_to_this_one_are_told(home: Member) -> None:
-    scans = [aged(home, hours, score=hours) for hours in range(12, 0, -1)]
-    found = told(scans[10])
-    assert scores_of(found) == list(range(2, 12))
-    assert found.trend is not None
-    this, *others = found.trend.newest_first
-    assert (this.is_this, this.url) == (True, None)
-    assert [each.url for each in others] == [f"/report/{scan.id}" for scan in reversed(scans[1:10])]
-    assert found.newer_url == f"/report/{scans[11].id}"
-    assert told(scans[11]).newer_url is None
+def test_history_has_the_last_ten_scans_up_to_this_one(home: Member) -> None:
+    scans = [scan_created_ago(home, hours, score=hours) for hours in range(12, 0, -1)]
+    past = history_of_scan(scans[10])
+    assert scores_of(past) == list(range(2, 12))
+    assert past.trend is not None
+    current, *others = past.trend.newest_first
+    assert (current.is_this, current.url) == (True, None)
+    assert [earlier.url for earlier in others] == [f"/report/{scan.id}" for scan in reversed(scans[1:10])]
+    assert past.newer_url == f"/report/{scans[11].id}"
+    assert history_of_scan(scans[11]).newer_url is None
 
 
-def test_only_scans_of_thesame_page_and_type_with_a_result_count(home: Member, stranger: Member) -> None:
-    aged(home, 5, url="https://example.com/other")
-    aged(home, 5, type="seo")
-    aged(stranger, 5)
+def test_history_counts_only_scans_of_the_same_page_and_type_with_a_result(home: Member, stranger: Member) -> None:
+    scan_created_ago(home, 5, url="https://example.com/other")
+    scan_created_ago(home, 5, type="seo")
+    scan_created_ago(stranger, 5)
     make_scan(home, status="failed")
     make_scan(home, status="queued")
-    found = told(aged(home, 1))
-    assert (found.trend, found.previous, found.newer_url) == (None, None, None)
+    past = history_of_scan(scan_created_ago(home, 1))
+    assert (past.trend, past.previous, past.newer_url) == (None, None, None)
 
 
-def test_a_report_that_is_not_kept_any_more_has_its_score_only(home: Member) -> None:
-    old, scan = aged(home, 24 * 31, score=50), aged(home, 0)
-    assert told(scan).previous is None
-    found = told(scan)
-    assert scores_of(found) == [71, 50]
-    assert found.trend is not None
-    assert [each.url for each in found.trend.newest_first] == [None, None]
+def test_expired_report_stays_in_the_history_with_its_score_only(home: Member) -> None:
+    old, scan = scan_created_ago(home, 24 * 31, score=50), scan_created_ago(home, 0)
+    assert history_of_scan(scan).previous is None
+    past = history_of_scan(scan)
+    assert scores_of(past) == [71, 50]
+    assert past.trend is not None
+    assert [earlier.url for earlier in past.trend.newest_first] == [None, None]
     text = text_of(person(home.organization).get(f"/report/{scan.id}"))
     assert "is no longer available" in text
     assert old.id not in text
 
 
-def test_the_first_report_of_a_page_says_so(home: Member) -> None:
-    text = text_of(person(home.organization).get(f"/report/{aged(home, 0).id}"))
+def test_page_says_that_a_report_is_the_first_of_its_page(home: Member) -> None:
+    text = text_of(person(home.organization).get(f"/report/{scan_created_ago(home, 0).id}"))
     assert "This is the first report of this page." in text
 
 
 def change(scan: Scan, **changes: Any) -> None:
-    """Change a stored export, as if the scan had found something else."""
+    """Change a stored export as if the scan had found something else."""
     report = Report.objects.get(scan=scan)
-    document: Any = report.document
+    export: Any = report.export_json
     statuses = changes.pop("statuses", {})
-    checks = document["categories"][0]["checks"]
+    checks = export["categories"][0]["checks"]
     for number, check in enumerate(checks):
         if status := statuses.get(check["id"]):
             severity = None if status == "pass" else HIGH
             title = check["title"]
             checks[number] = stored(check_of(check["id"], check["name"], title, status, severity, HIGH, "It is so."))
-    Report.objects.filter(scan=scan).update(export=stored_text(document | changes))
+    Report.objects.filter(scan=scan).update(export=stored_text(export | changes))
 
 
-def test_the_page_tells_what_has_changed(home: Member) -> None:
-    before, scan = aged(home, 2, score=60), aged(home, 1, score=71)
+def test_report_shows_what_changed_since_the_previous_report(home: Member) -> None:
+    before, scan = scan_created_ago(home, 2, score=60), scan_created_ago(home, 1, score=71)
     change(before, statuses={"good": "fail", "bad": "pass", "meh": "fail"})
     response = person(home.organization).get(f"/report/{scan.id}")
     text, page = text_of(response), page_of(response)
     assert "+11 points since the report of" in text
     assert page.xpath(f"//section[@aria-labelledby='history']//a[@href='/report/{before.id}']")
     groups = {
-        each.xpath("string(summary/h3/text())").strip(): each
-        for each in page.xpath("//details[contains(@class, 'changed')]")
+        group.xpath("string(summary/h3/text())").strip(): group
+        for group in page.xpath("//details[contains(@class, 'changed')]")
     }
     assert {name: group.xpath(".//a/@href") for name, group in groups.items()} == {
         "Fixed": ["#check-good"],
@@ -118,13 +118,14 @@ def test_the_page_tells_what_has_changed(home: Member) -> None:
         assert len(page.xpath(f"//*[@id='{anchor}']")) == 1
 
 
-def verdict_of(client: Client, scan: Scan) -> str:
-    """Return the sentence of the verdict on the report before; empty without one."""
+def comparison_sentence(client: Client, scan: Scan) -> str:
+    """Return the sentence that compares a report with the previous one, or an empty string without a previous one."""
     (verdict,) = page_of(client.get(f"/report/{scan.id}")).xpath("//section[contains(@class, 'verdict')]")
     return " ".join(verdict.xpath("string(.//p[@class='since'])").split())
 
 
-BACK = {"bad": "pass", "meh": "pass", "good": "fail"}  # the statuses before two faults came and one went
+# Statuses of the checks before two faults appeared and one was fixed.
+BACK = {"bad": "pass", "meh": "pass", "good": "fail"}
 
 
 @pytest.mark.parametrize(
@@ -137,26 +138,26 @@ BACK = {"bad": "pass", "meh": "pass", "good": "fail"}  # the statuses before two
         (78, {"good": "fail"}, "7 points lower than", "; 1 fixed (Good thing)"),
     ],
 )
-def test_the_verdict_tells_whether_it_is_better_or_worse_and_why(
+def test_comparison_sentence_says_whether_the_score_is_better_and_why(
     home: Member, score: int, statuses: dict[str, str], points: str, why: str
 ) -> None:
-    before, scan = aged(home, 24 * 7, score=score), aged(home, 0, score=71)
+    before, scan = scan_created_ago(home, 24 * 7, score=score), scan_created_ago(home, 0, score=71)
     change(before, statuses=statuses)
     client = person(home.organization, "viewer")
-    said = f"{points} in the report of {when_before(before.created_at, scan.created_at)}{why}. Compare"
-    assert verdict_of(client, scan) == said
+    expected = f"{points} in the report of {when_before(before.created_at, scan.created_at)}{why}. Compare"
+    assert comparison_sentence(client, scan) == expected
 
 
 @pytest.mark.parametrize(
-    ("before", "said"),
+    ("before", "expected"),
     [
         (datetime(2026, 11, 27, 0, 5, tzinfo=UTC), "00:05 UTC"),
         (datetime(2026, 11, 26, 23, 55, tzinfo=UTC), "26 November"),
         (datetime(2025, 11, 27, 1, 10, tzinfo=UTC), "27 November 2025"),
     ],
 )
-def test_the_report_before_is_named_by_its_time_or_day(before: datetime, said: str) -> None:
-    assert when_before(before, datetime(2026, 11, 27, 1, 15, tzinfo=UTC)) == said
+def test_previous_report_is_named_by_its_time_or_its_day(before: datetime, expected: str) -> None:
+    assert when_before(before, datetime(2026, 11, 27, 1, 15, tzinfo=UTC)) == expected
 
 
 @pytest.mark.parametrize(
@@ -170,18 +171,18 @@ def test_the_report_before_is_named_by_its_time_or_day(before: datetime, said: s
         ),
     ],
 )
-def test_the_verdict_claims_no_difference_that_may_not_be_the_pages(
+def test_comparison_sentence_claims_no_difference_if_the_scans_are_not_comparable(
     home: Member, changes: dict[str, Any], reason: str
 ) -> None:
-    before, scan = aged(home, 2, score=60), aged(home, 1)
+    before, scan = scan_created_ago(home, 2, score=60), scan_created_ago(home, 1)
     change(before, statuses={"good": "fail"}, **changes)
-    said = verdict_of(person(home.organization), scan)
+    sentence = comparison_sentence(person(home.organization), scan)
     when = when_before(before.created_at, scan.created_at)
-    assert said == f"Cannot be compared with the report of {when}: {reason}. Compare"
+    assert sentence == f"Cannot be compared with the report of {when}: {reason}. Compare"
 
 
-def test_what_is_muted_is_no_reason_in_the_verdict(home: Member) -> None:
-    before, scan = aged(home, 2, score=78), aged(home, 1)
+def test_muted_findings_do_not_explain_the_changed_score(home: Member) -> None:
+    before, scan = scan_created_ago(home, 2, score=78), scan_created_ago(home, 1)
     change(before, statuses={"bad": "pass"})
     Mute.objects.create(
         organization=home.organization,
@@ -190,22 +191,22 @@ def test_what_is_muted_is_no_reason_in_the_verdict(home: Member) -> None:
         reason="We accept it.",
         expires_at=timezone.now() + timedelta(days=9),
     )
-    said = verdict_of(person(home.organization), scan)
-    assert said.endswith(", the same findings, apart from muted ones. Compare")
-    assert "Bad" not in said
+    sentence = comparison_sentence(person(home.organization), scan)
+    assert sentence.endswith(", the same findings, apart from muted ones. Compare")
+    assert "Bad" not in sentence
 
 
-def test_a_stranger_learns_nothing_of_the_report_before(home: Member) -> None:
-    before, scan = aged(home, 2, score=78), aged(home, 1)
+def test_strangers_do_not_see_the_previous_report(home: Member) -> None:
+    before, scan = scan_created_ago(home, 2, score=78), scan_created_ago(home, 1)
     Report.objects.update(shared_at=timezone.now())
-    assert verdict_of(person(home.organization), scan).startswith("7 points lower")
-    assert verdict_of(person(home.organization), before) == ""
-    assert verdict_of(Client(), scan) == ""
+    assert comparison_sentence(person(home.organization), scan).startswith("7 points lower")
+    assert comparison_sentence(person(home.organization), before) == ""
+    assert comparison_sentence(Client(), scan) == ""
     assert before.id not in Client().get(f"/report/{scan.id}").content.decode()
 
 
-def test_what_other_rules_found_is_not_told_as_a_change_of_the_page(home: Member) -> None:
-    before, scan = aged(home, 2, score=60), aged(home, 1, score=71)
+def test_findings_of_other_rules_are_not_shown_as_changes_of_the_page(home: Member) -> None:
+    before, scan = scan_created_ago(home, 2, score=60), scan_created_ago(home, 1, score=71)
     change(before, statuses={"good": "fail", "bad": "pass"}, catalogue_version="2025.1")
     response = person(home.organization).get(f"/report/{scan.id}")
     text = text_of(response)
@@ -217,31 +218,31 @@ def test_what_other_rules_found_is_not_told_as_a_change_of_the_page(home: Member
     assert {title.strip() for title in titles} == {"No longer found", "Found only now", "Still there"}
 
 
-def test_the_same_findings_by_other_rules_are_told_as_such(home: Member) -> None:
-    change(aged(home, 2), catalogue_version="2025.1")
-    text = text_of(person(home.organization).get(f"/report/{aged(home, 1).id}"))
+def test_history_says_that_the_findings_are_the_same_under_other_rules(home: Member) -> None:
+    change(scan_created_ago(home, 2), catalogue_version="2025.1")
+    text = text_of(person(home.organization).get(f"/report/{scan_created_ago(home, 1).id}"))
     assert "The findings are the same." in text
     assert "points since" not in text
 
 
-def test_the_same_findings_again_are_told_as_such(home: Member) -> None:
-    aged(home, 2)
-    text = text_of(person(home.organization).get(f"/report/{aged(home, 1).id}"))
+def test_history_says_that_score_and_findings_are_the_same(home: Member) -> None:
+    scan_created_ago(home, 2)
+    text = text_of(person(home.organization).get(f"/report/{scan_created_ago(home, 1).id}"))
     assert "The same score since the report of" in text
     assert "and the same findings" in text
     assert "catalogue" not in text.partition("Things")[0].lower()
 
 
-def test_a_browser_that_was_there_only_once_is_mentioned(home: Member) -> None:
-    _, scan = aged(home, 2), aged(home, 1)
+def test_history_mentions_that_only_one_scan_had_a_browser(home: Member) -> None:
+    _, scan = scan_created_ago(home, 2), scan_created_ago(home, 1)
     change(scan, browser="Chromium 150.0")
     text = text_of(person(home.organization).get(f"/report/{scan.id}"))
     assert "The earlier report was made without a browser, this one with" in text
 
 
-def test_an_index_serves_the_question(home: Member) -> None:
+def test_history_query_uses_an_index(home: Member) -> None:
     """Without the index, the query would be too slow for an organization with 100,000 scans."""
-    scan, now = aged(home, 0), timezone.now() - timedelta(hours=1)
+    scan, now = scan_created_ago(home, 0), timezone.now() - timedelta(hours=1)
     values = {"organization": home.organization, "type": "security", "status": "completed", "score": 1, "grade": "F"}
     Scan.objects.bulk_create(
         [
@@ -255,16 +256,16 @@ def test_an_index_serves_the_question(home: Member) -> None:
     assert "Index Scan using scan_of_page" in plan, plan
 
 
-def test_what_is_kept_of_a_page_follows_its_scans(home: Member) -> None:
-    first, client = aged(home, 3, score=60), person(home.organization)
+def test_cached_history_is_updated_by_later_scans(home: Member) -> None:
+    first, client = scan_created_ago(home, 3, score=60), person(home.organization)
     assert "This is the first report of this page." in text_of(client.get(f"/report/{first.id}"))
-    second = aged(home, 2, score=71)
+    second = scan_created_ago(home, 2, score=71)
     text = text_of(client.get(f"/report/{first.id}"))
     assert "newer report" in text
     assert "Compare with another report" in text
     assert "+11 points since" in text_of(client.get(f"/report/{second.id}"))
     assert "The last 2 scores" in text_of(client.get(f"/report/{second.id}"))
-    # When the report of the earlier scan has expired, its score stays, without a link.
+    # After the report of the earlier scan has expired, its score stays without a link.
     Scan.objects.filter(id=first.id).update(kept_days=0, completed_at=timezone.now() - timedelta(hours=1))
     Report.objects.filter(scan=first).update(expires_at=timezone.now())
     response = client.get(f"/report/{second.id}")
@@ -272,19 +273,19 @@ def test_what_is_kept_of_a_page_follows_its_scans(home: Member) -> None:
     assert first.id not in response.content.decode()
 
 
-def test_a_previous_report_that_goes_while_it_is_compared_is_no_longer_available(home: Member) -> None:
-    before, scan = aged(home, 2), aged(home, 1)
-    past = history(scan, lambda: Report.objects.get(scan=scan).document, timezone.now())
+def test_previous_report_deleted_during_the_comparison_is_unavailable(home: Member) -> None:
+    before, scan = scan_created_ago(home, 2), scan_created_ago(home, 1)
+    past = history(scan, lambda: Report.objects.get(scan=scan).export_json, timezone.now())
     Report.objects.filter(scan=before).delete()
     assert "is no longer available" in history_of(past, scan, key="gone")
 
 
-def test_a_report_that_goes_while_it_is_read_is_not_found(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    scan = aged(home, 1)
+def test_report_deleted_while_its_page_is_rendered_is_not_found(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = scan_created_ago(home, 1)
 
-    def gone(*args: object, **kwargs: object) -> SafeString:
+    def delete_report(*args: object, **kwargs: object) -> SafeString:
         Report.objects.filter(scan=scan).delete()
         return SafeString("")
 
-    monkeypatch.setattr(shown_report, "history_of", gone)
+    monkeypatch.setattr(visible_report, "history_of", delete_report)
     assert person(home.organization).get(f"/report/{scan.id}").status_code == 404

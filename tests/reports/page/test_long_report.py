@@ -11,13 +11,13 @@ from tests.reports.people import page_of, person
 MAX_BYTES = 60_000
 
 
-def test_a_report_of_250_checks_is_at_most_60_kb_compressed(home: Member) -> None:
+def test_report_with_250_checks_has_at_most_60_kb_compressed(home: Member) -> None:
     finished_long_scan(home.organization, seed=1)
     scan = finished_long_scan(home.organization)
     response = person(home.organization).get(f"/report/{scan.id}")
     page = page_of(response)
     assert len(page.xpath("//li[contains(@class, 'check is-')]")) == CHECKS == 250
-    # The page has all parts: crops of elements, tables of evidence, and figures on the web at large.
+    # The page has all parts: crops of elements, tables of evidence, and figures of the web as a whole.
     for part in ("svg[@class='crop']", "table[@class='evidence']", "p[@class='standing']"):
         assert page.xpath(f"//{part}"), part
     assert len(gzip.compress(response.content, 6)) <= MAX_BYTES

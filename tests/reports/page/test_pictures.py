@@ -1,4 +1,4 @@
-"""Pictures on the report page: crops of one screenshot for the findings, and the film of the load."""
+"""Pictures on the report page: crops of one screenshot for the findings, and the film strip of the page load."""
 
 from __future__ import annotations
 
@@ -48,75 +48,77 @@ def load(boxes: dict[str, Box], *frames: Frame) -> BrowserLoad:
     )
 
 
-def test_boxes_are_kept_by_the_number_of_the_place_that_names_the_element() -> None:
-    found = pictures(ScanType.ACCESSIBILITY, load({"img": Box(1, 2, 30, 40)}), [check_result(["p", "img"])])
-    assert found is not None
-    assert found.page == b"page"
-    assert found.places["crops"] == {"image-alt": {"1": [1, 2, 30, 40]}}
+def test_crops_are_stored_by_the_number_of_the_place_with_that_selector() -> None:
+    result = pictures(ScanType.ACCESSIBILITY, load({"img": Box(1, 2, 30, 40)}), [check_result(["p", "img"])])
+    assert result is not None
+    assert result.page == b"page"
+    assert result.places["crops"] == {"image-alt": {"1": [1, 2, 30, 40]}}
 
 
-def test_a_finding_has_as_many_pictures_as_its_page_shows_places() -> None:
-    names = [f"#n{at}" for at in range(20)]
-    found = pictures(ScanType.ACCESSIBILITY, load(dict.fromkeys(names, Box(1, 2, 30, 40))), [check_result(names)])
-    assert found is not None
-    assert len(found.places["crops"]["image-alt"]) == MAX_CROPS
+def test_number_of_crops_of_a_finding_is_limited() -> None:
+    selectors = [f"#n{number}" for number in range(20)]
+    result = pictures(
+        ScanType.ACCESSIBILITY, load(dict.fromkeys(selectors, Box(1, 2, 30, 40))), [check_result(selectors)]
+    )
+    assert result is not None
+    assert len(result.places["crops"]["image-alt"]) == MAX_CROPS
 
 
-def test_selectors_that_are_cut_to_the_same_text_have_no_picture() -> None:
-    begins = "x" * 400
-    boxes = {f"{begins} > a": Box(1, 2, 30, 40), f"{begins} > b": Box(5, 6, 30, 40)}
-    assert pictures(ScanType.ACCESSIBILITY, load(boxes), [check_result([begins[:299] + "…"])]) is None
+def test_selectors_truncated_to_the_same_text_have_no_crop() -> None:
+    prefix = "x" * 400
+    boxes = {f"{prefix} > a": Box(1, 2, 30, 40), f"{prefix} > b": Box(5, 6, 30, 40)}
+    assert pictures(ScanType.ACCESSIBILITY, load(boxes), [check_result([prefix[:299] + "…"])]) is None
 
 
-def test_only_performance_keeps_the_film_and_other_types_look_at_the_first_screen() -> None:
-    seen = load({}, Frame(0, (), b"a"), Frame(90, ("First paint",), b"bc"))
-    found = pictures(ScanType.PERFORMANCE, seen, [check_result(["#hero"], "lcp")])
-    assert found is not None
-    assert (found.page, found.film) == (None, b"abc")
-    assert found.places["of"] == "screenshot"
-    assert found.places["frames"] == [(0, [], 1), (90, ["First paint"], 2)]
-    seo = pictures(ScanType.SEO, seen, [check_result(["#hero"])])
+def test_only_performance_stores_the_film_and_other_types_use_the_first_screen() -> None:
+    page_load = load({}, Frame(0, (), b"a"), Frame(90, ("First paint",), b"bc"))
+    performance = pictures(ScanType.PERFORMANCE, page_load, [check_result(["#hero"], "lcp")])
+    assert performance is not None
+    assert (performance.page, performance.film) == (None, b"abc")
+    assert performance.places["of"] == "screenshot"
+    assert performance.places["frames"] == [(0, [], 1), (90, ["First paint"], 2)]
+    seo = pictures(ScanType.SEO, page_load, [check_result(["#hero"])])
     assert seo is not None
     assert seo.film is None
     assert pictures(ScanType.SECURITY, load({}), []) is None
     assert pictures(ScanType.SECURITY, None, []) is None
 
 
-def test_a_piece_has_something_around_it_and_stays_within_the_picture() -> None:
-    shown = illustrations_of(PLACES, screenshot="/s", page="/p", frame=lambda number: f"/{number}")
-    crops = shown.crops(CHECK)
-    assert shown.url == "/p"
+def test_crop_has_a_margin_and_stays_within_the_picture() -> None:
+    illustrations = illustrations_of(PLACES, screenshot="/s", page="/p", frame=lambda number: f"/{number}")
+    crops = illustrations.crops(CHECK)
+    assert illustrations.url == "/p"
     assert sorted(crops) == [0, 2]
-    for each in crops.values():
-        left, top, width, height = each.view
+    for crop in crops.values():
+        left, top, width, height = crop.view
         assert left >= 0 <= top
         assert left + width <= 412
         assert top + height <= 2000
         assert width >= 140
-    assert [each.marks for each in shown.frames] == [(), ("First paint", "Largest paint")]
-    assert shown.frames[1].alt == "The screen after 0.34 s: first paint and largest paint"
+    assert [frame.marks for frame in illustrations.frames] == [(), ("First paint", "Largest paint")]
+    assert illustrations.frames[1].alt == "The screen after 0.34 s: first paint and largest paint"
 
 
-def test_an_element_that_is_named_twice_is_shown_once() -> None:
+def test_element_named_twice_has_one_crop() -> None:
     twice = stored_finding("image-alt", *elements("i", "b", "i"))
-    shown = illustrations_of(PLACES, screenshot="/s", page="/p", frame=str)
-    assert sorted(shown.crops(twice)) == [0]
+    illustrations = illustrations_of(PLACES, screenshot="/s", page="/p", frame=str)
+    assert sorted(illustrations.crops(twice)) == [0]
 
 
-def test_frames_are_cut_out_of_the_film() -> None:
+def test_frames_are_extracted_from_the_film() -> None:
     assert [frame_of(FILM, PLACES, number) for number in range(3)] == [b"first", b"second", None]
     assert frame_of(None, PLACES, 0) is None
     assert frame_of(FILM, None, 0) is None
 
 
-def test_in_a_file_they_are_data_and_reports_from_before_have_none() -> None:
-    shown = illustrations_in_file(PLACES, screenshot=None, page=b"page", film=FILM, prefix="report-1-")
-    assert (shown.id, shown.url) == ("report-1-picture", "data:image/webp;base64,cGFnZQ==")
-    assert shown.frames[0].url == "data:image/jpeg;base64,Zmlyc3Q="
+def test_file_report_has_pictures_as_data_urls_and_older_reports_have_none() -> None:
+    illustrations = illustrations_in_file(PLACES, screenshot=None, page=b"page", film=FILM, prefix="report-1-")
+    assert (illustrations.id, illustrations.url) == ("report-1-picture", "data:image/webp;base64,cGFnZQ==")
+    assert illustrations.frames[0].url == "data:image/jpeg;base64,Zmlyc3Q="
     assert illustrations_in_file(None, screenshot=None, page=None, film=None, prefix="") is NO_ILLUSTRATIONS
 
 
-def pictured(member: Member) -> Scan:
+def scan_with_pictures(member: Member) -> Scan:
     scan = make_scan(member, type="performance")
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -125,8 +127,8 @@ def pictured(member: Member) -> Scan:
 
 
 @pytest.mark.django_db
-def test_they_are_as_private_as_the_report_and_end_with_it(home: Member, stranger: Member) -> None:
-    scan = pictured(home)
+def test_pictures_are_as_private_as_the_report_and_expire_with_it(home: Member, stranger: Member) -> None:
+    scan = scan_with_pictures(home)
     member = person(home.organization)
     sources = page_of(member.get(f"/report/{scan.id}")).xpath("//ol[@class='film']//img/@src")
     assert len(sources) == 2
@@ -134,10 +136,10 @@ def test_they_are_as_private_as_the_report_and_end_with_it(home: Member, strange
         (sources[1], b"second", "image/jpeg"),
         (f"/report/{scan.id}/page.webp", b"RIFF....WEBP", "image/webp"),
     ):
-        found = member.get(source)
-        assert (found.content, found["Content-Type"]) == (content, kind)
-        assert found["Cache-Control"] == "private, no-cache"
-        assert member.get(source, headers={"If-None-Match": found["ETag"]}).status_code == 304
+        response = member.get(source)
+        assert (response.content, response["Content-Type"]) == (content, kind)
+        assert response["Cache-Control"] == "private, no-cache"
+        assert member.get(source, headers={"If-None-Match": response["ETag"]}).status_code == 304
         assert person(stranger.organization).get(source).status_code == 404
         assert Client().get(source).status_code == 302
     assert member.get(f"/report/{scan.id}/film/2.jpg").status_code == 404

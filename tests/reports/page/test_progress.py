@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from reports.models import Report
-from reports.page.steps import NAMES
+from reports.page.steps import LABELS
 from tests.factories import Member, finished_scan, make_scan
 from tests.reports.people import page_of, person, text_of
 from website_scan.result import Phase
@@ -19,44 +19,47 @@ from website_scan.result import Phase
 HTMX = {"HX-Request": "true"}
 
 
-def test_the_page_of_a_running_scan_asks_for_its_progress(home: Member) -> None:
+def test_page_of_a_running_scan_polls_the_progress(home: Member) -> None:
     scan = make_scan(home, status="scanning", percent=42, phase="checking", checks_done=9, checks_total=31)
     client = person(home.organization)
     page = page_of(client.get(f"/report/{scan.id}"))
-    (asking,) = page.xpath("//*[@hx-get]")
-    assert asking.get("hx-get") == f"/report/{scan.id}/progress?status=scanning"
-    # The page reloads itself only in browsers without scripts.
+    (polling_element,) = page.xpath("//*[@hx-get]")
+    assert polling_element.get("hx-get") == f"/report/{scan.id}/progress?status=scanning"
+    # The page reloads itself by a meta element only in browsers without scripts.
     assert page.xpath("//meta[@http-equiv]/parent::noscript")
     assert page.xpath("//script[contains(@src, 'htmx')]")
-    fragment = client.get(asking.get("hx-get"), headers=HTMX)
+    fragment = client.get(polling_element.get("hx-get"), headers=HTMX)
     assert fragment.content.strip().startswith(b"<title>42 %")
-    (again,) = page_of(fragment).xpath("//*[@hx-get]")
-    assert (again.get("id"), again.get("hx-get")) == (asking.get("id"), asking.get("hx-get"))
+    (next_element,) = page_of(fragment).xpath("//*[@hx-get]")
+    assert (next_element.get("id"), next_element.get("hx-get")) == (
+        polling_element.get("id"),
+        polling_element.get("hx-get"),
+    )
     assert "Running the checks 9 of 31" in text_of(fragment)
 
 
-def test_the_steps_are_those_that_the_engine_tells_of(home: Member) -> None:
+def test_steps_are_the_phases_of_the_scan_engine(home: Member) -> None:
     client = person(home.organization)
-    assert list(NAMES) == list(get_args(Phase))
-    for number, phase in enumerate(list(NAMES)[:-1]):
+    assert list(LABELS) == list(get_args(Phase))
+    for number, phase in enumerate(list(LABELS)[:-1]):
         status = "queued" if phase == "queued" else "scanning"
         scan = make_scan(home, status=status, phase=phase)
         steps = page_of(client.get(f"/report/{scan.id}")).xpath("//ol[contains(@class, 'steps')]/li")
-        assert [each.get("class") for each in steps] == ["is-done"] * number + ["is-current"] + ["is-ahead"] * (
+        assert [step.get("class") for step in steps] == ["is-done"] * number + ["is-current"] + ["is-ahead"] * (
             4 - number
         )
-        (current,) = (each for each in steps if each.get("aria-current") == "step")
-        assert current.findtext("strong") == NAMES[phase]
+        (current,) = (step for step in steps if step.get("aria-current") == "step")
+        assert current.findtext("strong") == LABELS[phase]
 
 
 @pytest.mark.parametrize("status", ["scanning", "completed", "failed"])
-def test_when_the_scan_has_begun_or_ended_the_page_loads_anew(home: Member, status: str) -> None:
+def test_page_reloads_after_the_scan_has_started_or_ended(home: Member, status: str) -> None:
     scan = finished_scan(home) if status == "completed" else make_scan(home, status=status)
     response = person(home.organization).get(f"/report/{scan.id}/progress?status=queued", headers=HTMX)
     assert response["HX-Refresh"] == "true"
 
 
-def test_who_may_not_see_the_scan_is_told_by_the_page_itself(home: Member, stranger: Member) -> None:
+def test_progress_without_access_reloads_the_page(home: Member, stranger: Member) -> None:
     scan = make_scan(home)
     for client in (Client(), person(stranger.organization)):
         response = client.get(f"/report/{scan.id}/progress", headers=HTMX)
@@ -67,14 +70,14 @@ def test_who_may_not_see_the_scan_is_told_by_the_page_itself(home: Member, stran
 @pytest.mark.parametrize(
     ("role", "status", "expected"), [("member", "queued", 1), ("viewer", "queued", 0), ("member", "scanning", 0)]
 )
-def test_what_still_waits_can_be_cancelled(home: Member, role: str, status: str, expected: int) -> None:
+def test_queued_scan_can_be_cancelled_by_members(home: Member, role: str, status: str, expected: int) -> None:
     scan = make_scan(home, status=status)
     page = page_of(person(home.organization, role).get(f"/report/{scan.id}"))
     assert len(page.xpath(f"//form[@action='/o/home/scans/{scan.id}/cancel']")) == expected
 
 
 @pytest.mark.parametrize("role", ["member", "viewer"])
-def test_a_failed_scan_tells_what_to_do_and_can_be_asked_for_again(home: Member, role: str) -> None:
+def test_failed_scan_shows_advice_and_can_be_repeated_by_members(home: Member, role: str) -> None:
     scan = make_scan(home, status="failed", error_code="TLS_FAILED", error_message="The certificate expired.")
     response = person(home.organization, role).get(f"/report/{scan.id}")
     text = text_of(response)
@@ -87,14 +90,14 @@ def test_a_failed_scan_tells_what_to_do_and_can_be_asked_for_again(home: Member,
     assert page_of(response).xpath("//meta[@http-equiv]") == []
 
 
-def test_a_cancelled_scan_did_not_fail(home: Member) -> None:
+def test_cancelled_scan_is_not_called_failed(home: Member) -> None:
     scan = make_scan(home, status="failed", error_code="SCAN_CANCELLED", error_message="Cancelled by somebody.")
     text = text_of(person(home.organization).get(f"/report/{scan.id}"))
     assert "The scan was cancelled" in text
     assert "failed" not in text
 
 
-def test_members_are_told_of_an_expired_report_and_others_nothing(home: Member, stranger: Member) -> None:
+def test_expired_report_is_explained_to_members_only(home: Member, stranger: Member) -> None:
     scan = finished_scan(home, age=timedelta(days=31))
     response = person(home.organization).get(f"/report/{scan.id}")
     assert response.status_code == 404
@@ -107,7 +110,7 @@ def test_members_are_told_of_an_expired_report_and_others_nothing(home: Member, 
     assert scan.url not in text_of(other)
 
 
-def test_a_report_that_was_deleted_early_reads_as_expired(home: Member) -> None:
+def test_deleted_report_is_shown_as_expired(home: Member) -> None:
     scan = finished_scan(home)
     Report.objects.all().delete()
     response = person(home.organization).get(f"/report/{scan.id}")
@@ -116,7 +119,7 @@ def test_a_report_that_was_deleted_early_reads_as_expired(home: Member) -> None:
 
 
 @pytest.mark.parametrize("status", ["queued", "failed", "completed"])
-def test_pages_without_a_report_ask_the_database_little(
+def test_pages_without_a_report_need_at_most_eight_queries(
     home: Member, status: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     scan = make_scan(home, status="queued", created_at=timezone.now() - timedelta(days=status == "completed" and 31))

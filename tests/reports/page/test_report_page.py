@@ -43,7 +43,7 @@ EVIL_URL = "javascript:alert(document.domain)"
 
 @dataclass(frozen=True, slots=True)
 class Link(Place):
-    """Place with a text and an address of a site."""
+    """Place with a text and an address, both from the scanned site."""
 
     kind: ClassVar[str] = "link"
 
@@ -52,7 +52,7 @@ class Link(Place):
 
 
 def hostile_scan(member: Member) -> Scan:
-    """Return a finished scan in which all data that may come from the site is hostile."""
+    """Create a finished scan in which all data that may come from the site is hostile."""
     scan = make_scan(member)
     check = check_of(
         "evil",
@@ -85,46 +85,48 @@ def without_token(response: ClientResponse) -> bytes:
     return re.sub(rb'name="csrfmiddlewaretoken" value="\w+"', b"", response.content)
 
 
-def test_an_outsider_finds_nothing_just_as_for_a_scan_that_never_was(home: Member, stranger: Member) -> None:
+def test_outsiders_cannot_distinguish_a_report_from_a_missing_one(home: Member, stranger: Member) -> None:
     scan = finished_scan(home)
-    never = "scan_" + "0" * 22
+    missing_id = "scan_" + "0" * 22
     for outsider in (person(stranger.organization, "owner"), person(None)):
-        seen, unseen = (outsider.get(f"/report/{each}") for each in (scan.id, never))
-        assert seen.status_code == unseen.status_code == 404
-        assert without_token(seen) == without_token(unseen)
-        assert "There is no report at this address" in text_of(seen)
+        existing, missing = (outsider.get(f"/report/{scan_id}") for scan_id in (scan.id, missing_id))
+        assert existing.status_code == missing.status_code == 404
+        assert without_token(existing) == without_token(missing)
+        assert "There is no report at this address" in text_of(existing)
 
 
-def test_a_superuser_is_an_outsider_too(home: Member) -> None:
+def test_superuser_has_no_access_to_reports(home: Member) -> None:
     client = Client()
     client.force_login(User.objects.create_superuser("root@people.test"))
     assert client.get(f"/report/{finished_scan(home).id}").status_code == 404
 
 
-def test_who_leaves_the_organization_sees_nothing_any_more(home: Member) -> None:
+def test_former_member_has_no_access_to_reports(home: Member) -> None:
     scan, member = finished_scan(home), person(home.organization)
     Membership.objects.all().delete()
     assert member.get(f"/report/{scan.id}").status_code == 404
 
 
-def test_on_paper_the_first_page_has_all_critical_findings(home: Member) -> None:
+def test_print_version_lists_all_critical_findings_on_the_first_page(home: Member) -> None:
     scan = make_scan(home)
-    found = tuple(
+    critical_checks = tuple(
         check_of(f"c{number}", f"Check {number}", f"Fault {number}", "fail", CRITICAL, CRITICAL, "Seen.", "Fix.")
         for number in range(7)
     )
     claim = claim_scan(scan.id)
     assert claim is not None
-    assert finish_scan(claim, make_result(scan, categories=(CategoryResult("things", "Things", 10, found, 0),)))
+    assert finish_scan(
+        claim, make_result(scan, categories=(CategoryResult("things", "Things", 10, critical_checks, 0),))
+    )
     page = page_of(person(home.organization).get(f"/report/{scan.id}"))
-    first = page.xpath("//ol[@class='first']/li/a/text()")
+    listed = page.xpath("//ol[@class='first']/li/a/text()")
     more = page.xpath("//section[contains(@class, 'on-paper')]//li/text()")
-    assert len(first) == 5
-    assert sorted(first + more) == [f"Fault {number}" for number in range(7)]
+    assert len(listed) == 5
+    assert sorted(listed + more) == [f"Fault {number}" for number in range(7)]
 
 
 @pytest.mark.parametrize("status", ["completed", "partial"])
-def test_the_report_shows_what_was_found(home: Member, status: str) -> None:
+def test_report_shows_score_findings_and_metadata(home: Member, status: str) -> None:
     scan = finished_scan(home, status)
     response = person(home.organization).get(f"/report/{scan.id}")
     text = text_of(response)
@@ -134,26 +136,26 @@ def test_the_report_shows_what_was_found(home: Member, status: str) -> None:
         assert expected in text
     assert ("Gone thing The site did not answer in time." in text) is (status == "partial")
     statuses = page_of(response).xpath("//li[contains(@class, 'check is-')]/@class")
-    assert [each.split()[1] for each in statuses][:3] == ["is-fail", "is-warn", "is-pass"]
+    assert [css_class.split()[1] for css_class in statuses][:3] == ["is-fail", "is-warn", "is-pass"]
 
 
-def test_a_hostile_site_gets_nothing_into_the_page(home: Member) -> None:
+def test_hostile_site_cannot_inject_markup_into_the_report(home: Member) -> None:
     response = person(home.organization).get(f"/report/{hostile_scan(home).id}")
     assert response.status_code == 200
     page = page_of(response)
-    assert page.xpath("//script/@src") == [f"/static/js/{each}.js" for each in ("site", "report", "findings")]
+    assert page.xpath("//script/@src") == [f"/static/js/{name}.js" for name in ("site", "report", "findings")]
     assert page.xpath("//script[not(@src)] | //style | //img | //b") == []
     assert page.xpath("//@style | //@onerror") == []
     hrefs = page.xpath("//@href")
     assert not [href for href in hrefs if not href.startswith(("/", "#", "?", "https://"))]
     assert "https://cwe.mitre.org/data/definitions/79.html" in hrefs
     assert "https://example.com/a?b='\"<c>" in hrefs
-    # The hostile text is shown as text: in message, fix, cap, category, places and a fact.
+    # The hostile text is displayed as text: in message, fix, cap, category, places and a fact.
     assert page.text_content().count("<script>alert(1)</script>") >= 8
     assert EVIL_URL in page.text_content()
 
 
-def test_a_hostile_scan_url_and_error_stay_text(home: Member) -> None:
+def test_hostile_scan_url_and_error_message_are_escaped(home: Member) -> None:
     scan = make_scan(home, url=EVIL_URL + EVIL, status="failed", error_code="X", error_message=EVIL)
     page = page_of(person(home.organization).get(f"/report/{scan.id}"))
     assert page.xpath("//body//script | //style | //img | //b") == []
@@ -162,7 +164,7 @@ def test_a_hostile_scan_url_and_error_stay_text(home: Member) -> None:
 
 
 @pytest.mark.parametrize("status", ["completed", "failed", "queued"])
-def test_after_the_retention_there_is_nothing(home: Member, status: str) -> None:
+def test_report_is_unavailable_after_its_retention(home: Member, status: str) -> None:
     old = timedelta(days=30, seconds=1)
     scan = (
         finished_scan(home, age=old)
@@ -174,7 +176,7 @@ def test_after_the_retention_there_is_nothing(home: Member, status: str) -> None
     assert "reports are kept for 30 days" in text_of(response)
 
 
-DOCUMENT: Any = {  # only the keys that the page reads
+EXPORT: Any = {  # Only the keys that the page reads.
     "type": "security",
     "grade": "F",
     "caps": [],
@@ -187,25 +189,26 @@ DOCUMENT: Any = {  # only the keys that the page reads
 }
 
 
-def test_checks_are_ordered_by_what_mending_them_wins() -> None:
+def test_failed_checks_are_ordered_by_the_points_that_fixing_them_wins() -> None:
     def check(id: str, status: CheckStatus, points: float) -> ExportedFinding:
         return stored_finding(id, status=status, severity=LOW, points=points, later=points)
 
     checks = [check("a", "fail", 1), check("b", "warn", 4), check("c", "fail", 2), check("d", "fail", 0)]
-    document = DOCUMENT | {"categories": [{"name": "Things", "score": 3, "checks": checks}]}
-    facts: Any = {"document_bytes": 2048, "duration_s": 1.5, "first_paint_ms": 9}  # the page does not list the last one
-    page = report_page(document, facts)
+    export = EXPORT | {"categories": [{"name": "Things", "score": 3, "checks": checks}]}
+    # The page does not list the last fact.
+    facts: Any = {"document_bytes": 2048, "duration_s": 1.5, "first_paint_ms": 9}
+    page = report_page(export, facts)
     (category,) = page.categories
-    assert [each.id for each in category.failed] == ["c", "a", "d"]
-    assert [each.id for each in page.first] == ["b", "c", "a"]
-    assert [(each.value, each.count) for each in page.filters.severities] == [("low", 4)]
+    assert [check.id for check in category.failed] == ["c", "a", "d"]
+    assert [finding.id for finding in page.first] == ["b", "c", "a"]
+    assert [(option.value, option.count) for option in page.filters.severities] == [("low", 4)]
     assert [(fact.label, fact.value) for fact in page.facts] == [
         ("Document size", "2.0 kB"),
         ("Duration of the scan", "1.5 s"),
     ]
 
 
-def test_the_neediest_category_comes_first() -> None:
+def test_categories_are_ordered_by_urgency() -> None:
     checks = {
         "pass": stored(check_of("a", "A", "A", "pass", None, LOW, "It is so.")),
         "warn": stored_finding("a", status="warn", severity=LOW),
@@ -215,8 +218,8 @@ def test_the_neediest_category_comes_first() -> None:
         {"name": states, "score": 50, "checks": [checks[status] for status in states.split()]}
         for states in ("pass", "warn", "pass fail", "warn fail")
     ]
-    page = report_page(DOCUMENT | {"categories": categories}, {})
-    assert [each.name for each in page.categories] == ["pass fail", "warn fail", "warn", "pass"]
+    page = report_page(EXPORT | {"categories": categories}, {})
+    assert [category.name for category in page.categories] == ["pass fail", "warn fail", "warn", "pass"]
 
 
 WATERFALL = Waterfall(
@@ -230,8 +233,8 @@ WATERFALL = Waterfall(
 )
 
 
-def seen_scan(member: Member) -> Scan:
-    """Return a finished scan that had a browser."""
+def scan_with_browser(member: Member) -> Scan:
+    """Create a finished scan that used a browser."""
     scan = make_scan(member)
     facts = {"checks_planned": 9, "checks_known": 9, "browser": "Chromium 150"}
     claim = claim_scan(scan.id)
@@ -241,8 +244,8 @@ def seen_scan(member: Member) -> Scan:
     return scan
 
 
-def test_the_load_is_drawn_request_by_request(home: Member) -> None:
-    page = page_of(person(home.organization).get(f"/report/{seen_scan(home).id}"))
+def test_waterfall_shows_each_request_of_the_load(home: Member) -> None:
+    page = page_of(person(home.organization).get(f"/report/{scan_with_browser(home).id}"))
     rows = page.xpath("//ol[@class='waterfall']/li")
     assert len(rows) == 2
     (waits,) = rows[1].xpath(".//*[local-name()='rect'][@class='wait']")
@@ -259,26 +262,26 @@ def test_the_load_is_drawn_request_by_request(home: Member) -> None:
     assert [row.get("class") for row in rows] == ["kind-document", "kind-script is-failed third-party"]
     assert "of a third party" in rows[1].text_content()
     axis = page.xpath("//div[@class='waterfall-axis']//*[local-name()='text']")
-    assert [(each.text, each.get("x")) for each in axis] == [
+    assert [(label.text, label.get("x")) for label in axis] == [
         *(("0 s", "0.0%"), ("0.2 s", "20.0%"), ("0.4 s", "40.0%"), ("0.6 s", "60.0%"), ("0.8 s", "80.0%")),
     ]
 
 
 def stored_load(load: Waterfall) -> StoredWaterfall:
-    """Return the load as a report stores it."""
+    """Return the waterfall of a load as reports store it."""
     return cast("StoredWaterfall", asdict(load))
 
 
-def test_a_load_that_was_stored_without_its_third_parties_is_drawn() -> None:
-    older: Any = stored_load(WATERFALL)
-    for row in older["rows"]:
+def test_stored_waterfall_without_third_party_flags_is_drawn() -> None:
+    stored_waterfall: Any = stored_load(WATERFALL)
+    for row in stored_waterfall["rows"]:
         del row["is_third_party"]
-    drawn = waterfall(older)
+    drawn = waterfall(stored_waterfall)
     assert drawn is not None
     assert drawn.third_parties == 0
 
 
-def test_a_file_s_name_that_changes_the_direction_of_text_is_shown_as_it_is() -> None:
+def test_bidi_override_in_a_file_name_is_made_visible() -> None:
     row = replace(WATERFALL.rows[0], url="https://example.com/a/%E2%80%AEgnp.exe")
     drawn = waterfall(stored_load(replace(WATERFALL, rows=(row,))))
     assert drawn is not None
@@ -286,7 +289,7 @@ def test_a_file_s_name_that_changes_the_direction_of_text_is_shown_as_it_is() ->
 
 
 @given(st.integers(min_value=1, max_value=10**8))
-def test_the_time_axis_has_a_few_ticks_at_round_times(total_ms: int) -> None:
+def test_time_axis_has_few_ticks_at_round_times(total_ms: int) -> None:
     drawn = waterfall(stored_load(replace(WATERFALL, total_ms=total_ms)))
     assert drawn is not None
     places = [tick.at for tick in drawn.ticks]
@@ -296,8 +299,8 @@ def test_the_time_axis_has_a_few_ticks_at_round_times(total_ms: int) -> None:
     assert max(places) <= 950
 
 
-def test_the_screenshot_is_shown_to_members_only(home: Member, stranger: Member) -> None:
-    scan = seen_scan(home)
+def test_screenshot_is_available_to_members_only(home: Member, stranger: Member) -> None:
+    scan = scan_with_browser(home)
     member = person(home.organization)
     (source,) = page_of(member.get(f"/report/{scan.id}")).xpath("//figure//img/@src")
     picture = member.get(source)
@@ -311,7 +314,7 @@ def test_the_screenshot_is_shown_to_members_only(home: Member, stranger: Member)
     assert member.get("/report/scan_x/screenshot.webp").status_code == 404
 
 
-def test_without_a_browser_there_is_neither_and_the_page_says_so(home: Member) -> None:
+def test_report_without_a_browser_has_no_screenshot_and_no_waterfall(home: Member) -> None:
     scan = make_scan(home)
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -331,8 +334,8 @@ def test_without_a_browser_there_is_neither_and_the_page_says_so(home: Member) -
     assert client.get(f"/report/{scan.id}/screenshot.webp").status_code == 404
 
 
-def test_a_report_of_content_that_nobody_saw_says_so_and_praises_nothing(home: Member) -> None:
-    """Regression: under "35 checks could not run", a report said that all checks passed."""
+def test_report_on_unseen_content_does_not_praise_the_page(home: Member) -> None:
+    """Regression: above the note "35 checks could not run", a report said that all checks passed."""
     scan = make_scan(home, type="performance")
     checks = (check_of("good", "Good thing", "Good thing", "pass", None, HIGH, "All is well."),)
     result = make_result(
@@ -350,10 +353,10 @@ def test_a_report_of_content_that_nobody_saw_says_so_and_praises_nothing(home: M
     assert claim is not None
     assert finish_scan(claim, result)
     member = person(home.organization)
-    shown = text_of(member.get(f"/report/{scan.id}"))
-    assert "A bot protection answered the browser in place of the site." in shown
-    assert not [each for each in GRADES["performance"].values() if each in shown]
-    assert "Nothing: all checks that ran passed." in shown
+    text = text_of(member.get(f"/report/{scan.id}"))
+    assert "A bot protection answered the browser in place of the site." in text
+    assert not [meaning for meaning in GRADES["performance"].values() if meaning in text]
+    assert "Nothing: all checks that ran passed." in text
     member.post(f"/report/{scan.id}/share", {"shared": "on"})
-    (said,) = page_of(Client().get(f"/report/{scan.id}")).xpath("//meta[@property='og:description']/@content")
-    assert said == result.facts["notice"]
+    (description,) = page_of(Client().get(f"/report/{scan.id}")).xpath("//meta[@property='og:description']/@content")
+    assert description == result.facts["notice"]

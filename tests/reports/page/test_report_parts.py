@@ -1,4 +1,4 @@
-"""Parts of the report page: their content for different reports."""
+"""Parts of the report page, and their content for different reports."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from website_scan.report.report_page import report_page
 from website_scan.result import CategoryResult, CheckResult, CheckStatus, SkippedCheck
 
 
-def shown(member: Member, **columns: Any) -> Any:
-    """Return the page of a scan that ended with these columns of its result; `type` is the scan's."""
+def report_page_of(member: Member, **columns: Any) -> Any:
+    """Return the report page of a scan that ended with these columns of its result. `type` is the type of the scan."""
     scan = make_scan(member, type=columns.pop("type", "security"))
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -30,44 +30,44 @@ def category(*checks: CheckResult, name: str = "Loading") -> tuple[CategoryResul
     return (CategoryResult("x", name, 10, checks, 50),)
 
 
-def test_a_grade_says_what_it_means(home: Member) -> None:
-    text = text_of(shown(home, score=99, grade="A+"))
+def test_page_explains_the_grade(home: Member) -> None:
+    text = text_of(report_page_of(home, score=99, grade="A+"))
     assert "99 / 100" in text
     assert "Excellent: no significant problems." in text
 
 
-def test_what_a_reader_has_to_know_stands_first_and_not_among_the_facts(home: Member) -> None:
-    text = text_of(shown(home, score=79, grade="C", facts={"notice": "The page shows no content."}))
+def test_notice_comes_first_and_is_not_repeated_among_the_facts(home: Member) -> None:
+    text = text_of(report_page_of(home, score=79, grade="C", facts={"notice": "The page shows no content."}))
     assert text.count("The page shows no content.") == 1
     assert text.index("The page shows no content.") < text.index(
         "could not run" if "could not run" in text else "failed"
     )
 
 
-def test_accessibility_says_what_automatic_checks_cannot_do(home: Member) -> None:
-    assert "Automated checks find only some barriers" in text_of(shown(home, type="accessibility"))
-    assert "Automated checks" not in text_of(shown(home))
+def test_accessibility_report_explains_the_limits_of_automated_checks(home: Member) -> None:
+    assert "Automated checks find only some barriers" in text_of(report_page_of(home, type="accessibility"))
+    assert "Automated checks" not in text_of(report_page_of(home))
 
 
-def test_a_category_says_what_it_is_about_where_the_page_says_what_was_checked(home: Member) -> None:
+def test_category_is_explained_in_the_section_on_coverage(home: Member) -> None:
     checks = category(check_of("c", "C", "C", "fail", LOW, LOW, "No.", "Do."), name="Caching")
-    page = page_of(shown(home, type="performance", categories=checks))
+    page = page_of(report_page_of(home, type="performance", categories=checks))
     meaning = "Files that browsers may keep for the next page."
-    (told,) = page.xpath(f"//dd[.='{meaning}']")
-    assert told.getprevious().text == "Caching"
-    assert told.xpath("ancestor::details/summary/h2/@id") == ["coverage"]
+    (explanation,) = page.xpath(f"//dd[.='{meaning}']")
+    assert explanation.getprevious().text == "Caching"
+    assert explanation.xpath("ancestor::details/summary/h2/@id") == ["coverage"]
     assert page.text_content().count(meaning) == 1
 
 
-def test_the_biggest_wins_lead_to_their_cards(home: Member) -> None:
+def test_findings_with_the_most_points_link_to_their_cards(home: Member) -> None:
     checks = [check_of(f"c{n}", f"C{n}", f"Check {n}", "fail", LOW, LOW, "No.", "Do.", points=n) for n in range(8)]
-    page = page_of(shown(home, categories=category(*checks)))
+    page = page_of(report_page_of(home, categories=category(*checks)))
     links = page.xpath("//ol[@class='first']/li/a/@href")
     assert links == [f"#check-c{n}" for n in (7, 6, 5, 4, 3)]
     assert all(page.xpath(f"//li[@id='{link[1:]}']") for link in links)
 
 
-def test_what_holds_the_score_comes_first_though_it_wins_nothing_alone_and_what_wins_nothing_is_left_out(
+def test_capping_finding_comes_first_and_findings_without_points_are_left_out(
     home: Member,
 ) -> None:
     hints = (
@@ -76,13 +76,13 @@ def test_what_holds_the_score_comes_first_though_it_wins_nothing_alone_and_what_
     )
     later = check_of("later", "Later", "Later", "fail", LOW, LOW, "No.", "Do.", later=2.0)
     holder = check_of("holder", "Holder", "Holder", "fail", HIGH, HIGH, "No.", "Do.", later=1.0, holds=True)
-    capped = page_of(shown(home, categories=category(*hints, later, holder)))
+    capped = page_of(report_page_of(home, categories=category(*hints, later, holder)))
     assert capped.xpath("//ol[@class='first']/li/a/@href") == ["#check-holder", "#check-later"]
-    free = shown(home, categories=category(*hints))
-    assert "Nothing to fix would raise the score." in text_of(free)
+    uncapped = report_page_of(home, categories=category(*hints))
+    assert "Nothing to fix would raise the score." in text_of(uncapped)
 
 
-def test_the_figures_of_a_load_stand_at_the_top(home: Member) -> None:
+def test_metrics_are_at_the_top_of_a_performance_report(home: Member) -> None:
     lcp = check_of(
         "lcp",
         "Largest contentful paint",
@@ -103,14 +103,14 @@ def test_the_figures_of_a_load_stand_at_the_top(home: Member) -> None:
             ]
         ),
     )
-    page = page_of(shown(home, type="performance", categories=category(lcp)))
+    page = page_of(report_page_of(home, type="performance", categories=category(lcp)))
     (figure,) = page.xpath("//ul[@class='metrics']/li")
     assert "4.2 s" in " ".join(figure.text_content().split())
     assert figure.xpath("a/@href") == ["#check-lcp"]
-    assert not page_of(shown(home, categories=category(lcp))).xpath("//ul[@class='metrics']")
+    assert not page_of(report_page_of(home, categories=category(lcp))).xpath("//ul[@class='metrics']")
 
 
-IN_A_BROWSER = {"checks_planned": 3, "checks_known": 3, "browser": "Chromium 150", "axe_core": "4.12.1"}
+BROWSER_FACTS = {"checks_planned": 3, "checks_known": 3, "browser": "Chromium 150", "axe_core": "4.12.1"}
 LOADED = "The page was loaded in Chromium 150"
 
 
@@ -122,51 +122,53 @@ LOADED = "The page was loaded in Chromium 150"
             {"checks_planned": 5, "checks_known": 9},
             "No browser was available, so 5 of the 9 checks were planned.",
         ),
-        ("accessibility", IN_A_BROWSER, f"{LOADED}, and examined with axe-core 4.12.1."),
-        ("performance", IN_A_BROWSER, f"{LOADED}."),
+        ("accessibility", BROWSER_FACTS, f"{LOADED}, and examined with axe-core 4.12.1."),
+        ("performance", BROWSER_FACTS, f"{LOADED}."),
         ("security", {"checks_planned": 4, "checks_known": 4}, "3 checks ran; 1 more does not apply to this page."),
     ],
 )
-def test_the_page_says_what_was_looked_at(home: Member, scan_type: str, facts: dict[str, Any], expected: str) -> None:
-    assert expected in text_of(shown(home, type=scan_type, facts=facts))
+def test_page_states_browser_and_number_of_checks(
+    home: Member, scan_type: str, facts: dict[str, Any], expected: str
+) -> None:
+    assert expected in text_of(report_page_of(home, type=scan_type, facts=facts))
 
 
-def test_what_could_not_run_is_told_once_for_each_reason(home: Member) -> None:
+def test_skipped_checks_are_grouped_by_reason(home: Member) -> None:
     skipped = [SkippedCheck(f"s{n}", f"Skipped {n}", "Late." if n < 3 else "Lost.", "late") for n in range(1, 4)]
-    response = shown(home, status="partial", skipped_checks=tuple(skipped))
-    reasons = [" | ".join(each.xpath("p/text()")) for each in page_of(response).xpath("//ul[@class='skipped']/li")]
+    response = report_page_of(home, status="partial", skipped_checks=tuple(skipped))
+    reasons = [" | ".join(item.xpath("p/text()")) for item in page_of(response).xpath("//ul[@class='skipped']/li")]
     assert reasons == ["Skipped 1, Skipped 2 | Late.", "Skipped 3 | Lost."]
     assert "This report is partial: 3 checks could not run" in text_of(response)
 
 
-def test_everything_is_there_without_scripts(home: Member) -> None:
-    """Buttons that need scripts are hidden without scripts: copy buttons by the style sheet, others by `hidden`."""
-    page = page_of(shown(home))
+def test_report_is_complete_without_scripts(home: Member) -> None:
+    """Buttons that need scripts are hidden without them: copy buttons by the style sheet, others by `hidden`."""
+    page = page_of(report_page_of(home))
     for button in page.xpath("//article//button[@type='button']"):
-        needs_none = button.get("popovertarget") is not None or button.get("data-copy") is not None
-        assert needs_none or button.get("hidden") is not None or button.getparent().get("hidden") is not None
-    copied = page.xpath("//button/@data-copy")
-    assert [page.xpath(f"string(//*[@id='{each}'])") for each in copied] == ["Mend it.", "Polish it."]
+        works_without_script = button.get("popovertarget") is not None or button.get("data-copy") is not None
+        assert works_without_script or button.get("hidden") is not None or button.getparent().get("hidden") is not None
+    copied_ids = page.xpath("//button/@data-copy")
+    assert [page.xpath(f"string(//*[@id='{id}'])") for id in copied_ids] == ["Mend it.", "Polish it."]
     hrefs = page.xpath("//a[@download]/@href")
     assert [href.rpartition("/")[2] for href in hrefs] == ["json", "sarif", "csv"]
 
 
-def test_headings_go_down_by_one_level(home: Member) -> None:
-    page = page_of(shown(home))
-    levels = [int(each.tag[1]) for each in page.xpath("//main//*[self::h1 or self::h2 or self::h3 or self::h4]")]
+def test_heading_levels_are_not_skipped(home: Member) -> None:
+    page = page_of(report_page_of(home))
+    levels = [int(heading.tag[1]) for heading in page.xpath("//main//*[self::h1 or self::h2 or self::h3 or self::h4]")]
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
-def test_ids_are_unique(home: Member) -> None:
-    ids = page_of(shown(home)).xpath("//@id")
+def test_element_ids_are_unique(home: Member) -> None:
+    ids = page_of(report_page_of(home)).xpath("//@id")
     assert len(ids) == len(set(ids))
 
 
-def test_a_report_of_an_older_catalogue_is_shown_as_it_is() -> None:
-    """Texts for unknown grades and categories are empty, and missing data is no error."""
-    document: Any = {
+def test_report_of_an_older_catalogue_is_displayed() -> None:
+    """Explanations of unknown grades and categories are empty, and missing data is not an error."""
+    export: Any = {
         "type": "security",
         "grade": "E",
         "score": 1,
@@ -179,41 +181,41 @@ def test_a_report_of_an_older_catalogue_is_shown_as_it_is() -> None:
         "summary": {"total_checks": 0},
         "categories": [{"name": "A former one", "score": 1, "checks": []}],
     }
-    page = report_page(document, {})
+    page = report_page(export, {})
     assert (page.meaning, page.categories[0].meaning, page.first) == ("", "", ())
     assert not page.coverage.is_static
 
 
 @pytest.mark.parametrize(
-    ("points", "score", "statuses", "told"),
+    ("points", "score", "statuses", "expected"),
     [
         (2.0, 0, ("fail", "pass"), "0 of 100 (2% of the score)"),
         (9.0, 0, ("fail", "pass"), "0 of 100"),
         (1.0, 60, ("fail", "pass"), "60 of 100"),
         (0.5, 0, ("fail", "fail"), "0 of 100"),
         (0.5, 0, ("fail", "warn"), "0 of 100"),
-        (0.0, 0, ("fail", "pass"), "0 of 100"),  # the category's share of the score is not known
+        (0.0, 0, ("fail", "pass"), "0 of 100"),  # The category's share of the score is unknown.
     ],
 )
-def test_a_lone_failure_that_hardly_counts_alarms_nobody(
-    home: Member, points: float, score: int, statuses: tuple[CheckStatus, ...], told: str
+def test_single_minor_failure_in_a_category_is_put_into_perspective(
+    home: Member, points: float, score: int, statuses: tuple[CheckStatus, ...], expected: str
 ) -> None:
     checks = [
         check_of(f"c{n}", "C", "C", status, None if status == "pass" else LOW, LOW, "M.", points=points)
         for n, status in enumerate(statuses)
     ]
-    (category_of_them,) = category(*checks)
-    page = page_of(shown(home, categories=(replace(category_of_them, score=score),), score=90))
-    (head,) = page.xpath("//*[@class='points-of']")
-    assert " ".join(head.text_content().split()) == told
+    (tested_category,) = category(*checks)
+    page = page_of(report_page_of(home, categories=(replace(tested_category, score=score),), score=90))
+    (heading,) = page.xpath("//*[@class='points-of']")
+    assert " ".join(heading.text_content().split()) == expected
 
 
-def test_what_is_critical_comes_first_whatever_it_weighs(home: Member) -> None:
+def test_critical_finding_comes_first_regardless_of_its_points(home: Member) -> None:
     policy = check_of("policy", "P", "No policy", "fail", HIGH, HIGH, "M.", points=14.4)
     leak = check_of("leak", "L", "Git repository is public", "fail", CRITICAL, CRITICAL, "M.", points=1.2)
-    page = page_of(shown(home, categories=category(policy, leak), score=40))
-    (listed,) = page.xpath("//ol[@class='first']")
-    assert [" ".join(item.text_content().split()) for item in listed] == [
+    page = page_of(report_page_of(home, categories=category(policy, leak), score=40))
+    (first_findings,) = page.xpath("//ol[@class='first']")
+    assert [" ".join(item.text_content().split()) for item in first_findings] == [
         "Git repository is public Critical +1.2 points",
         "No policy +14.4 points",
     ]

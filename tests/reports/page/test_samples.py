@@ -1,4 +1,4 @@
-"""Gallery of the sample reports: reports of demo pages, and the kept pages of an audit and a list."""
+"""Gallery of the sample reports: reports of demo pages, and the prerendered pages of an audit and a list."""
 
 from __future__ import annotations
 
@@ -24,91 +24,98 @@ def page(path: str) -> html.HtmlElement:
     return html.fromstring(response.content.decode())
 
 
-def test_the_gallery_shows_every_sample_with_its_grade_and_what_page_it_is() -> None:
+def test_gallery_describes_every_sample_page_and_shows_its_grades() -> None:
     cards = {card.findtext(".//h2"): card for card in page("/samples/").xpath("//li[contains(@class, 'sample')]")}
-    assert list(cards) == [each.title for each in (*PAGES, *FROZEN)]
+    assert list(cards) == [sample_page.title for sample_page in (*PAGES, *FROZEN)]
     assert len(cards) >= 6
-    for each in PAGES:
-        card = cards[each.title]
-        said = " ".join(card.text_content().split())
-        assert each.about in said
+    for sample_page in PAGES:
+        card = cards[sample_page.title]
+        text = " ".join(card.text_content().split())
+        assert sample_page.about in text
         links = {link.get("href"): " ".join(link.text_content().split()) for link in card.xpath(".//ul//a")}
-        for scan_type, sample in samples_of(each).items():
-            assert sample.document["url"] in said
-            assert links[f"/report/sample/{each.names[scan_type]}"].endswith(sample.document["grade"] or "no grade")
-    for kept in FROZEN:
-        assert cards[kept.title].xpath(".//ul//a/@href") == [f"/samples/{kept.slug}"]
+        for scan_type, sample in samples_of(sample_page).items():
+            assert sample.export_json["url"] in text
+            assert links[f"/report/sample/{sample_page.names[scan_type]}"].endswith(
+                sample.export_json["grade"] or "no grade"
+            )
+    for frozen in FROZEN:
+        assert cards[frozen.title].xpath(".//ul//a/@href") == [f"/samples/{frozen.slug}"]
 
 
 def test_every_card_has_a_picture_in_both_themes() -> None:
     pictures = page("/samples/").xpath("//picture//@src | //picture//@srcset")
     assert len(pictures) == 2 * (len(PAGES) + len(FROZEN))
-    for each in pictures:
-        found = finders.find(each.removeprefix("/static/"))
-        assert found, each
-        assert Path(found).read_bytes()[8:12] == b"WEBP"
+    for url in pictures:
+        path = finders.find(url.removeprefix("/static/"))
+        assert path, url
+        assert Path(path).read_bytes()[8:12] == b"WEBP"
 
 
 @pytest.mark.parametrize(("sample_page", "scan_type"), SAMPLES)
-def test_a_sample_is_complete_and_names_no_address_of_ours(sample_page: SamplePage, scan_type: ScanType) -> None:
+def test_sample_is_complete_and_contains_no_local_address(sample_page: SamplePage, scan_type: ScanType) -> None:
     name = sample_page.names[scan_type]
     sample = sample_of(name)
     assert sample is not None
     assert page_of(name) is sample_page
-    shown = page(f"/report/sample/{name}")
-    text = shown.text_content()
+    sample_report = page(f"/report/sample/{name}")
+    text = sample_report.text_content()
     assert "This is a sample" in text
     assert "localhost:" not in text
     assert "127.0.0.1" not in text
-    found = {check["id"] for category in sample.document["categories"] for check in category["checks"]}
-    assert found <= {each.id for each in checks(scan_type)}
-    for link in {each for each in shown.xpath("//main//a/@href | //main//@src") if each.startswith("/")}:
+    check_ids = {check["id"] for category in sample.export_json["categories"] for check in category["checks"]}
+    assert check_ids <= {check.id for check in checks(scan_type)}
+    for link in {url for url in sample_report.xpath("//main//a/@href | //main//@src") if url.startswith("/")}:
         assert Client().get(link).status_code == 200, link
-    tabs = shown.xpath("//nav[@aria-label='Reports of this page by type']//a/@href")
+    tabs = sample_report.xpath("//nav[@aria-label='Reports of this page by type']//a/@href")
     assert tabs == (
-        [f"/report/sample/{each}" for each in sample_page.names.values()] if len(sample_page.types) > 1 else []
+        [f"/report/sample/{sample_name}" for sample_name in sample_page.names.values()]
+        if len(sample_page.types) > 1
+        else []
     )
 
 
 def score_of(sample: Sample) -> int:
-    score = sample.document["score"]
+    score = sample.export_json["score"]
     assert score is not None
     return score
 
 
-def test_samples_show_what_they_are_for() -> None:
-    scores = {each.slug: {key: score_of(sample) for key, sample in samples_of(each).items()} for each in PAGES}
+def test_samples_have_scores_and_findings_that_fit_their_descriptions() -> None:
+    scores = {
+        sample_page.slug: {key: score_of(sample) for key, sample in samples_of(sample_page).items()}
+        for sample_page in PAGES
+    }
     assert min(scores["library"].values()) >= 95
     assert scores["council"][ScanType.SECURITY] < 60
     leak = sample_of("leak-security")
     assert leak is not None
     critical = [
         check["id"]
-        for category in leak.document["categories"]
+        for category in leak.export_json["categories"]
         for check in category["checks"]
         if (check["status"], check["severity"]) == ("fail", "critical")
     ]
     assert critical == ["exposed-git", "exposed-env", "exposed-sql-dump"]
-    assert PAGES[0].slug == SHOP  # samples of the start page
+    assert PAGES[0].slug == SHOP  # The start page shows samples of this page.
 
 
-@pytest.mark.parametrize("slug", [each.slug for each in FROZEN])
-def test_a_kept_page_has_only_links_that_lead_somewhere(slug: str) -> None:
-    shown = page(f"/samples/{slug}")
-    assert shown.xpath("//main//form | //main//dialog | //main//script | //main//*[@style]") == []
-    ids = set(shown.xpath("//@id"))
-    for link in shown.xpath("//main//a/@href"):
+@pytest.mark.parametrize("slug", [frozen.slug for frozen in FROZEN])
+def test_links_of_a_prerendered_page_lead_to_existing_pages(slug: str) -> None:
+    frozen = page(f"/samples/{slug}")
+    assert frozen.xpath("//main//form | //main//dialog | //main//script | //main//*[@style]") == []
+    ids = set(frozen.xpath("//@id"))
+    for link in frozen.xpath("//main//a/@href"):
         if link.startswith("#"):
             assert link[1:] in ids, link
         elif link.startswith("/"):
             assert Client().get(link).status_code == 200, link
-    text = shown.text_content()
+    text = frozen.text_content()
     assert "localhost:" not in text
     assert "127.0.0.1" not in text
-    assert shown.xpath("//meta[@name='robots']/@content") == ["noindex, nofollow"]
+    assert frozen.xpath("//meta[@name='robots']/@content") == ["noindex, nofollow"]
 
 
-def test_there_are_no_other_samples() -> None:
+def test_unknown_samples_are_not_found() -> None:
     assert frozen_page("nothing") is None
     assert sample_of("library") is sample_of("leak-seo") is None
     for path in ("/samples/nothing", "/report/sample/leak-seo", "/report/sample/library/screenshot.webp"):

@@ -19,19 +19,19 @@ from website_scan.findings import ScanType
 from website_scan.result import Checked, Phase, Progress, ScanError, ScanResult
 
 
-def failed(scan: Scan, code: str) -> ScanResult:
+def failed_result(scan: Scan, code: str) -> ScanResult:
     return make_result(scan, "failed", score=None, grade=None, categories=(), error=ScanError(code, "Because."))
 
 
-def used(member: Member) -> int:
+def used_quota(member: Member) -> int:
     return MonthlyUsage.objects.get(organization=member.organization).used
 
 
 @pytest.fixture
 def scan(home: Member) -> Scan:
-    made = make_scan(home)
-    MonthlyUsage.objects.create(organization=home.organization, period=made.period, used=1)
-    return made
+    scan = make_scan(home)
+    MonthlyUsage.objects.create(organization=home.organization, period=scan.period, used=1)
+    return scan
 
 
 def expire_lease() -> None:
@@ -39,11 +39,11 @@ def expire_lease() -> None:
     Scan.objects.update(lease_expires_at=now - timedelta(seconds=1), enqueued_at=now - timedelta(seconds=25))
 
 
-def told(percent: int, phase: Phase, done: int, total: int) -> Progress:
+def progress_of(percent: int, phase: Phase, done: int, total: int) -> Progress:
     return Progress(percent, phase, {ScanType.SECURITY: Checked(done, total)})
 
 
-def test_a_scan_is_claimed_once(scan: Scan) -> None:
+def test_scan_is_claimed_once(scan: Scan) -> None:
     assert claim_scan(scan.id) is not None
     assert claim_scan(scan.id) is None
     scan.refresh_from_db()
@@ -51,13 +51,13 @@ def test_a_scan_is_claimed_once(scan: Scan) -> None:
     assert scan.started_at is not None
 
 
-def test_an_expired_lease_can_be_claimed_and_the_first_claim_is_lost(scan: Scan) -> None:
+def test_expired_lease_can_be_claimed_again_and_the_first_claim_is_lost(scan: Scan) -> None:
     first = claim_scan(scan.id)
     expire_lease()
     second = claim_scan(scan.id)
     assert first
     assert second
-    assert not renew_claim(first, told(50, "checking", 1, 2))
+    assert not renew_claim(first, progress_of(50, "checking", 1, 2))
     assert not finish_scan(first, make_result(scan))
     assert Report.objects.count() == 0
     assert finish_scan(second, make_result(scan))
@@ -66,10 +66,10 @@ def test_an_expired_lease_can_be_claimed_and_the_first_claim_is_lost(scan: Scan)
 
 
 @pytest.mark.parametrize("status", ["completed", "partial", "failed"])
-def test_nothing_leaves_a_final_state(scan: Scan, status: str) -> None:
+def test_final_state_never_changes(scan: Scan, status: str) -> None:
     claim = claim_scan(scan.id)
     assert claim
-    result = failed(scan, "TIMEOUT") if status == "failed" else make_result(scan, status)
+    result = failed_result(scan, "TIMEOUT") if status == "failed" else make_result(scan, status)
     assert finish_scan(claim, result)
     expire_lease()
     assert claim_scan(scan.id) is None
@@ -81,83 +81,83 @@ def test_nothing_leaves_a_final_state(scan: Scan, status: str) -> None:
     assert Report.objects.count() == (status != "failed")
 
 
-def test_a_fault_of_ours_is_given_back_and_one_of_the_sites_is_not(home: Member, scan: Scan) -> None:
+def test_failures_of_the_service_are_refunded_and_failures_of_the_site_are_not(home: Member, scan: Scan) -> None:
     claim = claim_scan(scan.id)
     assert claim
-    finish_scan(claim, failed(scan, "TIMEOUT"))
-    assert used(home) == 1
+    finish_scan(claim, failed_result(scan, "TIMEOUT"))
+    assert used_quota(home) == 1
     other = make_scan(home)
     claim = claim_scan(other.id)
     assert claim
-    finish_scan(claim, failed(other, "INTERNAL_ERROR"))
-    assert used(home) == 0
+    finish_scan(claim, failed_result(other, "INTERNAL_ERROR"))
+    assert used_quota(home) == 0
 
 
-def test_progress_never_goes_back_over_attempts(scan: Scan) -> None:
+def test_progress_never_decreases_across_attempts(scan: Scan) -> None:
     first = claim_scan(scan.id)
     assert first
-    assert renew_claim(first, told(80, "checking", 5, 9))
+    assert renew_claim(first, progress_of(80, "checking", 5, 9))
     expire_lease()
     second = claim_scan(scan.id)
     assert second
-    assert renew_claim(second, told(10, "connecting", 0, 9))
+    assert renew_claim(second, progress_of(10, "connecting", 0, 9))
     scan.refresh_from_db()
     assert (scan.percent, scan.checks_done) == (80, 5)
 
 
-def test_the_progress_of_all_scans_of_a_visit_is_one_statement(home: Member) -> None:
+def test_progress_of_all_scans_of_a_visit_is_stored_in_one_statement(home: Member) -> None:
     lead = make_scan(home)
-    follower = make_scan(home, type="seo", lead=lead)
+    companion = make_scan(home, type="seo", lead=lead)
     claim = claim_scan(lead.id)
     assert claim
     checks = {ScanType.SECURITY: Checked(5, 9), ScanType.SEO: Checked(2, 7)}
-    with counted() as asked:
+    with counted() as queries:
         assert renew_claim(claim, Progress(40, "checking", checks))
-    assert len(asked) == 1
-    written = Scan.objects.in_bulk([lead.id, follower.id])
-    assert {(each.percent, each.phase) for each in written.values()} == {(40, "checking")}
-    assert (written[lead.id].checks_done, written[lead.id].checks_total) == (5, 9)
-    assert (written[follower.id].checks_done, written[follower.id].checks_total) == (2, 7)
-    Scan.objects.filter(id=follower.id).update(status="failed")
-    assert not renew_claim(claim, Progress(50, "checking", {})), "a claim is of all scans of a visit, or lost"
+    assert len(queries) == 1
+    stored = Scan.objects.in_bulk([lead.id, companion.id])
+    assert {(scan.percent, scan.phase) for scan in stored.values()} == {(40, "checking")}
+    assert (stored[lead.id].checks_done, stored[lead.id].checks_total) == (5, 9)
+    assert (stored[companion.id].checks_done, stored[companion.id].checks_total) == (2, 7)
+    Scan.objects.filter(id=companion.id).update(status="failed")
+    assert not renew_claim(claim, Progress(50, "checking", {})), "a claim is lost if one scan of the visit has ended"
 
 
-def test_a_renewed_lease_is_not_swept(scan: Scan) -> None:
+def test_renewed_lease_is_not_swept(scan: Scan) -> None:
     claim = claim_scan(scan.id)
     assert claim
     expire_lease()
-    assert renew_claim(claim, told(10, "connecting", 0, 9))
+    assert renew_claim(claim, progress_of(10, "connecting", 0, 9))
     assert sweep_scans(lambda: 0, lambda *_: None) == 0
 
 
-def test_the_sweeper_puts_back_what_the_queue_lost_once(scan: Scan) -> None:
-    put_back: list[str] = []
-    assert sweep_scans(lambda: 0, lambda id, _: put_back.append(id)) == 0
+def test_sweeper_requeues_a_lost_scan_once(scan: Scan) -> None:
+    requeued: list[str] = []
+    assert sweep_scans(lambda: 0, lambda id, _: requeued.append(id)) == 0
     Scan.objects.update(enqueued_at=timezone.now() - timedelta(minutes=2))
-    assert sweep_scans(lambda: 0, lambda id, _: put_back.append(id)) == 1
-    assert sweep_scans(lambda: 0, lambda id, _: put_back.append(id)) == 0
-    assert put_back == [scan.id]
+    assert sweep_scans(lambda: 0, lambda id, _: requeued.append(id)) == 1
+    assert sweep_scans(lambda: 0, lambda id, _: requeued.append(id)) == 0
+    assert requeued == [scan.id]
 
 
-def test_a_long_queue_is_not_made_longer(scan: Scan) -> None:
+def test_sweeper_does_not_requeue_while_the_queue_is_long(scan: Scan) -> None:
     Scan.objects.update(enqueued_at=timezone.now() - timedelta(minutes=2))
     assert sweep_scans(lambda: 100, lambda *_: None) == 0
 
 
-def test_an_interrupted_scan_is_put_back_whatever_the_queue(scan: Scan) -> None:
+def test_sweeper_requeues_an_interrupted_scan_even_if_the_queue_is_long(scan: Scan) -> None:
     claim_scan(scan.id)
     expire_lease()
-    put_back: list[str] = []
+    requeued: list[str] = []
     for _ in range(3):
-        sweep_scans(lambda: 10_000, lambda id, _: put_back.append(id))
-    assert put_back == [scan.id], "once, not with every sweep"
+        sweep_scans(lambda: 10_000, lambda id, _: requeued.append(id))
+    assert requeued == [scan.id], "once, not with every sweep"
     assert claim_scan(scan.id)
     expire_lease()
-    sweep_scans(lambda: 10_000, lambda id, _: put_back.append(id))
-    assert put_back == [scan.id, scan.id], "once for each interruption"
+    sweep_scans(lambda: 10_000, lambda id, _: requeued.append(id))
+    assert requeued == [scan.id, scan.id], "once for each interruption"
 
 
-def test_a_scan_that_dies_too_often_fails_and_does_not_count(home: Member, scan: Scan) -> None:
+def test_scan_interrupted_too_often_fails_and_is_refunded(home: Member, scan: Scan) -> None:
     for _ in range(MAX_ATTEMPTS):
         assert claim_scan(scan.id)
         expire_lease()
@@ -165,6 +165,6 @@ def test_a_scan_that_dies_too_often_fails_and_does_not_count(home: Member, scan:
     assert sweep_scans(lambda: 0, lambda *_: None) == 0
     scan.refresh_from_db()
     assert (scan.status, scan.error_code) == ("failed", "SCAN_INTERRUPTED")
-    assert used(home) == 0
+    assert used_quota(home) == 0
     body = home.api.get(f"/v1/scan/{scan.id}").json()
     assert body["error"]["code"] == "SCAN_INTERRUPTED"

@@ -1,4 +1,4 @@
-"""Evidence cache of an audit in Redis: visits share an origin's evidence, complete or not at all."""
+"""Evidence cache of an audit in Redis: visits share the evidence of an origin, completely or not at all."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from website_scan.net.targets import parse_target
 from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
 
-PATIENCE_S = 60.0
+LIMIT_S = 60.0
 ORIGIN = "https://example.com:443"
-OF_ORIGIN = tuple(each for each in probes().values() if each.is_of_origin)
+ORIGIN_PROBES = tuple(probe for probe in probes().values() if probe.is_of_origin)
 
-pytestmark = pytest.mark.usefixtures("db")  # for an empty Redis
+pytestmark = pytest.mark.usefixtures("db")  # This fixture also empties Redis.
 
 
 @dataclass
-class Noted:
+class RecordingCache:
     """Wrapper of the real cache that records what visits store."""
 
     inner: OriginEvidence
-    kept: dict[tuple[str, str], object]
+    stored: dict[tuple[str, str], object]
 
     def find(self, origin: str, probe: Probe) -> Kept | None:
         return self.inner.find(origin, probe)
 
     def keep(self, origin: str, probe: Probe, evidence: object) -> None:
-        self.kept[(probe.name, origin)] = evidence
+        self.stored[(probe.name, origin)] = evidence
         self.inner.keep(origin, probe, evidence)
 
 
 class NoRecords:
-    """Name server that knows the name but has no records for it."""
+    """Name server whose zone has no record of any type for the name."""
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
         return DnsAnswer()
@@ -63,83 +63,85 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def visit(site: Site, shared: Noted, path: str = "/", policy: Policy | None = None) -> dict[ScanType, ScanResult]:
+def visit(
+    site: Site, shared: RecordingCache, path: str = "/", policy: Policy | None = None
+) -> dict[ScanType, ScanResult]:
     policy = policy or replace(POLICY, ca_bundle=site.ca_file)
-    with Network(policy, lookup=NoRecords(), time_limit_s=PATIENCE_S) as network:
+    with Network(policy, lookup=NoRecords(), time_limit_s=LIMIT_S) as network:
         target = parse_target(site.url_as("localhost") + path, policy)
-        results = scan(target, tuple(ScanType), network, Budget(PATIENCE_S), shared=shared)
-    return {each.type: each for each in results}
+        results = scan(target, tuple(ScanType), network, Budget(LIMIT_S), shared=shared)
+    return {result.type: result for result in results}
 
 
 def probe_named(name: str) -> Probe:
-    return next(each for each in OF_ORIGIN if each.name == name)
+    return next(probe for probe in ORIGIN_PROBES if probe.name == name)
 
 
-def test_the_evidence_of_every_probe_of_an_origin_comes_back_as_it_was(site: Site) -> None:
-    shared = Noted(OriginEvidence("aud_1"), {})
+def test_evidence_of_every_origin_probe_survives_the_cache(site: Site) -> None:
+    shared = RecordingCache(OriginEvidence("aud_1"), {})
     first = visit(site, shared)
-    assert {name for name, _ in shared.kept} == {each.name for each in OF_ORIGIN}
-    for (name, origin), evidence in shared.kept.items():
-        found = OriginEvidence("aud_1").find(origin, probe_named(name))
-        assert found is not None, name
-        assert found.evidence == evidence, name
-    shared.kept.clear()
+    assert {name for name, _ in shared.stored} == {probe.name for probe in ORIGIN_PROBES}
+    for (name, origin), evidence in shared.stored.items():
+        cached = OriginEvidence("aud_1").find(origin, probe_named(name))
+        assert cached is not None, name
+        assert cached.evidence == evidence, name
+    shared.stored.clear()
     second = visit(site, shared)
-    assert shared.kept == {}, "the second visit asks for nothing of it again"
-    for each in ScanType:
-        assert second[each].status == first[each].status == "completed"
+    assert shared.stored == {}, "the second visit gathers no evidence of the origin again"
+    for scan_type in ScanType:
+        assert second[scan_type].status == first[scan_type].status == "completed"
     security = second[ScanType.SECURITY]
-    assert [each.status for each in security.checks] == [each.status for each in first[ScanType.SECURITY].checks]
+    assert [check.status for check in security.checks] == [check.status for check in first[ScanType.SECURITY].checks]
     assert "site_evidence_at" in security.facts
 
 
-def test_what_is_of_the_target_is_not_kept_for_the_page_that_it_leads_to(site: Site) -> None:
+def test_evidence_of_the_scanned_host_is_not_stored_for_a_redirect_target(site: Site) -> None:
     with sample_site() as other:
         site.routes["/away"] = Answer("", status=302, headers=[("Location", other.url_as("localhost") + "/")])
         policy = replace(POLICY, ca_bundle=site.ca_file)
-        shared = Noted(OriginEvidence("aud_1"), {})
+        shared = RecordingCache(OriginEvidence("aud_1"), {})
         visit(site, shared, "/away", policy)
-    origins = dict(list(shared.kept))
-    asked = parse_target(site.url_as("localhost"), policy).origin
-    assert {origins["caa_records"], origins["mail_records"], origins["dnssec_records"]} == {asked}
-    assert asked not in {origin for name, origin in shared.kept if name == "robots_file"}
+    origins = dict(list(shared.stored))
+    scanned_origin = parse_target(site.url_as("localhost"), policy).origin
+    assert {origins["caa_records"], origins["mail_records"], origins["dnssec_records"]} == {scanned_origin}
+    assert scanned_origin not in {origin for name, origin in shared.stored if name == "robots_file"}
 
 
-def test_audits_and_origins_are_kept_apart() -> None:
+def test_evidence_is_separate_for_audits_origins_and_probes() -> None:
     robots = probe_named("robots_file")
     OriginEvidence("aud_1").keep(ORIGIN, robots, "mine")
     assert OriginEvidence("aud_2").find(ORIGIN, robots) is None
     assert OriginEvidence("aud_1").find("https://example.com:8443", robots) is None
     assert OriginEvidence("aud_1").find(ORIGIN, probe_named("tls_peer")) is None
-    found = OriginEvidence("aud_1").find(ORIGIN, robots)
-    assert found is not None
-    assert found.evidence == "mine"
+    cached = OriginEvidence("aud_1").find(ORIGIN, robots)
+    assert cached is not None
+    assert cached.evidence == "mine"
 
 
-def test_the_first_who_kept_it_is_believed() -> None:
+def test_first_stored_evidence_is_not_overwritten() -> None:
     robots = probe_named("robots_file")
     for evidence in ("first", "second"):
         OriginEvidence("aud_1").keep(ORIGIN, robots, evidence)
-    found = OriginEvidence("aud_1").find(ORIGIN, robots)
-    assert found is not None
-    assert found.evidence == "first"
+    cached = OriginEvidence("aud_1").find(ORIGIN, robots)
+    assert cached is not None
+    assert cached.evidence == "first"
 
 
 class Trap:
     """Object that executes code when it is unpickled."""
 
-    sprung = False
+    executed = False
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        return setattr, (Trap, "sprung", True)
+        return setattr, (Trap, "executed", True)
 
 
 def values_in_redis() -> list[str]:
-    client = cache._cache.get_client(None)  # type: ignore[attr-defined]  # there is no public way to list keys
+    client = cache._cache.get_client(None)  # type: ignore[attr-defined]  # The public API cannot list keys.
     return [key.decode() for key in client.keys("*robots_file*")]
 
 
-def test_what_nobody_of_us_has_written_is_not_unpickled() -> None:
+def test_forged_cache_entries_are_not_unpickled() -> None:
     robots = probe_named("robots_file")
     OriginEvidence("aud_1").keep(ORIGIN, robots, Trap())
     (key,) = values_in_redis()
@@ -151,51 +153,51 @@ def test_what_nobody_of_us_has_written_is_not_unpickled() -> None:
     cache.set(name, text)
     with override_settings(SECRET_KEY="another one, of at least thirty-two characters"):
         assert OriginEvidence("aud_1").find(ORIGIN, robots) is None
-    assert not Trap.sprung
-    # An entry that a process of the service has written for another audit is not unpickled either.
+    assert not Trap.executed
+    # An entry that was signed for one audit is not unpickled for another audit.
     cache.set(name.replace("aud_1", "aud_2"), text)
     assert OriginEvidence("aud_2").find(ORIGIN, robots) is None
-    assert not Trap.sprung
+    assert not Trap.executed
 
 
-def test_what_cannot_be_kept_is_gathered_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_evidence_that_cannot_be_pickled_is_not_cached(caplog: pytest.LogCaptureFixture) -> None:
     robots = probe_named("robots_file")
     OriginEvidence("aud_1").keep(ORIGIN, robots, lambda: "nobody can pickle this")
     assert OriginEvidence("aud_1").find(ORIGIN, robots) is None
     assert re.search(r"robots_file:\w+ could not be kept", caplog.text)
 
 
-def test_a_site_does_not_fill_redis(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_site_cannot_fill_redis_with_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     robots = probe_named("robots_file")
     monkeypatch.setattr(origin_evidence, "MAX_BYTES", 1000)
     monkeypatch.setattr(origin_evidence, "MAX_AUDIT_BYTES", 2500)
-    noise = [Random(number).randbytes(700) for number in range(4)]
+    random_bytes = [Random(number).randbytes(700) for number in range(4)]
     shared = OriginEvidence("aud_1")
-    shared.keep("https://big.example.com:443", robots, b"".join(noise))
+    shared.keep("https://big.example.com:443", robots, b"".join(random_bytes))
     assert shared.find("https://big.example.com:443", robots) is None
-    kept = []
-    for number, evidence in enumerate(noise):
+    is_cached = []
+    for number, evidence in enumerate(random_bytes):
         shared.keep(f"https://{number}.example.com:443", robots, evidence)
-        kept.append(shared.find(f"https://{number}.example.com:443", robots) is not None)
-    assert kept[0]
-    assert not kept[-1]
+        is_cached.append(shared.find(f"https://{number}.example.com:443", robots) is not None)
+    assert is_cached[0]
+    assert not is_cached[-1]
 
 
-def test_a_host_with_a_long_name_has_a_short_key() -> None:
+def test_long_host_name_does_not_make_a_long_key() -> None:
     robots = probe_named("robots_file")
     origin = f"https://{'.'.join(['a' * 60] * 4)}.com:443"
     OriginEvidence("aud_1").keep(origin, robots, "kept")
     assert OriginEvidence("aud_1").find(origin, robots) is not None
 
 
-def test_without_redis_nothing_is_kept_and_nothing_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redis_outage_disables_the_evidence_cache_without_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     shared = OriginEvidence("aud_1")
 
-    def down(*_: object) -> None:
+    def raise_error(*_: object) -> None:
         raise RedisError
 
     for name in ("get", "add", "touch", "incr"):
-        monkeypatch.setattr(shared._store._cache, name, down)
+        monkeypatch.setattr(shared._store._cache, name, raise_error)
     robots = probe_named("robots_file")
     shared.keep(ORIGIN, robots, "kept")
     assert shared.find(ORIGIN, robots) is None

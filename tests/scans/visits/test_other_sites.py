@@ -1,4 +1,4 @@
-"""Requests to sites that nobody asked to scan are counted where they arrive, over all scans of a person."""
+"""Budget of requests to third-party sites, counted by their destination over all scans of a person."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from website_scan.net.errors import BudgetExceeded
 from website_scan.net.policy import Policy
 from website_scan.net.targets import parse_target
 
-pytestmark = pytest.mark.usefixtures("db")  # which empties Redis
+pytestmark = pytest.mark.usefixtures("db")  # This fixture also empties Redis.
 
 SHOP = parse_target("https://www.shop.com/", Policy())
 FREE = Account("person-1", 2)
@@ -34,15 +34,17 @@ MINUTE_US = 60_000_000
 
 
 @pytest.fixture(autouse=True)
-def _clock_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine a test takes so long that the budget grows meanwhile."""
-    still = other_sites.TAKE.replace("redis.call('TIME')", f"{{{int(time.time())}, 0}}")
-    assert still != other_sites.TAKE
-    monkeypatch.setattr(other_sites, "_take", other_sites._redis.register_script(still))
+def _stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop the clock of the script. On a busy machine, a test takes so long that the budget would grow."""
+    script_with_fixed_time = other_sites.TAKE.replace("redis.call('TIME')", f"{{{int(time.time())}, 0}}")
+    assert script_with_fixed_time != other_sites.TAKE
+    monkeypatch.setattr(other_sites, "_run_take_script", other_sites._redis.register_script(script_with_fixed_time))
 
 
-def sent(budget: OtherSites, host: str, times: int, addresses: Collection[str] = (PUBLIC,), port: int = 443) -> int:
-    """Return how many of `times` requests are let through."""
+def allowed_requests(
+    budget: OtherSites, host: str, times: int, addresses: Collection[str] = (PUBLIC,), port: int = 443
+) -> int:
+    """Send up to `times` requests, and return how many are allowed."""
     for number in range(times):
         try:
             budget.request(host, port, addresses)
@@ -51,20 +53,20 @@ def sent(budget: OtherSites, host: str, times: int, addresses: Collection[str] =
     return times
 
 
-def pass_minutes(minutes: int) -> None:
+def pass_minutes(minutes: int) -> None:  # Let time pass for all budgets.
     for key in other_sites._redis.scan_iter("other-sites:*"):
         other_sites._redis.incrby(key, -minutes * MINUTE_US)
 
 
-def test_an_account_sends_a_site_sixty_a_minute_in_ten_minutes() -> None:
-    """300 at once, then 30 a minute."""
-    total = sent(OtherSites(SHOP, FREE), "victim.com", 1000)
+def test_account_may_send_a_site_600_requests_in_ten_minutes() -> None:
+    """The burst is 300 requests, followed by 30 requests a minute."""
+    total = allowed_requests(OtherSites(SHOP, FREE), "victim.com", 1000)
     assert total == 300
     for _ in range(10):
         pass_minutes(1)
-        more = sent(OtherSites(SHOP, FREE), "victim.com", 1000)
-        assert more == 30
-        total += more
+        allowed = allowed_requests(OtherSites(SHOP, FREE), "victim.com", 1000)
+        assert allowed == 30
+        total += allowed
     assert total == 600
 
 
@@ -77,57 +79,58 @@ def test_an_account_sends_a_site_sixty_a_minute_in_ten_minutes() -> None:
     ],
     ids=["names of a domain", "names of an address", "domains below a public suffix"],
 )
-def test_requests_count_where_they_arrive(first: tuple[str, str], second: tuple[str, str]) -> None:
+def test_requests_are_counted_by_domain_and_by_address(first: tuple[str, str], second: tuple[str, str]) -> None:
     budget = OtherSites(SHOP, FREE)
-    assert sent(budget, first[0], 300, [first[1]]) == 300
-    assert sent(budget, second[0], 1, [second[1]]) == 0
+    assert allowed_requests(budget, first[0], 300, [first[1]]) == 300
+    assert allowed_requests(budget, second[0], 1, [second[1]]) == 0
 
 
-def test_every_address_that_a_name_leads_to_counts() -> None:
+def test_every_address_of_a_host_is_counted() -> None:
     budget = OtherSites(SHOP, FREE)
-    assert sent(budget, "one.com", 300, ["192.0.2.1", PUBLIC]) == 300
-    assert sent(budget, "two.com", 1, [PUBLIC]) == 0
+    assert allowed_requests(budget, "one.com", 300, ["192.0.2.1", PUBLIC]) == 300
+    assert allowed_requests(budget, "two.com", 1, [PUBLIC]) == 0
 
 
-def test_neighbours_and_other_accounts_are_not_concerned() -> None:
+def test_other_domains_and_other_accounts_have_separate_budgets() -> None:
     budget = OtherSites(SHOP, FREE)
-    assert sent(budget, "one.github.io", 300, ["192.0.2.1"]) == 300
-    assert sent(budget, "two.github.io", 300, ["192.0.2.2"]) == 300
-    assert sent(OtherSites(SHOP, Account("person-2", 2)), "one.github.io", 300, ["192.0.2.1"]) == 300
+    assert allowed_requests(budget, "one.github.io", 300, ["192.0.2.1"]) == 300
+    assert allowed_requests(budget, "two.github.io", 300, ["192.0.2.2"]) == 300
+    assert allowed_requests(OtherSites(SHOP, Account("person-2", 2)), "one.github.io", 300, ["192.0.2.1"]) == 300
 
 
-def test_the_asked_site_is_not_counted() -> None:
+def test_requests_to_the_scanned_site_are_not_counted() -> None:
     budget = OtherSites(SHOP, FREE)
-    assert sent(budget, "static.shop.com", 1000, [PUBLIC], port=80) == 1000
+    assert allowed_requests(budget, "static.shop.com", 1000, [PUBLIC], port=80) == 1000
     assert not other_sites._redis.keys("other-sites:*")
 
 
-def test_visits_at_the_same_time_share_the_budget() -> None:
+def test_concurrent_visits_share_the_budget() -> None:
     with ThreadPoolExecutor(4) as pool:
-        # Each asks for all of it: what a visit has reserved and not used would be missing in the sum.
-        counts = pool.map(lambda _: sent(OtherSites(SHOP, FREE), "victim.com", 400), range(4))
+        # Each visit requests more than the budget, so requests that are reserved but not sent would be missing in the
+        # sum.
+        counts = pool.map(lambda _: allowed_requests(OtherSites(SHOP, FREE), "victim.com", 400), range(4))
     assert sum(counts) == 300
 
 
 def test_all_accounts_together_have_a_limit(settings: Any) -> None:
     settings.SCAN_REQUESTS_TO_OTHER_SITES = 1000
-    counts = [sent(OtherSites(SHOP, Account(f"person-{n}", 2)), "victim.com", 300) for n in range(3)]
+    counts = [allowed_requests(OtherSites(SHOP, Account(f"person-{n}", 2)), "victim.com", 300) for n in range(3)]
     assert counts == [300, 200, 0]
     with pytest.raises(BudgetExceeded, match=r"this installation sends it at most 500 requests at once, then 50 a min"):
         OtherSites(SHOP, Account("person-4", 2)).request("victim.com", 443, [PUBLIC])
 
 
-def test_a_larger_plan_may_send_more() -> None:
-    assert sent(OtherSites(SHOP, Account("person-1", 10)), "cdn.com", 2000) == 1500
+def test_larger_tier_has_a_larger_budget() -> None:
+    assert allowed_requests(OtherSites(SHOP, Account("person-1", 10)), "cdn.com", 2000) == 1500
 
 
-def test_the_refusal_names_the_site_and_the_limit_and_is_counted() -> None:
+def test_refusal_names_site_and_limit_and_is_counted() -> None:
     before = counters.totals()
     with OtherSites(SHOP, FREE) as budget:
-        sent(budget, "victim.com", 300)
-        with pytest.raises(BudgetExceeded) as refused:
+        allowed_requests(budget, "victim.com", 300)
+        with pytest.raises(BudgetExceeded) as refusal:
             budget.request("www.victim.com", 443, [PUBLIC])
-    assert str(refused.value) == (
+    assert str(refusal.value) == (
         "Nobody asked for a scan of victim.com, and one account sends it at most 300 requests at once, "
         "then 30 a minute."
     )
@@ -138,42 +141,42 @@ def test_the_refusal_names_the_site_and_the_limit_and_is_counted() -> None:
     assert after[refused_series] - before.get(refused_series, 0) == 1
 
 
-def test_private_hosts_count_by_their_port(settings: Any) -> None:
+def test_private_hosts_are_counted_by_port(settings: Any) -> None:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
-    asked = parse_target("http://127.0.0.1:8001/", Policy(allowed_networks=(ip_network("127.0.0.0/8"),)))
-    budget = OtherSites(asked, FREE)
-    assert sent(budget, "127.0.0.1", 500, ["127.0.0.1"], port=8001) == 500
-    assert sent(budget, "127.0.0.1", 500, ["127.0.0.1"], port=8002) == 300
-    assert sent(budget, "127.0.0.1", 500, ["127.0.0.1"], port=8003) == 300
+    scanned = parse_target("http://127.0.0.1:8001/", Policy(allowed_networks=(ip_network("127.0.0.0/8"),)))
+    budget = OtherSites(scanned, FREE)
+    assert allowed_requests(budget, "127.0.0.1", 500, ["127.0.0.1"], port=8001) == 500
+    assert allowed_requests(budget, "127.0.0.1", 500, ["127.0.0.1"], port=8002) == 300
+    assert allowed_requests(budget, "127.0.0.1", 500, ["127.0.0.1"], port=8003) == 300
 
 
-def test_without_redis_a_visit_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redis_outage_allows_all_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        away = redis.Redis(port=unused.getsockname()[1], **django_settings.REDIS_TIMEOUTS)
-        monkeypatch.setattr(other_sites, "_take", away.register_script(other_sites.TAKE))
-        assert sent(OtherSites(SHOP, FREE), "victim.com", 400) == 400
+        unreachable_redis = redis.Redis(port=unused.getsockname()[1], **django_settings.REDIS_TIMEOUTS)
+        monkeypatch.setattr(other_sites, "_run_take_script", unreachable_redis.register_script(other_sites.TAKE))
+        assert allowed_requests(OtherSites(SHOP, FREE), "victim.com", 400) == 400
 
 
-def test_a_persons_organizations_are_one_account(home: Member) -> None:
+def test_organizations_of_a_person_share_an_account(home: Member) -> None:
     other = Organization.objects.create(name="Second", slug="second", tier=Tier.objects.get(name="free"))
-    nobodys = account_of(other.id)
-    assert nobodys == Account(f"organization-{other.id}", 2)
+    ownerless = account_of(other.id)
+    assert ownerless == Account(f"organization-{other.id}", 2)
     person_of(home, Membership.Role.OWNER, "ada@example.com")
-    again = User.objects.create_user("Ada+2@example.com")
-    Membership.objects.create(organization=other, user=again, role=Membership.Role.OWNER)
-    assert account_of(other.id) == account_of(home.organization.id) != nobodys
+    same_person = User.objects.create_user("Ada+2@example.com")
+    Membership.objects.create(organization=other, user=same_person, role=Membership.Role.OWNER)
+    assert account_of(other.id) == account_of(home.organization.id) != ownerless
 
 
-def test_what_a_page_redirects_to_is_counted() -> None:
+def test_redirect_targets_are_counted() -> None:
     with Site({"*": Answer.redirect("http://victim.com/")}) as page, Site({"*": Answer("<p>Victim")}) as victim:
         names = Names({"attacker.com": ("93.184.215.15",), "victim.com": (PUBLIC,)})
         wires = Wires({"93.184.215.15": page, PUBLIC: victim})
         target = parse_target("http://attacker.com/", Policy())
         budget = OtherSites(target, Account("person-1", 1))
         with Network(Policy(), resolver=names, dialer=wires, shared=budget) as network:
-            followed = [network.follow(target)[-1].url for _ in range(150)]
+            final_urls = [network.follow(target)[-1].url for _ in range(150)]
             with pytest.raises(BudgetExceeded, match=r"Nobody asked for a scan of victim\.com"):
                 network.follow(target)
-    assert set(followed) == {"http://victim.com/"}
+    assert set(final_urls) == {"http://victim.com/"}
     assert len(victim.requests) == 150

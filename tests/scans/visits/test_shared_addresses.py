@@ -1,4 +1,4 @@
-"""Visits of lists wait for each other at an address, however many names lead to it."""
+"""Visits of lists to the same IP address: they wait for each other, even if the host names differ."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ SHARED, OTHER = "93.184.216.34", "2606:2800:220:1::1"
 
 
 @pytest.fixture(autouse=True)
-def _without_gaps(settings: Any) -> None:
+def _without_pauses(settings: Any) -> None:
     settings.SCAN_GAP_PER_DOMAIN_S = 0.0
 
 
-def on(member: Member, number: int, *addresses: str, is_of_list: bool = True, **columns: Any) -> Scan:
-    """Create a scan of a site of a list, each on a domain of its own."""
+def make_scan_at(member: Member, number: int, *addresses: str, is_of_list: bool = True, **columns: Any) -> Scan:
+    """Create a scan of a site on its own domain, by default of a list, with these known addresses."""
     url = f"https://site-{number}.example-{number}.com/"
-    known = list(addresses) or None
+    known_addresses = list(addresses) or None
     columns = {"is_background": is_of_list, **columns}
-    return make_scan(member, url=url, is_of_list=is_of_list, addresses=known, **columns)
+    return make_scan(member, url=url, is_of_list=is_of_list, addresses=known_addresses, **columns)
 
 
-def take(scan: Scan) -> Scan | None:
+def claim_in_turn(scan: Scan) -> Scan | None:
     claim = claim_next(scan.id, WORKER)
     return Scan.objects.get(id=claim.scan_id) if claim else None
 
@@ -43,89 +43,91 @@ def end(scan: Scan) -> None:
     Scan.objects.filter(id=scan.id).update(status="failed", lease_expires_at=None)
 
 
-def test_names_on_one_address_are_visited_one_after_the_other(home: Member) -> None:
+def test_names_at_one_address_are_visited_one_after_the_other(home: Member) -> None:
     Tier.objects.update(concurrent_scans=200)
-    names = [on(home, number, SHARED) for number in range(100)]
-    visited = []
-    while (taken := take(names[0])) is not None:
-        visited.append(taken.id)
-        assert take(names[0]) is None, "another one began while it was visited"
-        end(taken)
-    assert sorted(visited) == sorted(each.id for each in names)
+    scans = [make_scan_at(home, number, SHARED) for number in range(100)]
+    visited_ids = []
+    while (scan := claim_in_turn(scans[0])) is not None:
+        visited_ids.append(scan.id)
+        assert claim_in_turn(scans[0]) is None, "no second visit at the same time"
+        end(scan)
+    assert sorted(visited_ids) == sorted(listed.id for listed in scans)
 
 
-def test_another_address_does_not_wait(home: Member) -> None:
-    first, second, third = on(home, 1, SHARED), on(home, 2, SHARED), on(home, 3, OTHER)
-    assert take(first) == first
-    assert take(second) == third
+def test_visit_of_another_address_does_not_wait(home: Member) -> None:
+    first, second, third = make_scan_at(home, 1, SHARED), make_scan_at(home, 2, SHARED), make_scan_at(home, 3, OTHER)
+    assert claim_in_turn(first) == first
+    assert claim_in_turn(second) == third
 
 
-def test_any_common_address_counts(home: Member) -> None:
-    first, both, rest = on(home, 1, SHARED), on(home, 2, OTHER, SHARED), on(home, 3, OTHER)
-    assert take(first) == first
-    assert take(both) == rest
+def test_one_common_address_is_enough_to_wait(home: Member) -> None:
+    first, both, third = (
+        make_scan_at(home, 1, SHARED),
+        make_scan_at(home, 2, OTHER, SHARED),
+        make_scan_at(home, 3, OTHER),
+    )
+    assert claim_in_turn(first) == first
+    assert claim_in_turn(both) == third
     end(first)
-    assert take(both) is None, "the other address is still visited"
-    end(rest)
-    assert take(both) == both
+    assert claim_in_turn(both) is None, "the other address is still in use"
+    end(third)
+    assert claim_in_turn(both) == both
 
 
-def test_it_holds_over_all_organizations(home: Member, stranger: Member) -> None:
-    first, theirs = on(home, 1, SHARED), on(stranger, 2, SHARED)
-    assert take(first) == first
-    assert take(theirs) is None
+def test_visits_of_different_organizations_wait_for_each_other(home: Member, stranger: Member) -> None:
+    first, theirs = make_scan_at(home, 1, SHARED), make_scan_at(stranger, 2, SHARED)
+    assert claim_in_turn(first) == first
+    assert claim_in_turn(theirs) is None
     end(first)
-    assert take(theirs) == theirs
+    assert claim_in_turn(theirs) == theirs
 
 
-def test_a_list_waits_for_scans_that_people_wait_for_but_not_the_other_way_round(
-    home: Member, stranger: Member
-) -> None:
-    interactive = on(home, 1, SHARED, is_of_list=False)
-    assert take(interactive) == interactive
-    of_list = on(stranger, 2, SHARED)
-    assert take(of_list) is None
+def test_list_waits_for_interactive_scans_but_not_the_other_way_round(home: Member, stranger: Member) -> None:
+    interactive = make_scan_at(home, 1, SHARED, is_of_list=False)
+    assert claim_in_turn(interactive) == interactive
+    of_list = make_scan_at(stranger, 2, SHARED)
+    assert claim_in_turn(of_list) is None
     end(interactive)
-    assert take(of_list) == of_list
-    other = on(home, 3, SHARED, is_of_list=False)
-    assert take(other) == other
+    assert claim_in_turn(of_list) == of_list
+    other = make_scan_at(home, 3, SHARED, is_of_list=False)
+    assert claim_in_turn(other) == other
 
 
-def test_unknown_addresses_are_limited_by_domain_only(home: Member) -> None:
-    scans = [on(home, number) for number in range(3)]
-    assert {take(scans[0]), take(scans[0]), take(scans[0])} == set(scans)
+def test_visits_without_known_addresses_are_limited_by_domain_only(home: Member) -> None:
+    scans = [make_scan_at(home, number) for number in range(3)]
+    assert {claim_in_turn(scans[0]), claim_in_turn(scans[0]), claim_in_turn(scans[0])} == set(scans)
 
 
-def test_an_interrupted_visit_waits_for_the_address_as_well(home: Member, stranger: Member) -> None:
+def test_interrupted_visit_also_waits_for_its_address(home: Member, stranger: Member) -> None:
     ago = timezone.now() - timedelta(seconds=1)
-    died = on(home, 1, SHARED, status="scanning", attempts=1, lease_expires_at=ago)
-    assert take(died) == died, "its own lease has run out, so nobody is at the address"
-    Scan.objects.filter(id=died.id).update(lease_expires_at=ago)
-    other = on(stranger, 2, SHARED, is_of_list=False)
-    assert take(other) == died
-    end(died)
-    assert take(other) == other
-    Scan.objects.filter(id=died.id).update(status="scanning", lease_expires_at=ago)
-    assert take(died) is None
+    interrupted = make_scan_at(home, 1, SHARED, status="scanning", attempts=1, lease_expires_at=ago)
+    assert claim_in_turn(interrupted) == interrupted, "its own expired lease does not occupy the address"
+    Scan.objects.filter(id=interrupted.id).update(lease_expires_at=ago)
+    other = make_scan_at(stranger, 2, SHARED, is_of_list=False)
+    assert claim_in_turn(other) == interrupted
+    end(interrupted)
+    assert claim_in_turn(other) == other
+    Scan.objects.filter(id=interrupted.id).update(status="scanning", lease_expires_at=ago)
+    assert claim_in_turn(interrupted) is None
 
 
-def test_the_end_of_a_visit_wakes_who_waits_for_its_address_in_another_queue(
+def test_end_of_a_visit_wakes_up_scans_of_another_queue_that_wait_for_its_address(
     home: Member, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.SCAN_BROWSER = "auto"
-    seo, plain = on(home, 1, SHARED, type="seo"), on(home, 2, SHARED)
+    seo, plain = make_scan_at(home, 1, SHARED, type="seo"), make_scan_at(home, 2, SHARED)
     claim = claim_next(seo.id, WORKER)
     assert claim
-    assert take(plain) is None
+    assert claim_in_turn(plain) is None
     finish_scan(claim, make_result(seo))
-    heard: list[str] = []
-    monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: heard.append(scan_id))
+    enqueued: list[str] = []
+    monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: enqueued.append(scan_id))
     wake_next(claim, WORKER)
-    assert heard == [plain.id]
-    assert take(plain) == plain
+    assert enqueued == [plain.id]
+    assert claim_in_turn(plain) == plain
 
 
-def test_a_claim_reads_no_more_than_what_runs_and_what_an_organization_may_queue(home: Member) -> None:
+def test_claim_reads_only_running_and_queued_scans(home: Member) -> None:
     now = timezone.now()
     ended = [
         Scan(
@@ -135,8 +137,8 @@ def test_a_claim_reads_no_more_than_what_runs_and_what_an_organization_may_queue
         for n in range(2_000)
     ]  # fmt: skip
     Scan.objects.bulk_create(ended)
-    queued = [on(home, number, SHARED) for number in range(50)]
-    assert take(queued[0])
+    queued = [make_scan_at(home, number, SHARED) for number in range(50)]
+    assert claim_in_turn(queued[0])
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE scans_scan")
     parameters = {
@@ -144,4 +146,4 @@ def test_a_claim_reads_no_more_than_what_runs_and_what_an_organization_may_queue
         "per_domain": 4, "max_attempts": 3,
     }  # fmt: skip
     plan = explained(next_turn_sql(), parameters)
-    assert rows_read([each for each in plan if each.get("Relation Name") == "scans_scan"]) < 4 * len(queued)
+    assert rows_read([node for node in plan if node.get("Relation Name") == "scans_scan"]) < 4 * len(queued)

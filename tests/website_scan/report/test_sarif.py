@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.reports.sarif import MOST_BYTES, assert_is_file, assert_sarif
+from tests.reports.sarif import MAX_BYTES, assert_is_file, assert_sarif
 from tests.website_scan.command.reports import found, judged
 from website_scan import __version__
 from website_scan.findings import ScanType, Severity
@@ -186,7 +186,7 @@ def test_results_beyond_the_limit_are_left_out_and_counted(monkeypatch: pytest.M
 
 
 def test_results_beyond_the_size_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sarif.MOST_BYTES < MOST_BYTES
+    assert sarif.MOST_BYTES < MAX_BYTES
     monkeypatch.setattr(sarif, "MOST_BYTES", 400_000)
     noise = (hashlib.sha512(bytes([number % 256, number // 256])).hexdigest() for number in range(2_000))
     document = judged(*(found(f"check-{number}", summary=text) for number, text in enumerate(noise))).document

@@ -13,7 +13,7 @@ from accounts.models import ActivityEvent, Tier
 from sites.models import ListRun, ListShare, SiteList
 from tests.factories import Member, person_of
 from tests.page_reading import browser_of, page_of, text_of
-from tests.populated_lists import furnish_lists
+from tests.populated_lists import populate_lists
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
 
@@ -161,7 +161,7 @@ def test_a_snapshot_is_exported(client: Client, runs: list[ListRun]) -> None:
 
 def test_runs_are_listed_with_their_states(client: Client, home: Member) -> None:
     Tier.objects.update(lists=20, list_entries=10_000)
-    ids = furnish_lists(home, 12, NOW, person_of(home, "owner", "ada@people.test"))
+    ids = populate_lists(home, 12, NOW, person_of(home, "owner", "ada@people.test"))
     rows = cells(client.get(f"/o/home/lists/{ids['list_id']}/runs"), "newest first")
     assert len(rows) == 9
     assert "Completed 11 of 12 sites judged, 1 failed" in rows[0][0]

@@ -14,7 +14,7 @@ from accounts.usage import month_of
 from sites.models import ListEntry, ListResult, ListRun, SiteList
 from tests.factories import Member, person_of
 from tests.page_reading import browser_of, page_of, strings, text_of
-from tests.populated_lists import CHECKS, furnish_lists
+from tests.populated_lists import CHECKS, populate_lists
 from tests.queries import counted
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import Looked, snapshot
@@ -35,7 +35,7 @@ def client(home: Member) -> Client:
 def watched(home: Member) -> dict[str, Any]:
     """Lists in every state, with weekly snapshots of one of them."""
     Tier.objects.update(lists=20, list_entries=10_000)
-    return furnish_lists(home, 12, timezone.now(), person_of(home, "owner", "ada@people.test"))
+    return populate_lists(home, 12, timezone.now(), person_of(home, "owner", "ada@people.test"))
 
 
 def filled(home: Member, *urls: str, **columns: Any) -> SiteList:

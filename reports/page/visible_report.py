@@ -1,4 +1,4 @@
-"""Report of a scan as its page shows it to a reader."""
+"""Report of a scan with all that its page shows to one reader."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.utils.safestring import SafeString
 from accounts.roles import page_of
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
+from reports.page.cached.parts import history_of, parts_of, since_of
 from reports.page.history import history
-from reports.page.kept.parts import history_of, parts_of, since_of
 from reports.page.preview import preview_of
 from reports.page.reader_muting import muting_of
 from reports.page.tabs import tabs_of
-from reports.visibility import Seen
+from reports.visibility import VisibleScan
 from website_scan.report.elsewhere import OtherReport
 from website_scan.report.exports import FORMATS
 from website_scan.report.filters import Filter
@@ -28,42 +28,42 @@ from website_scan.report_json import ExportJson
 from website_scan.stored_data import PicturePlaces
 
 
-class ShownReport:
-    """Report of a scan, and what one reader may see of it.
+class VisibleReport:
+    """Report of a scan as one reader may see it.
 
-    `found` is the report without its large columns, which are read only if a part of the page is not in the cache.
+    `report` is the row without its large columns, which are loaded only if a part of the page is not in the cache.
     """
 
-    def __init__(self, request: HttpRequest, seen: Seen, found: Report) -> None:
+    def __init__(self, request: HttpRequest, visible: VisibleScan, report: Report) -> None:
         self.request = request
-        self.found = found
-        self.seen = seen
-        self.scan = seen.scan
-        self.mutes = active_mutes(seen.scan.organization_id, seen.now).of_page(seen.scan.url)
-        self.chosen = Filter.asked_by(request.GET, seen.scan.type)
-        self.tabs = tabs_of(seen)
-        # A report never changes, but its page depends on the mutes.
-        self.key = (found.id, frozenset(self.mutes))
+        self.report = report
+        self.visible = visible
+        self.scan = visible.scan
+        self.mutes = active_mutes(visible.scan.organization_id, visible.now).of_page(visible.scan.url)
+        self.page_filter = Filter.asked_by(request.GET, visible.scan.type)
+        self.tabs = tabs_of(visible)
+        # A report never changes, but the page depends on the mutes.
+        self.key = (report.id, frozenset(self.mutes))
 
     def context(self) -> dict[str, Any]:
-        """Return the context of the page without its past and its cached parts."""
-        membership, audit = self.seen.membership, self.seen.audit
+        """Return the context of the page without the history and the cached parts."""
+        membership, audit = self.visible.membership, self.visible.audit
         return {
-            "report": self.found,
+            "report": self.report,
             "preview": preview_of(self.scan),
             "muted_by": membership.organization.name if membership else "the organization that owns it",
             "muted_url": page_of(membership, "mutes") if membership else "",
             "formats": FORMATS,
-            "is_shared": bool(self.found.shared_at or (audit and audit.shared_at)),
+            "is_shared": bool(self.report.shared_at or (audit and audit.shared_at)),
             "tabs": self.tabs,
             "is_sample": False,
         }
 
     def past(self) -> dict[str, Any]:
         """Return the context of the report's history. It is empty for strangers, who must not learn of other scans."""
-        if not self.seen.membership:
+        if not self.visible.membership:
             return {"history": None, "past": "", "since": ""}
-        past = history(self.scan, lambda: self.document, self.seen.now, self.mutes)
+        past = history(self.scan, lambda: self.export_json, self.visible.now, self.mutes)
         return {
             "history": past,
             "past": history_of(past, self.scan, key=self.key),
@@ -71,37 +71,37 @@ class ShownReport:
         }
 
     def parts(self, context: dict[str, Any]) -> dict[str, SafeString]:
-        """Return the parts of the page, from the cache if they are there."""
-        of_reader = (context["is_member"], context["may_scan"], context["muted_by"], context["muted_url"])
+        """Return the HTML of the page's parts, from the cache if possible."""
+        reader_key = (context["is_member"], context["may_scan"], context["muted_by"], context["muted_url"])
         return parts_of(
             lambda: {"page": self.page, "report": self.row},
             self.request,
             context,
-            self.chosen,
-            key=(*self.key, of_reader, context["since"], *self.other_ids),
+            self.page_filter,
+            key=(*self.key, reader_key, context["since"], *self.other_ids),
         )
 
     @cached_property
     def row(self) -> Report:
-        """The report. Raises Http404 if it has expired, or its sharing has ended, since the first query."""
-        rows = self.seen.reports().defer("body", "screenshot", "page_picture", "film")
+        """Report with all columns of the page. Raises Http404 if it is no longer available."""
+        rows = self.visible.reports().defer("body", "screenshot", "page_picture", "film")
         row = rows.annotate(has_screenshot=HAS_SCREENSHOT).first()
         if row is None:
             raise Http404
         return row
 
     @cached_property
-    def document(self) -> ExportJson:
-        return self.row.document
+    def export_json(self) -> ExportJson:
+        return self.row.export_json
 
     @cached_property
     def page(self) -> ReportPage:
         return report_page(
-            self.document,
+            self.export_json,
             self.row.facts,
             self.row.waterfall,
-            muting_of(self.mutes, self.row, self.seen.membership),
-            chosen=self.chosen,
+            muting_of(self.mutes, self.row, self.visible.membership),
+            chosen=self.page_filter,
             check_pages=reverse("docs-checks"),
             exhibits=self.row.exhibits,
             illustrations=_illustrations(self.row.pictures, self.scan.id),
@@ -110,15 +110,15 @@ class ShownReport:
 
     @cached_property
     def other_ids(self) -> list[str]:
-        """IDs of the scans whose reports the page links to in its tabs."""
+        """IDs of the other scans whose reports the page's tabs link to."""
         return sorted(tab.scan_id for tab in self.tabs if tab.scan_id and not tab.is_current)
 
     @property
     def others(self) -> list[OtherReport]:
-        """The reports of the visit's other types; no query if there are none."""
+        """Reports of the visit's other types. Without other types, there is no query."""
         if not self.other_ids:
             return []
-        rows = self.seen.reports_of_other_types().filter(scan_id__in=self.other_ids)
+        rows = self.visible.reports_of_other_types().filter(scan_id__in=self.other_ids)
         return [
             OtherReport(read_export(text), f"{reverse('report-page', args=[scan_id])}#check-")
             for scan_id, text in rows.values_list("scan_id", "export")

@@ -1,0 +1,153 @@
+"""Responses that an audit's processes share in Redis: limited in size and time, and never those to credentials."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from django.core.cache import cache
+
+from scans.visits import kept_answers
+from scans.visits.kept_answers import MAX_MEMORY_BYTES, SharedAnswers
+from tests.targets.server import Answer, Site
+from tests.targets.server import Request as ReceivedRequest
+from tests.website_scan.cast import POLICY
+from website_scan.net.client import Network
+from website_scan.net.credentials import Credentials, OriginCredentials
+from website_scan.net.http.answers import KEPT_S, Answers, Key, Wish, key_of
+from website_scan.net.http.request import Request, Reuse
+from website_scan.net.http.response import Headers, Response
+from website_scan.net.targets import parse_target
+
+pytestmark = pytest.mark.usefixtures("db")  # This fixture also empties Redis.
+
+SECRET = "hunter2-of-the-shop"
+HTML = Headers((("Content-Type", "text/html"),))
+
+
+def key(url: str) -> Key:
+    return key_of(Request(parse_target(url, POLICY)))
+
+
+KEY = key("https://example.com/")
+
+
+def cache_of_process(audit_id: str = "aud_1") -> Answers:
+    """Return the response cache of another worker process."""
+    return Answers(MAX_MEMORY_BYTES, shared=SharedAnswers(audit_id))
+
+
+def network(answers: Answers, credentials: OriginCredentials | None = None) -> Network:
+    return Network(POLICY, answers=answers, credentials=credentials)
+
+
+def test_response_is_requested_once_for_all_processes_of_an_audit() -> None:
+    with Site({"/app.js": Answer("x" * 500)}) as site:
+        for _ in range(3):
+            with network(cache_of_process()) as visit:
+                response = visit.fetch(Request(f"{site.url}/app.js", reuse=Reuse.ALLOWED))
+                assert (response.body, response.status) == (b"x" * 500, 200)
+        assert len(site.requests) == 1
+
+
+def test_audits_do_not_share_responses() -> None:
+    with Site({"/": Answer("x")}) as site:
+        for audit_id in ("aud_1", "aud_2"):
+            with network(cache_of_process(audit_id)) as visit:
+                visit.fetch(Request(f"{site.url}/", reuse=Reuse.ALLOWED))
+        assert len(site.requests) == 2
+
+
+def test_page_read_by_a_link_check_is_not_requested_again_by_its_visit() -> None:
+    page = "<p>" + "word " * 20_000
+    with Site({"/": Answer(page)}) as site:
+        with network(cache_of_process()) as visit:
+            link_response = visit.fetch(
+                Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, kept_bytes=500_000)
+            )
+            assert (len(link_response.body), link_response.truncated, link_response.is_kept) == (1000, True, False)
+        with network(cache_of_process()) as visit:
+            page_response = visit.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS))
+            assert (len(page_response.body), page_response.truncated, page_response.is_kept) == (len(page), False, True)
+        assert len(site.requests) == 1
+        with network(Answers()) as single_scan:
+            link_response = single_scan.fetch(
+                Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, kept_bytes=500_000)
+            )
+            assert len(link_response.body) == 1000
+            assert not single_scan.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS)).is_kept, (
+                "a single scan always requests its page"
+            )
+
+
+def test_page_read_by_its_visit_is_not_requested_again_by_a_link_check() -> None:
+    with Site({"/": Answer("x" * 100_000)}) as site:
+        with network(cache_of_process()) as visit:
+            assert len(visit.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS)).body) == 100_000
+        with network(cache_of_process()) as visit:
+            assert (
+                len(visit.fetch(Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, kept_bytes=5000)).body)
+                == 1000
+            )
+        assert len(site.requests) == 1
+
+
+def test_responses_to_requests_with_credentials_are_not_shared() -> None:
+    def page(request: ReceivedRequest) -> Answer:
+        return Answer("secret page" if request.header("Authorization") else "log in")
+
+    with Site({"/": page}) as site:
+        credentials = OriginCredentials(parse_target(site.url, POLICY).origin, Credentials(basic_auth=("user", SECRET)))
+        with network(cache_of_process(), credentials) as visit:
+            response = visit.fetch(Request(f"{site.url}/", reuse=Reuse.ALLOWED, with_credentials=True))
+            assert response.body == b"secret page"
+            assert (
+                visit.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS, with_credentials=True)).body
+                == b"secret page"
+            )
+        assert stored_keys() == []
+        with network(cache_of_process(), credentials) as visit:
+            assert visit.fetch(Request(f"{site.url}/", reuse=Reuse.ALLOWED)).body == b"log in"
+
+
+def stored_keys() -> list[str]:
+    client = cache._cache.get_client(None)  # type: ignore[attr-defined]  # The public API cannot list keys.
+    return [key.decode() for key in client.keys("*:answers:response:*")]
+
+
+def test_shared_responses_expire() -> None:
+    cache_of_process().keep(KEY, Response("https://example.com/", 200, HTML, b"x"))
+    (key,) = stored_keys()
+    client = cache._cache.get_client(None)  # type: ignore[attr-defined]  # The public API cannot read a lifetime.
+    assert 0 < client.ttl(key) <= KEPT_S
+
+
+def test_other_processes_do_not_extend_the_lifetime_of_a_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache_of_process().keep(KEY, Response("https://example.com/", 200, HTML, b"x"))
+    now = [0.0]
+    other_cache = Answers(MAX_MEMORY_BYTES, clock=lambda: now[0], shared=SharedAnswers("aud_1"))
+    moment = time.time()
+    monkeypatch.setattr(time, "time", lambda: moment + 200)
+    assert other_cache.of_earlier_visit(KEY, Wish(10, verify=False))
+    cache.clear()
+    now[0] = 99
+    assert other_cache.of_earlier_visit(KEY, Wish(10, verify=False))
+    now[0] = 101
+    assert other_cache.of_earlier_visit(KEY, Wish(10, verify=False)) is None
+
+
+def test_large_site_cannot_fill_redis_with_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_answers, "MAX_AUDIT_BYTES", 2000)
+    shared = cache_of_process()
+    image = Headers((("Content-Type", "image/png"),))
+    shared.keep(KEY, Response("https://example.com/", 200, image, b"x" * 33_000))
+    assert stored_keys() == [], "the image is too large"
+    for number in range(50):
+        shared.keep(key(f"https://example.com/{number}"), Response("", 404, HTML))
+    assert 0 < len(stored_keys()) < 20
+
+
+@pytest.mark.parametrize("status", [403, 429, 500, 503])
+def test_refused_request_is_not_shared(status: int) -> None:
+    cache_of_process().keep(KEY, Response("https://example.com/", status, HTML))
+    assert stored_keys() == []
