@@ -12,7 +12,7 @@ from operations.metrics.families import counter, histogram
 
 
 def process_metrics(totals: Mapping[Series, int]) -> Iterator[Metric]:
-    """Yield the metrics of OF_PROCESSES; one without labels is 0 until it is counted."""
+    """Yield the metrics of PROCESS_METRICS; one without labels is 0 until it is counted."""
     of: dict[str, dict[Series, int]] = {}
     for series, value in totals.items():
         of.setdefault(series[0], {})[series[1:]] = value

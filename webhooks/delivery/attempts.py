@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from infrastructure.logging import working_on
-from infrastructure.telemetry.access_log import delivery_line
+from infrastructure.telemetry.access_log import log_delivery
 from infrastructure.telemetry.counters import count, observe
 from infrastructure.telemetry.process_metrics import DELIVERY_ATTEMPTS, DELIVERY_DURATION, EGRESS_REFUSED
 from webhooks.delivery import notices, schedule
@@ -76,7 +76,7 @@ def _tell(ended: _Ended) -> None:
     if result.blocked:
         count(EGRESS_REFUSED, "delivery")
     with working_on(claim.delivery_id, claim.request_id):
-        delivery_line(
+        log_delivery(
             delivery=claim.delivery_id,
             webhook=claim.webhook_id,
             event=claim.kind,

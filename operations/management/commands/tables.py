@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from infrastructure.telemetry.counters import PREFIX, Counter, Histogram
-from infrastructure.telemetry.process_metrics import OF_PROCESSES
+from infrastructure.telemetry.process_metrics import PROCESS_METRICS
 from operations.metrics.families import Gauge
 from operations.metrics.rows import OF_ROWS
 from operations.metrics.servers import OF_SERVERS
@@ -162,7 +162,7 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     "alerts": alerts,
     "metrics of rows": metrics(OF_ROWS),
     "metrics of servers": metrics(OF_SERVERS),
-    "metrics of processes": metrics(OF_PROCESSES),
+    "metrics of processes": metrics(PROCESS_METRICS),
     "retries": retries,
     "severities": severities,
     "grades": grades,

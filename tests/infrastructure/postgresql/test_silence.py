@@ -108,8 +108,8 @@ def test_nobody_waits_for_a_server_that_hangs_and_it_is_used_again_when_it_goes_
     with own.frozen():
         assert refused(open_before) < ANSWERED_WITHIN_S
         # After one connection has found out, the others fail sooner, whether they are open or new.
-        assert refused(idle) < silence.ASK_S + FAST_S
-        assert refused(new) < silence.ASK_S + FAST_S
+        assert refused(idle) < silence.PROBE_TIMEOUT_S + FAST_S
+        assert refused(new) < silence.PROBE_TIMEOUT_S + FAST_S
     wait_until(lambda: not _fails(open_before), 30)
     assert ask(idle) == ask(new) == (1,)
     lines = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
@@ -151,7 +151,7 @@ def test_a_new_connection_is_given_up_in_time_too(own: OwnServer) -> None:
     ask(before)
     with own.frozen():
         assert refused(first) < ANSWERED_WITHIN_S
-        assert refused(second) < silence.ASK_S + FAST_S
+        assert refused(second) < silence.PROBE_TIMEOUT_S + FAST_S
     for wrapper in (before, first, second):
         wrapper.close()
 

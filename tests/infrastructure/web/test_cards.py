@@ -50,14 +50,14 @@ def test_a_card_is_a_small_png_of_the_size_that_networks_ask_for(drawn: Card) ->
 
 @pytest.mark.parametrize("grade", ["A+", "B", "C", "D", "F"])
 def test_the_gauge_has_the_colour_of_the_grade_and_the_arc_of_the_score(grade: str) -> None:
-    colour = colours.line_of(grade)
+    colour = colours.gauge_colour(grade)
     assert has(picture(card(grade=grade, score=75)), colour, 20_000)
     # The ring's left half belongs to the second half of the points, its right one to the first.
     low = picture(card(grade=grade, score=25))
     assert not has(low.crop((740, 120, 800, 510)), colour, 1)
     assert has(low.crop((1060, 120, 1150, 300)), colour, 2_000)
     for other in {"A", "B", "C", "D", "F"} - {grade[0]}:
-        assert not has(low, colours.line_of(other), 500)
+        assert not has(low, colours.gauge_colour(other), 500)
 
 
 def test_different_results_and_hosts_have_different_pictures_and_addresses() -> None:
@@ -72,7 +72,7 @@ def test_an_audit_has_a_gauge_for_each_type() -> None:
     shown = picture(Card(HOST, grades=FOUR))
     for number, each in enumerate(FOUR):
         column = shown.crop((80 + number * 260, 340, 340 + number * 260, 630))
-        assert has(column, colours.line_of(each.grade), 1_000)
+        assert has(column, colours.gauge_colour(each.grade), 1_000)
 
 
 def test_cards_without_a_result_claim_no_grade() -> None:
@@ -96,7 +96,7 @@ def test_texts_stay_in_their_place(monkeypatch: pytest.MonkeyPatch, host: str, g
         text(self, xy, drawn, *args, **options)
 
     monkeypatch.setattr(ImageDraw.ImageDraw, "text", noting)
-    drawing._drawn(Card(host, "Accessibility report", "/" + "W" * 8_000, "26 Nov 2026", grades))
+    drawing._png(Card(host, "Accessibility report", "/" + "W" * 8_000, "26 Nov 2026", grades))
     right = 750 if len(grades) == 1 else 1130
     for left, top, end, bottom in (tuple(each / drawing.SCALE for each in box) for box in boxes):
         assert left >= 60
@@ -122,7 +122,7 @@ def test_what_the_font_does_not_have_is_replaced(monkeypatch: pytest.MonkeyPatch
         "text",
         noting,
     )
-    drawing._drawn(card(EVIL, path="/\u202e\x07"))
+    drawing._png(card(EVIL, path="/\u202e\x07"))
     assert "?gpj.evil????.example/??" in "".join(drawn)
     assert "".join(drawn).isprintable()
     assert "".join(drawn).isascii()
@@ -131,7 +131,7 @@ def test_what_the_font_does_not_have_is_replaced(monkeypatch: pytest.MonkeyPatch
 def test_the_end_of_a_long_host_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
     monkeypatch.setattr(drawing.Pen, "text", lambda self, x, y, said, *args, **options: drawn.append(said))
-    drawing._drawn(card("www.bank.example." * 12 + "evil.example"))
+    drawing._png(card("www.bank.example." * 12 + "evil.example"))
     assert any(each.endswith("evil.example") for each in drawn)
     assert any(each.startswith("…") for each in drawn)
 
@@ -152,9 +152,9 @@ def test_each_card_is_drawn_once_and_only_at_its_own_address(monkeypatch: pytest
     assert [each.status_code for each in answers] == [200, 200, 302, 302]
     assert {each["Location"] for each in answers[2:]} == {address(digest_of(BRAND))}
     assert drawn == [BRAND]
-    for number in range(drawing.KEPT + 50):
+    for number in range(drawing.CACHED_CARDS + 50):
         drawing.draw(Card(f"{number}.example"))
-    assert drawing.draw.cache_info().currsize == drawing.KEPT
+    assert drawing.draw.cache_info().currsize == drawing.CACHED_CARDS
     drawing.draw.cache_clear()
 
 

@@ -38,7 +38,7 @@ def token(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.METRICS_TOKEN = TOKEN
     monkeypatch.setattr(servers, "queues_of_workers", lambda: {"worker@here": ["scans", "maintenance"]})
     views._latest.forget()
-    counters.counters.begin_anew()
+    counters.counters.reset()
 
 
 def end(scan: Scan, *, cpu_s: float | None, error: ScanError = SAID) -> None:

@@ -16,7 +16,7 @@ from prometheus_client.metrics_core import Metric
 from infrastructure.periodic import beat
 from infrastructure.telemetry import counters
 from infrastructure.telemetry.counters import PREFIX, counted, observed
-from infrastructure.telemetry.process_metrics import COUNTERS, HISTOGRAMS, OF_PROCESSES
+from infrastructure.telemetry.process_metrics import COUNTERS, HISTOGRAMS, PROCESS_METRICS
 from operations.metrics import endpoint as views
 from operations.metrics import servers
 from operations.metrics.rows import OF_ROWS
@@ -35,7 +35,7 @@ SELECTOR = re.compile(rf"({PREFIX}[a-z_]+)(?:\{{([^}}]*)\}})?")
 def samples(db: None, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, set[str]]:
     """Labels of every sample by its name, from a service in which every event has been counted."""
     monkeypatch.setattr(servers, "queues_of_workers", lambda: {"worker@here": ["scans"]})
-    counters.counters.begin_anew()
+    counters.counters.reset()
     for counter in COUNTERS:
         counters.counters.add([counted(counter, *("x" for _ in counter.labels))])
     for histogram in HISTOGRAMS:
@@ -81,7 +81,7 @@ def test_rules_and_panels_ask_for_what_there_is(samples: Mapping[str, set[str]])
 def test_every_metric_is_there_with_its_labels_as_defined(samples: Mapping[str, set[str]]) -> None:
     """The definitions must be right, because docs/metrics.md lists them."""
     there = {each.name: set().union(*(sample.labels for sample in each.samples)) - {"le"} for each in families()}
-    assert there == {each.name: {*each.labels} for each in (*OF_ROWS, *OF_SERVERS, *OF_PROCESSES)}
+    assert there == {each.name: {*each.labels} for each in (*OF_ROWS, *OF_SERVERS, *PROCESS_METRICS)}
 
 
 def test_every_alert_says_what_to_do() -> None:
