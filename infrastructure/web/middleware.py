@@ -44,7 +44,7 @@ class OutageMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Return a 503 for database outages, None for other exceptions. No template is used, because templates query."""
+        """Return a 503 for database outages, else None. No template is used, because templates query the database."""
         if not is_unavailable(exception):
             return None
         message = "The service is temporarily unavailable. Try again in a few seconds."

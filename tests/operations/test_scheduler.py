@@ -105,7 +105,7 @@ def test_of_two_schedulers_one_sends_and_the_other_says_that_it_stands_by(
             entry.last_run_at = app.now() - timedelta(days=2)
         each._heap = None
         sent.clear()
-        each._lease._asked_at = float("-inf")
+        each._lease._checked_at = float("-inf")
         ticks(each)
         return list(sent)
 
@@ -116,7 +116,7 @@ def test_of_two_schedulers_one_sends_and_the_other_says_that_it_stands_by(
     assert not tick_all_tasks(second)
     assert caplog.text.count("stands by: one is enough") == 1
     assert tick_all_tasks(steady), "the first still sends"
-    steady._lease.leave()
+    steady._lease.release()
     assert tick_all_tasks(second), "a scheduler that ends hands over at once"
     assert caplog.text.count("the other one has ended") == 1
     assert not tick_all_tasks(steady), "and does not take the lease back"
@@ -129,7 +129,7 @@ def test_the_lease_of_a_killed_scheduler_ends(free_lease: redis.Redis) -> None:
     assert not lease.is_held()
     assert 0 < free_lease.ttl(LEASE_KEY) <= LEASE_S
     free_lease.delete(LEASE_KEY)
-    lease._asked_at = float("-inf")
+    lease._checked_at = float("-inf")
     assert lease.is_held()
     assert 0 < free_lease.ttl(LEASE_KEY) <= LEASE_S
 
@@ -145,7 +145,7 @@ def test_a_scheduler_that_was_killed_on_this_host_is_replaced_at_once(free_lease
 
 def test_leaving_ends_only_ones_own_lease(free_lease: redis.Redis) -> None:
     free_lease.set(LEASE_KEY, "another-host:1", ex=LEASE_S)
-    SendingLease().leave()
+    SendingLease().release()
     assert free_lease.get(LEASE_KEY) == "another-host:1"
 
 
@@ -153,7 +153,7 @@ def test_without_redis_a_scheduler_goes_on(settings: Settings, caplog: pytest.Lo
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     lease = SendingLease()
     assert lease.is_held()
-    lease.leave()
+    lease.release()
 
 
 def test_a_full_disk_stops_no_task(tmp_path: Path, sent: list[str], caplog: pytest.LogCaptureFixture) -> None:

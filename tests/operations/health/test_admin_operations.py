@@ -31,7 +31,7 @@ PAGE = "/admin/operations/"
 def workers(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """Replies of the workers to a ping."""
     answers = {"celery@one": ["scans", "maintenance"], "browser@one": ["browser"]}
-    monkeypatch.setattr(state, "_ask_workers", lambda: answers)
+    monkeypatch.setattr(state, "_ping_workers", lambda: answers)
     return answers
 
 
@@ -161,7 +161,7 @@ def test_workers_are_asked_once_in_some_seconds(
         asked.append(1)
         return {}
 
-    monkeypatch.setattr(state, "_ask_workers", ask)
+    monkeypatch.setattr(state, "_ping_workers", ask)
     with django_assert_max_num_queries(15):
         assert "none responds" in text_of(operator.get(PAGE))
     operator.get(PAGE)
@@ -182,7 +182,7 @@ def test_workers_that_cannot_be_asked_are_unknown(operator: Client, monkeypatch:
     def fail() -> None:
         raise ConnectionError("gone")
 
-    monkeypatch.setattr(state, "_ask_workers", fail)
+    monkeypatch.setattr(state, "_ping_workers", fail)
     assert "The workers could not be reached." in text_of(operator.get(PAGE))
 
 
@@ -190,7 +190,7 @@ def test_workers_that_cannot_be_asked_are_unknown(operator: Client, monkeypatch:
 def test_asking_takes_less_than_a_second_when_nobody_answers(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     begun = time.monotonic()
-    assert state._ask_workers() == {}
+    assert state._ping_workers() == {}
     assert time.monotonic() - begun < 1
 
 

@@ -34,7 +34,7 @@ SERVING = {"celery@one": ["scans", "maintenance"], "browser@one": ["browser"], "
 def well(db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[str]]]:
     """An installation in which all is well: workers, scheduler, address, mail server. Yields the workers' queues."""
     serving = dict(SERVING)
-    monkeypatch.setattr(state, "_ask_workers", lambda: serving)
+    monkeypatch.setattr(state, "_ping_workers", lambda: serving)
     monkeypatch.setattr(diagnosis, "browser_program", lambda: None)
     cache.clear()
     periodic.beat()

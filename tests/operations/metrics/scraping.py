@@ -16,7 +16,7 @@ Samples = Mapping[str, float]
 
 def scrape(client: Client | None = None) -> Samples:
     """Collect the metrics anew in this process and return all samples; the settings must have the token."""
-    views._latest.forget()
+    views._metrics_cache.clear()
     response = (client or Client()).get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert response.status_code == 200, response.content
     return samples(response.content.decode())

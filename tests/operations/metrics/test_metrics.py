@@ -37,7 +37,7 @@ SAID = ScanError("NOT_REACHABLE", "It does not answer.")
 def token(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.METRICS_TOKEN = TOKEN
     monkeypatch.setattr(servers, "queues_of_workers", lambda: {"worker@here": ["scans", "maintenance"]})
-    views._latest.forget()
+    views._metrics_cache.clear()
     counters.counters.reset()
 
 
@@ -230,7 +230,7 @@ def test_who_asks_while_it_is_collected_gets_what_is_new() -> None:
         assert may_end.wait(30)
         yield Metric(f"number_{next(collected)}", "", "gauge")
 
-    latest = views._Latest(collect)
+    latest = views._MetricsCache(collect)
 
     def told() -> list[str]:
         return [each.name for each in latest.get() or ()]
@@ -250,7 +250,7 @@ def test_who_asks_while_it_is_collected_gets_what_is_new() -> None:
 
 def test_nobody_waits_for_ever_for_what_another_collects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "PATIENCE_S", 0.01)
-    latest = views._Latest(lambda: iter(()))
+    latest = views._MetricsCache(lambda: iter(()))
     with latest._lock:
         assert latest.get() is None
 

@@ -19,8 +19,8 @@ from infrastructure.telemetry.counters import PREFIX, counted, observed
 from infrastructure.telemetry.process_metrics import COUNTERS, HISTOGRAMS, PROCESS_METRICS
 from operations.metrics import endpoint as views
 from operations.metrics import servers
-from operations.metrics.rows import OF_ROWS
-from operations.metrics.servers import OF_SERVERS
+from operations.metrics.rows import ROW_METRICS
+from operations.metrics.servers import SERVER_METRICS
 from scans.models import EndedScan
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -51,8 +51,8 @@ def samples(db: None, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, set[str]]
 
 
 def families() -> list[Metric]:
-    views._latest.forget()
-    found = views._latest.get()
+    views._metrics_cache.clear()
+    found = views._metrics_cache.get()
     assert found is not None
     return found
 
@@ -81,7 +81,7 @@ def test_rules_and_panels_ask_for_what_there_is(samples: Mapping[str, set[str]])
 def test_every_metric_is_there_with_its_labels_as_defined(samples: Mapping[str, set[str]]) -> None:
     """The definitions must be right, because docs/metrics.md lists them."""
     there = {each.name: set().union(*(sample.labels for sample in each.samples)) - {"le"} for each in families()}
-    assert there == {each.name: {*each.labels} for each in (*OF_ROWS, *OF_SERVERS, *PROCESS_METRICS)}
+    assert there == {each.name: {*each.labels} for each in (*ROW_METRICS, *SERVER_METRICS, *PROCESS_METRICS)}
 
 
 def test_every_alert_says_what_to_do() -> None:

@@ -8,7 +8,7 @@ import pytest
 from pytest_django import Settings
 
 from infrastructure.web.mail import CONSOLE
-from operations.stack.demo import DemoLogin, demo_path, keep_demo, login_to_show
+from operations.stack.demo import DemoLogin, demo_path, login_to_show, save_demo
 from operations.stack.management.commands.up import welcome
 
 LOGIN = DemoLogin("Demo", "demo@example.com", "the password", "the key")
@@ -16,15 +16,15 @@ LOGIN = DemoLogin("Demo", "demo@example.com", "the password", "the key")
 
 def test_a_database_of_ones_own_gets_no_superuser_unless_asked_for(tmp_path: Path) -> None:
     own = {"DATABASE_URL": "postgresql://db.example.com/scans"}
-    assert demo_path(tmp_path, own, embedded=False, wanted=False) is None
-    wanted = demo_path(tmp_path, own, embedded=False, wanted=True)
+    assert demo_path(tmp_path, own, embedded=False, with_demo=False) is None
+    wanted = demo_path(tmp_path, own, embedded=False, with_demo=True)
     assert wanted is not None
-    assert wanted != demo_path(tmp_path, {}, embedded=True, wanted=False)
+    assert wanted != demo_path(tmp_path, {}, embedded=True, with_demo=False)
 
 
 def test_secrets_are_shown_at_the_first_start_and_then_on_a_terminal_only(tmp_path: Path) -> None:
     path = tmp_path / "demo.json"
-    keep_demo(path, LOGIN)
+    save_demo(path, LOGIN)
     for was_known, on_terminal, shown in ((False, False, True), (True, True, True), (True, False, False)):
         login = login_to_show(path, was_known=was_known, on_terminal=on_terminal)
         text = welcome("https://scan.example.com", tmp_path, login, path)

@@ -17,7 +17,7 @@ from tests.command_line import run
 
 def test_the_variables_hold_while_the_service_runs_and_are_its_owners_alone(tmp_path: Path) -> None:
     assert running.variables_of(tmp_path) == {}
-    with running.shown(tmp_path, {"SECRET_KEY": "secret"}):
+    with running.published(tmp_path, {"SECRET_KEY": "secret"}):
         assert running.variables_of(tmp_path) == {"SECRET_KEY": "secret"}
         assert running.variables_of(tmp_path) == {"SECRET_KEY": "secret"}  # reading changes nothing
         assert stat.S_IMODE((tmp_path / running.NAME).stat().st_mode) == 0o600
@@ -33,7 +33,7 @@ def test_what_a_killed_service_left_behind_is_not_believed(tmp_path: Path) -> No
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_a_command_finds_key_and_database_of_the_service(tmp_path: Path) -> None:
     variables = {"SECRET_KEY": settings.SECRET_KEY, "DATABASE_URL": database_url(connection.settings_dict["NAME"])}
-    with running.shown(tmp_path, variables | {"REDIS_URL": settings.REDIS_URL}):
+    with running.published(tmp_path, variables | {"REDIS_URL": settings.REDIS_URL}):
         ran = run("create_api_key", "Acme", DATA_DIR=str(tmp_path))
         assert (ran.returncode, ran.stderr) == (0, "")
         assert is_well_formed(ran.stdout.strip())
