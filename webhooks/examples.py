@@ -1,4 +1,4 @@
-"""Bodies of test events: example data, marked with `test: true`."""
+"""Bodies of test events, with example data and `test: true`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNREACHABLE = "example.com can't be reached on port 443."
 
 
 def example(kind: EventKind, now: datetime) -> bytes:
-    """Return the body of a test event of this kind."""
+    """Return the body of a test event of this kind, as JSON."""
     data = EXAMPLES[kind.partition(".")[0]](kind, now)
     return encoded({"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data})
 
@@ -47,8 +47,8 @@ def _audit(kind: EventKind, now: datetime) -> dict[str, Any]:
         "status": "failed" if is_failed else "completed",
         "pages": {"planned": 12, "done": 0 if is_failed else 12, "failed": 12 if is_failed else 0},
         "results": {
-            each: {"score": None if is_failed else 87, "grade": None if is_failed else "B"}
-            for each in ("security", "seo")
+            scan_type: {"score": None if is_failed else 87, "grade": None if is_failed else "B"}
+            for scan_type in ("security", "seo")
         },
         "audit_url": f"{settings.BASE_URL}/audit/{audit_id}",
     }

@@ -65,7 +65,7 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "infrastructure.api.schema.write_null_as_type",
         "infrastructure.api.schema.forbid_unknown_fields",
-        "webhooks.event_schema.with_headers",
+        "webhooks.event_schema.add_delivery_headers",
         "infrastructure.api.examples.add_examples",
         "infrastructure.api.references.move_to_components",
     ],

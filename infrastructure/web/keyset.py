@@ -56,8 +56,8 @@ class LinkedPage(Generic[T, K]):
 class Read(Protocol[T_co, K]):
     """Protocol of a function that reads the rows after a key, nearest rows first, or from the beginning for None.
 
-    Returns the rows, and the key after which there may be more rows, or None at the end. With `is_backward`, rows before
-    a key are read.
+    Returns the rows, and the key after which there may be more rows, or None at the end. With `is_backward`, reads rows
+    before the key.
     """
 
     def __call__(self, beyond: K | None, *, is_backward: bool) -> tuple[Sequence[T_co], K | None]: ...

