@@ -96,7 +96,7 @@ def _receivers(organization_id: int, kinds: Collection[EventKind]) -> Mapping[Ev
 
 
 def wake_dispatcher(row_id: str) -> None:
-    """Enqueue a `deliver` task when the transaction commits. If the message is lost, the sweeper sends another later."""
+    """Enqueue a `deliver` task when the transaction commits. If the message is lost, the sweeper sends another."""
     transaction.on_commit(lambda: queue.enqueue("webhooks.tasks.deliver", row_id))
 
 

@@ -135,7 +135,7 @@ class DeliveryClaim:
 def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClaim]:
     """Claim up to `limit` due deliveries, at most `failing_limit` of them for failing webhooks.
 
-    Deliveries of different receivers and webhooks alternate. No receiver gets more than PER_RECEIVER attempts at a time.
+    Deliveries of different receivers and webhooks alternate. A receiver gets at most PER_RECEIVER attempts at a time.
     """
     token = uuid.uuid4()
     limits = {"limit": limit, "failing_limit": failing_limit}

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 # Time limit for name resolution, connection, TLS, request and response together.
 TIMEOUT_S = 10
-EXCERPT_BYTES = 2048
+KEPT_BYTES = 2048
 OUR_FAULT = "INTERNAL_ERROR"
 # Control characters, which a terminal or page might interpret. PostgreSQL's text type cannot store NUL.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -111,7 +111,7 @@ def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: d
                 method="POST",
                 headers=headers,
                 body=body,
-                max_bytes=EXCERPT_BYTES,
+                max_bytes=KEPT_BYTES,
                 timeout_s=TIMEOUT_S,
                 decode=False,
             )
@@ -124,5 +124,5 @@ def excerpt(response: Response) -> str:
         return ""
     # With `final=False`, the decoder leaves out an incomplete character at the end of a cut body.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    text = decoder.decode(response.body[:EXCERPT_BYTES], final=len(response.body) < EXCERPT_BYTES)
+    text = decoder.decode(response.body[:KEPT_BYTES], final=len(response.body) < KEPT_BYTES)
     return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,4 +1,4 @@
-"""References in openapi.yaml: repeated parts are components, and resolving the references restores the whole."""
+"""References in openapi.yaml: repeated parts become components, and resolved references restore the operations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_repeated_parts_become_components_named_by_name_or_error_code() -> None:
     }
 
 
-def test_rare_parts_and_rarer_namesakes_stay_in_their_operations() -> None:
+def test_rare_parts_and_less_frequent_namesakes_are_not_moved_to_components() -> None:
     usual, other = operation(LIMIT), operation(OTHER_LIMIT)
     shared = move_to_components(described(*[usual] * 4, *[other] * 3, operation({**LIMIT, "name": "offset"})))
     assert shared["components"]["parameters"] == {"limit": LIMIT}
@@ -51,7 +51,7 @@ def test_rare_parts_and_rarer_namesakes_stay_in_their_operations() -> None:
     assert shared["paths"]["/7"]["get"]["parameters"][0]["name"] == "offset"
 
 
-def test_responses_with_the_same_code_are_named_by_their_last_words_too() -> None:
+def test_components_of_responses_with_equal_codes_get_last_words_of_description() -> None:
     small = operation(LIMIT, e413="`PAYLOAD_TOO_LARGE`: over 64 KiB.")
     large = operation(LIMIT, e413="`PAYLOAD_TOO_LARGE`: over 16 MiB.")
     shared = move_to_components(described(*[small] * 3, *[large] * 3))

@@ -90,7 +90,7 @@ def test_a_receiver_that_hangs_delays_nobody(
     home: Member, receiver: Site, impatient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every event goes to both receivers. The hanging one answers only when the other has received all of them."""
-    monkeypatch.setattr(dispatch, "LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr(dispatch, "CLAIM_EVERY_S", 0.05)
     arrived: list[str] = []
     all_arrived = threading.Event()
 
@@ -117,7 +117,7 @@ def test_a_receiver_that_hangs_delays_nobody(
 def test_who_rings_while_it_is_busy_is_heard_and_need_not_wait(
     home: Member, receiver: Site, impatient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatch, "LOOK_EVERY_S", 30.0)
+    monkeypatch.setattr(dispatch, "CLAIM_EVERY_S", 30.0)
     dispatcher = Dispatcher()
     waits: list[float] = []
 
