@@ -87,7 +87,7 @@ class JsonFormatter(logging.Formatter):
 
 def logging_config(log_format: str) -> dict[str, Any]:
     """Return the argument of `logging.config.dictConfig` for the format "text" or "json"."""
-    ours = (
+    apps = (
         "accounts", "config", "dashboard", "documentation", "infrastructure", "operations", "reports", "website_scan",
         "scans", "sites", "webhooks",
     )  # fmt: skip
@@ -122,5 +122,5 @@ def logging_config(log_format: str) -> dict[str, Any]:
             # Celery logs at INFO when it has reconnected to the broker. OutageFilter reads that line.
             "celery.worker.consumer.connection": {"level": "INFO", "filters": ["outages"]},
         }
-        | {name: {"level": "INFO"} for name in ours},
+        | {name: {"level": "INFO"} for name in apps},
     }

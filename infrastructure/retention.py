@@ -52,8 +52,8 @@ def delete_from(name: str = "", limit_s: float = LIMIT_S) -> str | None:
     """
     entries = table()
     ends_at = time.monotonic() + limit_s
-    begin = next((index for index, entry in enumerate(entries) if entry.name == name), 0)
-    for entry in entries[begin:]:
+    first = next((index for index, entry in enumerate(entries) if entry.name == name), 0)
+    for entry in entries[first:]:
         if time.monotonic() >= ends_at:
             return entry.name
         try:

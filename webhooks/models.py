@@ -173,7 +173,7 @@ class Delivery(Leased):
     # Number of finished attempts since the last replay, which is the position in the retry schedule.
     attempts_made = models.PositiveSmallIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)
-    # True while the webhook is disabled, so that claims skip the delivery (`delivery.claims.hold`).
+    # True while the webhook is disabled, so that claims skip the delivery (`delivery.claims.mark_held`).
     is_held = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -29,15 +29,15 @@ REFRESH_WINDOW = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """State of a delivery in words, and the colour class (`tone`) of its badge."""
+class DeliveryState:
+    """DeliveryState of a delivery in words, and the colour class (`tone`) of its badge."""
 
     name: str
     tone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry:
     """Delivery in the log, with its last attempts, newest first.
 
     `payload` is the event's body as indented JSON. If the body is too long, `is_cut` is True, and `payload` is the
@@ -55,19 +55,19 @@ class Entry:
         return f"{self.delivery.created_at:%Y-%m-%d %H:%M:%S}"
 
     @property
-    def state(self) -> State:
+    def state(self) -> DeliveryState:
         delivery = self.delivery
         if delivery.status == Delivery.Status.DELIVERED:
-            return State("Delivered", "good")
+            return DeliveryState("Delivered", "good")
         if delivery.status == Delivery.Status.FAILED:
-            return State("Failed", "bad")
+            return DeliveryState("Failed", "bad")
         if not delivery.webhook.enabled:
-            return State("On hold")
+            return DeliveryState("On hold")
         if delivery.is_sending:
-            return State("Sending", "accent")
+            return DeliveryState("Sending", "accent")
         if delivery.attempts_made:
-            return State(f"Retrying, {delivery.attempts_made + 1} of {MOST_ATTEMPTS}", "warn")
-        return State("Waiting")
+            return DeliveryState(f"Retrying, {delivery.attempts_made + 1} of {MOST_ATTEMPTS}", "warn")
+        return DeliveryState("Waiting")
 
     @property
     def last(self) -> Attempt | None:
@@ -75,10 +75,10 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class DeliveryLog:
     """Page of the delivery log with its filters. An empty string means no filter."""
 
-    entries: list[Entry]
+    entries: list[LogEntry]
     page: keyset.LinkedPage[Any, keyset.Moment]
     status: str
     event: str
@@ -102,7 +102,7 @@ def webhooks_of(organization_id: int) -> list[Webhook]:
     return list(access.rows(Webhook, organization_id))
 
 
-def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
+def delivery_log(webhook: Webhook, query: Mapping[str, str]) -> DeliveryLog:
     """Return a page of the webhook's deliveries, newest first, filtered by the query parameters `status` and `event`.
 
     Unknown values of these parameters are ignored.
@@ -121,14 +121,14 @@ def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
     now = timezone.now()
     payloads = _payloads([delivery.event_id for delivery in page.rows])
     entries = [
-        Entry(delivery, delivery.last_attempts, *payloads[delivery.event_id])  # type: ignore[attr-defined]  # The prefetch sets it.
+        LogEntry(delivery, delivery.last_attempts, *payloads[delivery.event_id])  # type: ignore[attr-defined]  # The prefetch sets it.
         for delivery in page.rows
     ]
     is_watched = any(
         delivery.is_sending or (delivery.planned_at and abs(delivery.planned_at - now) < REFRESH_WINDOW)
         for delivery in page.rows
     )
-    return Log(entries, page, status, event, is_watched)
+    return DeliveryLog(entries, page, status, event, is_watched)
 
 
 def _payloads(event_ids: Iterable[str]) -> dict[str, tuple[str, bool]]:

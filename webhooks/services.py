@@ -22,7 +22,7 @@ from infrastructure.logging import request_id
 from scans.policy import scan_policy
 from scans.reachability import place
 from webhooks.delivery import notices
-from webhooks.delivery.claims import release
+from webhooks.delivery.claims import unmark_held
 from webhooks.delivery.signing import new_secret
 from webhooks.events import wake_dispatcher
 from webhooks.examples import example
@@ -114,7 +114,7 @@ def update_webhook(*, caller: Caller, webhook: Webhook, request: WebhookRequest)
         if enabled is True:
             webhook.enabled, webhook.disabled_at, webhook.disabled_reason = True, None, ""
             webhook.failing_since, webhook.failures = None, 0
-            release(webhook)
+            unmark_held(webhook)
             notices.withdraw(webhook)
             wake_dispatcher(webhook.id)
         elif enabled is False and webhook.enabled:

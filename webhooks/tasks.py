@@ -45,4 +45,4 @@ def stop_delivering(**_: object) -> None:
 @shared_task(base=PeriodicTask, has_work=staticmethod(_has_deliveries))
 def hold_deliveries() -> None:
     """Mark the waiting deliveries of disabled webhooks as held every minute, so that claims skip them at no cost."""
-    claims.hold()
+    claims.mark_held()

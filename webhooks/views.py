@@ -312,7 +312,7 @@ def _detail(request: MemberRequest, webhook: Webhook, form: WebhookForm, status:
         "address": pages.address_for(webhook, request.membership),
         "former_secrets": list(webhook.former_secrets.filter(expires_at__gt=now).order_by("expires_at")),
         "form": form,
-        "log": pages.log(webhook, request.GET),
+        "log": pages.delivery_log(webhook, request.GET),
         "since": now - timedelta(days=1),
         "retention_days": request.membership.organization.tier.deliveries_kept_days,
     }

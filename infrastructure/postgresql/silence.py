@@ -26,7 +26,7 @@ PAUSE_S = 1.0  # Time for which the result of a probe is valid, for all threads.
 # The server answers SSLRequest with S or N (PostgreSQL's "Message Formats"), without a password or a connection slot.
 SSL_REQUEST = struct.pack("!II", 8, 80877103)
 
-SAYS_NOTHING = "it takes a connection, and says nothing"
+SILENT_SERVER = "it takes a connection, and says nothing"
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class Server:
         """Record that a new connection timed out, so the server is silent."""
         self._is_silent = True
         self._probed_at = self._clock()
-        outage.begin(SAYS_NOTHING)
+        outage.begin(SILENT_SERVER)
 
     def refuse_while_silent(self) -> None:
         """Raise psycopg.OperationalError without waiting if the server is silent. One caller per second probes it."""
@@ -93,7 +93,7 @@ class Server:
         self._is_silent = not self._answers()
         self._probed_at = self._clock()
         if self._is_silent:
-            outage.begin(SAYS_NOTHING)
+            outage.begin(SILENT_SERVER)
         else:
             outage.end()
 

@@ -17,7 +17,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 # Health check paths: answered before Django resolves the URL, and requested by monitoring systems all day long.
 PROBE_PATHS = ("/healthz", "/readyz")
 METRICS_PATH = "/metrics"
-MACHINES = frozenset({*PROBE_PATHS, METRICS_PATH})
+MONITORING_PATHS = frozenset({*PROBE_PATHS, METRICS_PATH})
 UNKNOWN = "unknown"
 
 
@@ -62,7 +62,7 @@ def record_request(request: HttpRequest, status: int, wall_s: float, cpu_s: floa
             *observed(HTTP_DURATION, wall_s, route),
         ]
     )
-    if route not in MACHINES or status != 200:
+    if route not in MONITORING_PATHS or status != 200:
         access_log.log_request(
             method=method,
             route=route,
@@ -82,7 +82,7 @@ def route_of(request: HttpRequest) -> str:
         # Only the fallbacks for unknown paths are regular expressions.
         return UNKNOWN if match.route.startswith("^") else f"/{match.route}"
     path = request.path_info
-    if path in MACHINES:
+    if path in MONITORING_PATHS:
         return path
     return settings.STATIC_URL if path.startswith(settings.STATIC_URL) else UNKNOWN
 

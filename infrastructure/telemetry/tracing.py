@@ -46,10 +46,10 @@ def start(service: str, version: str, processor: SpanProcessor | None = None) ->
             return _span_id(request_id) if (request_id := _span_request_id.get()) else super().generate_span_id()
 
     resource = Resource.create({SERVICE_VERSION: version})
-    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # If OTEL_SERVICE_NAME is not set.
+    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # OTEL_SERVICE_NAME is not set.
         resource = resource.merge(Resource({SERVICE_NAME: service}))
     _provider = TracerProvider(resource=resource, id_generator=IdGenerator())
-    _provider.add_span_processor(processor or _batches())
+    _provider.add_span_processor(processor or _batch_processor())
     _tracer = _provider.get_tracer("website-scan-service")
     trace_with(span)
 
@@ -75,7 +75,7 @@ def request_span(request_id: str) -> Iterator[dict[str, Attribute]]:
     assert _tracer is not None
     token = _span_request_id.set(request_id)
     try:
-        span = _tracer.start_span("request", kind=_kind("SERVER"))
+        span = _tracer.start_span("request", kind=_span_kind("SERVER"))
     finally:
         _span_request_id.reset(token)
     with _current(span):
@@ -102,7 +102,7 @@ def job_span(name: str, request_id: str, **attributes: Attribute) -> Iterator[No
         flags = TraceFlags(TraceFlags.SAMPLED)
         parent = SpanContext(_trace_id(request_id), _span_id(request_id), is_remote=True, trace_flags=flags)
         context = set_span_in_context(NonRecordingSpan(parent))
-    with _current(_tracer.start_span(name, context, kind=_kind("CONSUMER"), attributes=attributes)):
+    with _current(_tracer.start_span(name, context, kind=_span_kind("CONSUMER"), attributes=attributes)):
         yield
 
 
@@ -122,13 +122,13 @@ def _current(span: Any) -> contextlib.AbstractContextManager[Any]:
     return use_span(span, end_on_exit=True, record_exception=False)
 
 
-def _kind(name: str) -> Any:
+def _span_kind(name: str) -> Any:
     from opentelemetry.trace import SpanKind
 
     return SpanKind[name]
 
 
-def _batches() -> SpanProcessor:
+def _batch_processor() -> SpanProcessor:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 

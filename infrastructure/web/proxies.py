@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from infrastructure.telemetry.middleware import MACHINES
+from infrastructure.telemetry.middleware import MONITORING_PATHS
 from website_scan.environment import IPNetwork
 
 logger = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class TrustedProxyMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         # Health checks of load balancers and requests of Prometheus have no forwarding headers, and need none.
-        if request.path_info not in MACHINES and (problem := header_problem(request.META)):
+        if request.path_info not in MONITORING_PATHS and (problem := header_problem(request.META)):
             request.META[PROBLEM] = problem
             self._log_once(problem)
         trusted = settings.TRUSTED_PROXIES

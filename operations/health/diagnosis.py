@@ -213,7 +213,7 @@ def _mail() -> Iterable[Diagnosis]:
     except (OSError, smtplib.SMTPException) as error:
         yield Diagnosis(
             "Mail",
-            f"{where} does not accept a log-in ({_words(error)})",
+            f"{where} does not accept a log-in ({_innermost_reason(error)})",
             "Correct host, port, user and password in EMAIL_URL, or let the firewall pass this connection. Mails wait.",
         )
     else:
@@ -242,7 +242,7 @@ def _address() -> Iterable[Diagnosis]:
     except (OSError, HTTPException) as error:
         yield Diagnosis(
             "Address",
-            f"{url} does not answer ({_words(error)})",
+            f"{url} does not answer ({_innermost_reason(error)})",
             "Check the DNS record, ports 80 and 443 of the firewall, and the proxy's log. If only this machine cannot "
             "reach it, the router does not lead back: try from elsewhere.",
         )
@@ -275,7 +275,7 @@ def _get(url: str) -> tuple[int, bytes]:
         return response.status, response.read(1024)
 
 
-def _words(error: Exception) -> str:
+def _innermost_reason(error: Exception) -> str:
     """Return the message of an error's innermost cause in one line."""
     while isinstance(cause := error.__cause__ or error.__context__, Exception):
         error = cause

@@ -101,7 +101,7 @@ def _header(name: str, size: int) -> bytes:
     return member.tobuf(tarfile.GNU_FORMAT)
 
 
-def checked(path: Path) -> Manifest:
+def verified_manifest(path: Path) -> Manifest:
     """Verify the checksum of a backup and return the manifest. Raises BackupError if the file is damaged."""
     try:
         with tarfile.open(path, "r:") as archive:
@@ -123,7 +123,7 @@ def checked(path: Path) -> Manifest:
 
 @contextlib.contextmanager
 def dump_in(path: Path) -> Iterator[IO[bytes]]:
-    """Open the database dump in a backup that `checked` has verified."""
+    """Open the database dump in a backup that `verified_manifest` has verified."""
     with tarfile.open(path, "r:") as archive:
         dump = archive.extractfile(DUMP)
         if dump is None:

@@ -53,7 +53,7 @@ def version_of(folder: Path) -> int | None:
     return int(match[1]) if match else None
 
 
-def address_of(parameters: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+def connection_arguments(parameters: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """Convert psycopg's connection parameters to a conninfo string and environment variables for client programs.
 
     The password is passed in the environment, because every user may read the command lines of all processes. `options`

@@ -151,10 +151,10 @@ def _await_ready(servers: Sequence[Server]) -> None:
     for server in servers:
         while not server.is_ready():
             if server.has_died() and not server.retry():
-                raise EmbeddedError(f"{server.name} did not start: {server.complaint()}")
+                raise EmbeddedError(f"{server.name} did not start: {server.last_error()}")
             if time.monotonic() > deadline:
                 raise EmbeddedError(
-                    f"{server.name} did not answer within {START_TIMEOUT_S:.0f} s: {server.complaint()}"
+                    f"{server.name} did not answer within {START_TIMEOUT_S:.0f} s: {server.last_error()}"
                 )
             time.sleep(POLL_S)
 

@@ -79,9 +79,9 @@ class Postgres(Server):
     def start(self) -> None:
         if self._account != MYSELF and not self._binaries.is_relative_to(self._sockets):
             self._copy_binaries_if_needed()
-        self._own(self._sockets)
+        self._change_owner(self._sockets)
         if (self._cluster / "PG_VERSION").exists():
-            self._own(self._cluster)
+            self._change_owner(self._cluster)
             _await_orphan(self._cluster)
         else:
             self._initialise()
@@ -119,7 +119,7 @@ class Postgres(Server):
             with contextlib.suppress(psutil.Error):
                 child.kill()
 
-    def complaint(self) -> str:
+    def last_error(self) -> str:
         return last_line(self.log, containing=("FATAL", "PANIC", "error", "ERROR"))
 
     def _copy_binaries_if_needed(self) -> None:
@@ -162,12 +162,12 @@ class Postgres(Server):
                 initdb.wait()
                 raise
         if status != 0:
-            raise EmbeddedError(f"PostgreSQL could not make its files: {self.complaint()}")
-        self._own(cluster)
+            raise EmbeddedError(f"PostgreSQL could not make its files: {self.last_error()}")
+        self._change_owner(cluster)
         cluster.rename(self._cluster)
         draft.rmdir()
 
-    def _own(self, folder: Path) -> None:
+    def _change_owner(self, folder: Path) -> None:
         """Change the owner of `folder` and its content to the server's account, unless the folder belongs to it."""
         uid, gid = self._account.uid, self._account.gid
         if folder.stat().st_uid == uid:

@@ -55,7 +55,7 @@ class Server(ABC):
         """Return True if the server answers."""
 
     @abstractmethod
-    def complaint(self) -> str:
+    def last_error(self) -> str:
         """Return the server's last message about a failed start."""
 
     def retry(self) -> bool:

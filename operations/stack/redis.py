@@ -88,7 +88,7 @@ class Redis(Server):
         self.start()
         return True
 
-    def complaint(self) -> str:
+    def last_error(self) -> str:
         return last_line(self.log)
 
 

@@ -59,7 +59,7 @@ class Process(Protocol):
     def send_signal(self, number: int, /) -> None: ...
 
 
-def forked(program: Program) -> Process:
+def start_fork(program: Program) -> Process:
     """Start a Python program as a fork of this process, which has already imported the program's modules."""
     return fork(program.name, program.command, env=program.env, cwd=program.cwd)
 
@@ -89,7 +89,7 @@ class Supervisor:
         programs: Sequence[Program],
         output: IO[str],
         *,
-        start: Callable[[Program], Process] = forked,
+        start: Callable[[Program], Process] = start_fork,
         on_tick: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -109,7 +109,7 @@ class Supervisor:
         self._stopping = True
 
     def run(self) -> None:
-        with self._selector, _handled(STOP_SIGNALS, lambda *_: self.stop()):
+        with self._selector, _signal_handlers(STOP_SIGNALS, lambda *_: self.stop()):
             try:
                 while not self._stopping:
                     self._start_due()
@@ -119,7 +119,7 @@ class Supervisor:
             finally:
                 self._stop_all()
 
-    def say(self, text: str) -> None:
+    def print_message(self, text: str) -> None:
         """Print a message of the supervisor itself."""
         self._write(text, "", None)
 
@@ -146,7 +146,7 @@ class Supervisor:
         self._close(state)
         if self._clock() - state.started_at >= STABLE_S:
             state.delay_s = FIRST_DELAY_S
-        self.say(f"{_ending(state)}; it starts again in {state.delay_s:g} s")
+        self.print_message(f"{_describe_end(state)}; it starts again in {state.delay_s:g} s")
         state.process = None
         state.start_at = self._clock() + state.delay_s
         state.delay_s = min(state.delay_s * 2, LAST_DELAY_S)
@@ -207,14 +207,14 @@ class Supervisor:
                 self._close(state)
                 alive.remove((state, process))
         for state, process in alive:
-            self.say(f"{state.program.name} does not stop, it is killed")
+            self.print_message(f"{state.program.name} does not stop, it is killed")
             _signal_group(process, signal.SIGKILL)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(KILL_TIMEOUT_S)
             self._close(state)
 
 
-def _ending(state: _ProgramState) -> str:
+def _describe_end(state: _ProgramState) -> str:
     status = None if state.process is None else state.process.returncode
     if status is not None and status < 0:
         return f"{state.program.name} was ended by {signal.Signals(-status).name}"
@@ -228,7 +228,9 @@ def _signal_group(process: Process, number: signal.Signals) -> None:
 
 
 @contextlib.contextmanager
-def _handled(numbers: Sequence[signal.Signals], handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
+def _signal_handlers(
+    numbers: Sequence[signal.Signals], handler: Callable[[int, FrameType | None], Any]
+) -> Iterator[None]:
     old_handlers = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield

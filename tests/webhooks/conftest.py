@@ -15,7 +15,7 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 @pytest.fixture
 def receiver(settings: Settings) -> Iterator[Site]:
-    """Receiver that answers 200 at /hook, in a network that deliveries may reach. Tests change its answers by `routes`."""
+    """Receiver that answers 200 at /hook, in a network that deliveries may reach. Tests change answers by `routes`."""
     settings.SCAN_ALLOWED_NETWORKS = LOOPBACK
     with Site({"/hook": Answer("ok")}) as site:
         yield site

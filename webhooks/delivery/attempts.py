@@ -57,7 +57,7 @@ def record(results: Sequence[AttemptResult]) -> None:
         webhooks = _lock_affected(results)
         settled_ids = _settle(ended)
         settled = [attempt for attempt in ended if attempt.result.claim.delivery_id in settled_ids]
-        Attempt.objects.bulk_create(_attempt(attempt.result) for attempt in settled)
+        Attempt.objects.bulk_create(_attempt_row(attempt.result) for attempt in settled)
         by_webhook: dict[str, list[_EndedAttempt]] = defaultdict(list)
         for attempt in sorted(settled, key=lambda attempt: attempt.result.ended_at):
             by_webhook[attempt.result.claim.webhook_id].append(attempt)
@@ -122,7 +122,7 @@ def _settle(ended: Sequence[_EndedAttempt]) -> set[str]:
         return {id for (id,) in cursor.fetchall()}
 
 
-def _attempt(result: AttemptResult) -> Attempt:
+def _attempt_row(result: AttemptResult) -> Attempt:
     return Attempt(
         delivery_id=result.claim.delivery_id,
         at=result.at,

@@ -21,7 +21,7 @@ CLAIM_LOCK = 0x77655F636C61696D
 # of waiting deliveries or of disabled webhooks. `turn` is a delivery's position among the deliveries of its webhook.
 # `place` is its position among the deliveries of its receiver, where webhooks alternate, so that a long backlog delays
 # only its own webhook.
-CLAIM = f"""
+SELECT_DUE = f"""
     WITH RECURSIVE waiting (webhook_id) AS (
         (
             SELECT webhook_id FROM webhooks_delivery WHERE status = 'pending' AND NOT is_held
@@ -69,7 +69,7 @@ CLAIM = f"""
     ORDER BY is_failing, rank LIMIT %(limit)s
 """  # noqa: S608  # The query is composed of constants.
 
-TAKE = f"""
+CLAIM = f"""
     UPDATE webhooks_delivery AS delivery SET claim_token = %(token)s, lease_expires_at = {DELIVERY_LEASE.end_sql}
     FROM webhooks_webhook AS webhook, webhooks_event AS event
     WHERE webhook.id = delivery.webhook_id AND event.id = delivery.event_id AND delivery.id IN (
@@ -94,7 +94,7 @@ NEXT_DUE = """
 
 # Marks waiting deliveries of disabled webhooks. Webhooks are locked before deliveries, as in all transactions. Locked
 # webhooks, which may be about to be enabled, and deliveries that are being sent are skipped until a later run.
-HOLD = f"""
+MARK_HELD = f"""
     WITH disabled AS (
         SELECT id FROM webhooks_webhook AS webhook
         WHERE NOT enabled AND EXISTS (
@@ -142,11 +142,11 @@ def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClai
     limits |= {"per_receiver": PER_RECEIVER, "per_failing": PER_FAILING_WEBHOOK}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CLAIM_LOCK])
-        cursor.execute(CLAIM, {"now": now, **limits})
+        cursor.execute(SELECT_DUE, {"now": now, **limits})
         ids = [id for (id,) in cursor.fetchall()]
         if not ids:
             return []
-        cursor.execute(TAKE, {"ids": ids, "token": token, "now": now})
+        cursor.execute(CLAIM, {"ids": ids, "token": token, "now": now})
         rows = cursor.fetchall()
     return [
         DeliveryClaim(
@@ -177,14 +177,14 @@ def next_due(*, now: datetime, within: timedelta) -> datetime | None:
     return moment
 
 
-def hold() -> int:
+def mark_held() -> int:
     """Set `is_held` for waiting deliveries of disabled webhooks, so that claims skip them. Return their number."""
     with connection.cursor() as cursor:
-        cursor.execute(HOLD)
+        cursor.execute(MARK_HELD)
         count: int = cursor.rowcount
     return count
 
 
-def release(webhook: Webhook) -> None:
+def unmark_held(webhook: Webhook) -> None:
     """Unmark the held deliveries of a webhook that is being enabled. The caller must have locked the webhook's row."""
     webhook.deliveries.filter(status=Delivery.Status.PENDING, is_held=True).update(is_held=False)

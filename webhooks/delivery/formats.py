@@ -61,7 +61,7 @@ def sent_body(body_format: str, body: bytes) -> bytes:
 def note_of(event: Mapping[str, Any]) -> Note:
     """Return the content of the message for an event, in short lines without control characters."""
     name, data = str(event["event"]), event["data"]
-    headline, paragraphs, links = NOTES[name.partition(".")[0]](name, data)
+    headline, paragraphs, links = CONTENT_BY_SUBJECT[name.partition(".")[0]](name, data)
     test = "Test: " if event.get("test") else ""
     return Note(
         headline=_clean(test + headline, HEADLINE_CHARACTERS),
@@ -74,7 +74,7 @@ def note_of(event: Mapping[str, Any]) -> Note:
 Content = tuple[str, Sequence[Sequence[str | Line]], list[tuple[str, str | None]]]
 
 
-def _scan(name: str, data: Mapping[str, Any]) -> Content:
+def _scan_content(name: str, data: Mapping[str, Any]) -> Content:
     links = [("Open the report", data["report_url"])]
     kind = _type_name(data["type"])
     if name == "scan.failed":
@@ -85,9 +85,9 @@ def _scan(name: str, data: Mapping[str, Any]) -> Content:
     return f"{kind} scan: {_result(data)}", [lines], links
 
 
-def _audit(name: str, data: Mapping[str, Any]) -> Content:
+def _audit_content(name: str, data: Mapping[str, Any]) -> Content:
     if name == "audit.scan":
-        return _scan(f"scan.{data['status']}", data)
+        return _scan_content(f"scan.{data['status']}", data)
     links = [("Open the audit", data["audit_url"])]
     if name == "audit.failed":
         return "Audit failed", [[data["target"], *_error(data)]], links
@@ -98,7 +98,7 @@ def _audit(name: str, data: Mapping[str, Any]) -> Content:
     return "Audit completed", [[data["target"], progress], results], links
 
 
-def _monitor(name: str, data: Mapping[str, Any]) -> Content:
+def _monitor_content(name: str, data: Mapping[str, Any]) -> Content:
     monitor = ("Open the monitor", data["monitor_url"])
     if name == "monitor.failed":
         return f"{data['name']}: unreachable", [[data["target"], *_error(data)]], [monitor]
@@ -128,7 +128,7 @@ def _monitor(name: str, data: Mapping[str, Any]) -> Content:
     return headline, paragraphs, [("Open the audit", data["run"]["audit_url"]), monitor]
 
 
-def _list(name: str, data: Mapping[str, Any]) -> Content:
+def _list_content(name: str, data: Mapping[str, Any]) -> Content:
     run = data["run"]
     links = [("Open the list", data["list_url"])]
     progress = f"{run['done']:,} of {counted(run['entries'], 'site')} judged"
@@ -157,11 +157,11 @@ def _list(name: str, data: Mapping[str, Any]) -> Content:
     return f"{data['name']}: {', '.join(grades) or 'checks changed'}", paragraphs, links
 
 
-NOTES: Mapping[str, Callable[[str, Mapping[str, Any]], Content]] = {
-    "scan": _scan,
-    "audit": _audit,
-    "monitor": _monitor,
-    "list": _list,
+CONTENT_BY_SUBJECT: Mapping[str, Callable[[str, Mapping[str, Any]], Content]] = {
+    "scan": _scan_content,
+    "audit": _audit_content,
+    "monitor": _monitor_content,
+    "list": _list_content,
 }
 
 

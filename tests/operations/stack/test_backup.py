@@ -79,7 +79,7 @@ def test_restored_database_equals_original(backup_file: Path, empty: str) -> Non
 def test_backup_file_is_private_and_its_manifest_complete(backup_file: Path) -> None:
     assert stat.S_IMODE(backup_file.stat().st_mode) == 0o600
     assert list(backup_file.parent.iterdir()) == [backup_file]
-    manifest = backup.checked(backup_file)
+    manifest = backup.verified_manifest(backup_file)
     postgresql = connection.pg_version // 10000  # type: ignore[attr-defined]  # Only PostgreSQL's wrapper has it.
     assert (manifest.postgresql, len(manifest.keys[0])) == (postgresql, 16)
     assert "accounts.0001_initial" in manifest.migrations
@@ -122,7 +122,7 @@ def test_killed_backup_leaves_no_backup_file_and_next_backup_succeeds(tmp_path: 
     wait_until(lambda: not waiting(name), 60)
     assert command("backup", path).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["scans.backup"]
-    backup.checked(path)
+    backup.verified_manifest(path)
 
 
 def waiting(name: str) -> list[tuple[object, ...]]:
@@ -231,7 +231,7 @@ def test_restore_refuses_damaged_backup_without_changes(backup_file: Path, empty
 def test_restore_refuses_backup_of_newer_version(backup_file: Path, empty: str) -> None:
     newer = backup_file.with_name("newer.backup")
     with backup.dump_in(backup_file) as dump, backup.draft_of(newer) as file:
-        manifest = backup.checked(backup_file)
+        manifest = backup.verified_manifest(backup_file)
         backup.write(file, dump, backup.Manifest("9.0", "", manifest.postgresql, ["scans.9999_x"], manifest.keys))
     process = command("restore", newer, database=empty)
     assert process.returncode == 1

@@ -18,7 +18,7 @@ from tests.factories import Member, key_caller, make_scan
 from tests.queries import explained
 from tests.sites.monitors.cast import make_monitor
 from webhooks import services
-from webhooks.delivery.claims import PER_RECEIVER, DeliveryClaim, claim, hold, next_due
+from webhooks.delivery.claims import PER_RECEIVER, DeliveryClaim, claim, mark_held, next_due
 from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
 from webhooks.requests import WebhookRequest
@@ -222,9 +222,9 @@ def test_claim_reads_no_rows_of_disabled_webhooks_after_hold(home: Member) -> No
         due(webhook, 2)
     Webhook.objects.exclude(id=webhooks[0].id).update(enabled=False)
     assert rows_read_by_a_claim() > 60
-    assert hold() == 2 * 59
+    assert mark_held() == 2 * 59
     assert 0 < rows_read_by_a_claim() < 20
-    assert hold() == 0
+    assert mark_held() == 0
     enable(webhooks[1])
     assert by_webhook(claim_due()) == {webhooks[0].id: 2, webhooks[1].id: 2}
 
@@ -238,14 +238,14 @@ def test_hold_marks_deliveries_with_expired_lease_but_not_those_being_sent(home:
     webhook = webhook_to(home, "a:80", enabled=False)
     (expired,) = due(webhook, lease_expires_at=timezone.now() - timedelta(minutes=1))
     due(webhook, lease_expires_at=timezone.now() + timedelta(minutes=1))
-    assert hold() == 1
+    assert mark_held() == 1
     assert Delivery.objects.get(is_held=True) == expired
 
 
 def test_held_deliveries_that_failed_can_be_replayed_and_recovered(home: Member) -> None:
     webhook = webhook_to(home, "a:80", enabled=False)
     deliveries = due(webhook, 2)
-    hold()
+    mark_held()
     Delivery.objects.update(status="failed", finished_at=timezone.now())  # Retention does this after 30 days.
     enable(webhook)
     arguments: dict[str, Any] = {"caller": key_caller(webhook.organization_id), "webhook_id": webhook.id}
@@ -263,9 +263,9 @@ def test_hold_skips_webhook_that_is_being_enabled(home: Member) -> None:
     with transaction.atomic():
         Webhook.objects.select_for_update(no_key=True).get()
         held_counts: list[int] = []
-        in_threads(lambda: held_counts.append(hold()), 1)
+        in_threads(lambda: held_counts.append(mark_held()), 1)
         enable(webhook)
-    hold()
+    mark_held()
     assert (held_counts, len(claim_due())) == ([0], 3)
 
 

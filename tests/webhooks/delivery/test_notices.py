@@ -27,7 +27,7 @@ def people(home: Member, stranger: Member) -> None:
 
 
 @pytest.fixture
-def gone(home: Member, receiver: Site) -> Webhook:
+def gone_webhook(home: Member, receiver: Site) -> Webhook:
     """Webhook that was disabled because its receiver has answered 410."""
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
     receiver.routes["/hook"] = Answer("bye", status=410)
@@ -37,7 +37,7 @@ def gone(home: Member, receiver: Site) -> Webhook:
 
 
 def test_e_mail_about_disabled_webhook_goes_to_owners_and_admins_once(
-    home: Member, people: None, gone: Webhook
+    home: Member, people: None, gone_webhook: Webhook
 ) -> None:
     send_due()
     send_due()
@@ -45,12 +45,18 @@ def test_e_mail_about_disabled_webhook_goes_to_owners_and_admins_once(
     message = mail.outbox[0]
     assert message.from_email == "noreply@localhost"
     assert message.subject == "A webhook of Home was disabled"
-    for text in (gone.id, gone.url, "410 Gone", "The receiver answered 410.", f"/api/webhooks/{gone.id}"):
+    for text in (
+        gone_webhook.id,
+        gone_webhook.url,
+        "410 Gone",
+        "The receiver answered 410.",
+        f"/api/webhooks/{gone_webhook.id}",
+    ):
         assert text in message.body
     assert "&" not in message.body
     assert isinstance(message, EmailMultiAlternatives)
     html = str(message.alternatives[0][0])
-    assert f"/o/home/webhooks/{gone.id}" in html
+    assert f"/o/home/webhooks/{gone_webhook.id}" in html
     assert "410 Gone" in html
 
 
@@ -73,15 +79,15 @@ def test_webhook_disabled_by_organization_causes_no_e_mail(home: Member, people:
     assert not Mail.objects.exists()
 
 
-def test_enabling_webhook_withdraws_unsent_e_mail(home: Member, people: None, gone: Webhook) -> None:
-    home.api.patch(f"/api/webhooks/{gone.id}", {"enabled": True})
+def test_enabling_webhook_withdraws_unsent_e_mail(home: Member, people: None, gone_webhook: Webhook) -> None:
+    home.api.patch(f"/api/webhooks/{gone_webhook.id}", {"enabled": True})
     send_due()
     assert mail.outbox == []
 
 
-def test_webhook_disabled_again_causes_another_e_mail(home: Member, people: None, gone: Webhook) -> None:
+def test_webhook_disabled_again_causes_another_e_mail(home: Member, people: None, gone_webhook: Webhook) -> None:
     send_due()
-    home.api.patch(f"/api/webhooks/{gone.id}", {"enabled": True})
+    home.api.patch(f"/api/webhooks/{gone_webhook.id}", {"enabled": True})
     finished_scan(home)
     make_due()
     attempt_deliveries()

@@ -17,7 +17,7 @@ from django.utils import timezone
 from infrastructure import encryption
 from infrastructure.postgresql.statements import server_major
 from operations.stack import backup
-from operations.stack.clients import NoClients, address_of, clients_for
+from operations.stack.clients import NoClients, clients_for, connection_arguments
 from operations.stack.embedded import EmbeddedError
 from operations.stack.own_database import run_on_own_database
 from website_scan import __version__
@@ -57,7 +57,7 @@ def _back_up(path: Path) -> backup.Manifest:
         migrations=sorted(f"{app}.{name}" for app, name in MigrationRecorder(connection).applied_migrations()),
         keys=encryption.fingerprints(),
     )
-    conninfo, variables = address_of(connection.get_connection_params())
+    conninfo, variables = connection_arguments(connection.get_connection_params())
     connection.close()
     command = [str(pg_dump), "--format=custom", "--no-owner", "--no-privileges", "--dbname", conninfo]
     with backup.draft_of(path) as file, tempfile.TemporaryFile() as stderr:

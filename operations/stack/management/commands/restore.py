@@ -20,7 +20,7 @@ from psycopg import sql
 from infrastructure import encryption
 from infrastructure.postgresql.statements import fetch, server_major
 from operations.stack import backup
-from operations.stack.clients import NoClients, address_of, clients_for
+from operations.stack.clients import NoClients, clients_for, connection_arguments
 from operations.stack.embedded import EmbeddedError
 from operations.stack.own_database import run_on_own_database
 from website_scan import __version__
@@ -63,7 +63,7 @@ class Command(BaseCommand):
             if status is not None:
                 sys.exit(status)
             self.check(tags=["environment"])
-            manifest = backup.checked(file)
+            manifest = backup.verified_manifest(file)
             _require_compatible(manifest, without_keys=without_keys)
             folder = _require_database(manifest, replace=replace)
             _restore(file, folder, replace=replace)
@@ -116,7 +116,7 @@ def _restore(file: Path, folder: Path, *, replace: bool) -> None:
 
     If any of the processes is killed, the database does not change.
     """
-    conninfo, variables = address_of(connection.get_connection_params())
+    conninfo, variables = connection_arguments(connection.get_connection_params())
     connection.close()
     is_complete = False
     psql = [str(folder / "psql"), "--no-psqlrc", "--quiet", "--output=/dev/null", "--set=ON_ERROR_STOP=1"]

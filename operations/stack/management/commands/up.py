@@ -154,7 +154,7 @@ class Command(BaseCommand):
             if time.monotonic() >= next_revival:
                 next_revival = time.monotonic() + REVIVE_EVERY_S
                 for name in stack.revive():
-                    supervisor.say(f"{name} had died; it starts again")
+                    supervisor.print_message(f"{name} had died; it starts again")
 
         # The other programs start after the web process, so that the first page is available sooner.
         web, *others = programs(data_dir, port, env)
