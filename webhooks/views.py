@@ -185,7 +185,7 @@ def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
     webhook = WEBHOOK.find(request.membership.organization_id, webhook_id)
     if request.method != "POST":
         return render(request, "webhooks/delete.html", {"section": "webhooks", "webhook": webhook})
-    services.delete_webhook(**_own(request, webhook_id))
+    services.delete_webhook(**_service_arguments(request, webhook_id))
     messages.success(request, "The webhook was deleted.")
     return redirect(page_of(request.membership, "webhooks"))
 
@@ -199,7 +199,9 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method != "POST":
         return redirect(page_of(request.membership, "webhook", webhook_id))
     try:
-        secret, valid_until = services.rotate_secret(**_own(request, webhook_id), at_once="at_once" in request.POST)
+        secret, valid_until = services.rotate_secret(
+            **_service_arguments(request, webhook_id), at_once="at_once" in request.POST
+        )
     except NotFound:
         raise
     except Refusal as refusal:
@@ -215,7 +217,7 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
 def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
     def send() -> None:
         kind = checked(TestRequestSerializer, "event", request.POST.get("event", ""))
-        services.send_test(**_own(request, webhook_id), kind=kind)
+        services.send_test(**_service_arguments(request, webhook_id), kind=kind)
 
     return _sent(
         request,
@@ -233,7 +235,7 @@ def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -
     return _sent(
         request,
         webhook_id,
-        lambda: services.replay_delivery(**_own(request, webhook_id), delivery_id=delivery_id),
+        lambda: services.replay_delivery(**_service_arguments(request, webhook_id), delivery_id=delivery_id),
         "The delivery is being sent again.",
     )
 
@@ -250,7 +252,7 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
         messages.error(request, "Enter a date and a time, such as 2026-11-21 07:15.")
         return redirect(page_of(request.membership, "webhook", webhook_id))
     counts: list[int] = []
-    recover = functools.partial(services.recover_failed, **_own(request, webhook_id), since=since)
+    recover = functools.partial(services.recover_failed, **_service_arguments(request, webhook_id), since=since)
     response = _sent(request, webhook_id, lambda: counts.append(recover()), "")
     for count in counts:
         if count:
@@ -261,7 +263,7 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
     return response
 
 
-def _own(request: MemberRequest, webhook_id: str) -> dict[str, Any]:
+def _service_arguments(request: MemberRequest, webhook_id: str) -> dict[str, Any]:
     """Return the common arguments of service functions: the caller and the webhook's ID."""
     return {"caller": member_caller(request.membership), "webhook_id": webhook_id}
 

@@ -44,7 +44,7 @@ Line = Sequence[Part]
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class MessageContent:
     """Content of a message: a headline, paragraphs of lines, and links to pages of this service."""
 
     headline: str
@@ -58,12 +58,12 @@ def sent_body(body_format: str, body: bytes) -> bytes:
     return body if write is None else _encoded(write(note_of(json.loads(body))))
 
 
-def note_of(event: Mapping[str, Any]) -> Note:
+def note_of(event: Mapping[str, Any]) -> MessageContent:
     """Return the content of the message for an event, in short lines without control characters."""
     name, data = str(event["event"]), event["data"]
     headline, paragraphs, links = CONTENT_BY_SUBJECT[name.partition(".")[0]](name, data)
     test = "Test: " if event.get("test") else ""
-    return Note(
+    return MessageContent(
         headline=_clean(test + headline, HEADLINE_CHARACTERS),
         paragraphs=[lines for raw_lines in paragraphs if (lines := [line for line in map(_line, raw_lines) if line])],
         links=[(label, url) for label, url in links if url],
@@ -123,7 +123,7 @@ def _monitor_content(name: str, data: Mapping[str, Any]) -> Content:
     for pages, title in PAGES:
         if data[pages]:
             urls = [page["url"] for page in data[pages][:MOST_FINDINGS]]
-            paragraphs.append([f"{title}:", *urls, *_rest(len(data[pages]) + more[pages])])
+            paragraphs.append([f"{title}:", *urls, *_number_of_others(len(data[pages]) + more[pages])])
     headline = f"{data['name']}: {', '.join(counts) or 'something changed'}"
     return headline, paragraphs, [("Open the audit", data["run"]["audit_url"]), monitor]
 
@@ -149,7 +149,7 @@ def _list_content(name: str, data: Mapping[str, Any]) -> Content:
     for change, title in (("worse", "Worse"), ("better", "Better")):
         if sites := changes[change]:
             lines = [f"{site['url']}: {site['change']:+g} on average" for site in sites[:MOST_FINDINGS]]
-            paragraphs.append([f"{title}:", *lines, *_rest(changes["sites"][change])])
+            paragraphs.append([f"{title}:", *lines, *_number_of_others(changes["sites"][change])])
     for change, title in (("more_failures", "Fails on more sites"), ("fewer_failures", "Fails on fewer sites")):
         if checks := changes[change]:
             lines = [f"{check['name']}: {check['failed_before']} → {check['failed_after']}" for check in checks]
@@ -165,37 +165,41 @@ CONTENT_BY_SUBJECT: Mapping[str, Callable[[str, Mapping[str, Any]], Content]] = 
 }
 
 
-def slack(note: Note) -> dict[str, Any]:
+def slack(content: MessageContent) -> dict[str, Any]:
     """Return the JSON for a Slack incoming webhook: blocks, and a text for notifications."""
     blocks: list[dict[str, Any]] = [
-        {"type": "header", "text": _slack_text(_fitting([note.headline], SLACK_HEADER))},
-        *map(_slack_block, note.paragraphs),
+        {"type": "header", "text": _slack_text(_fit_lines([content.headline], SLACK_HEADER))},
+        *map(_slack_block, content.paragraphs),
     ]
-    if note.links:
-        links = " · ".join(f"<{_escaped(url).replace('|', '%7C')}|{label}>" for label, url in note.links)
+    if content.links:
+        links = " · ".join(f"<{_escaped(url).replace('|', '%7C')}|{label}>" for label, url in content.links)
         blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": links, "verbatim": True}})
     return {
-        "text": _fitting([note.headline], SLACK_TEXT),
+        "text": _fit_lines([content.headline], SLACK_TEXT),
         "blocks": blocks,
         "unfurl_links": False,
         "unfurl_media": False,
     }
 
 
-def teams(note: Note) -> dict[str, Any]:
+def teams(content: MessageContent) -> dict[str, Any]:
     """Return the JSON for a Teams workflow: a message with one Adaptive Card 1.4. The end of a long message is cut."""
-    paragraphs = list(note.paragraphs)
-    while len(_encoded(message := _teams_message(note, paragraphs))) > TEAMS_BYTES:
+    paragraphs = list(content.paragraphs)
+    while len(_encoded(message := _teams_message(content, paragraphs))) > TEAMS_BYTES:
         last = paragraphs[-1]
         paragraphs[-1:] = [[*last[: len(last) // 2], [Part(CUT)]]] if len(last) > 2 else []
     return message
 
 
-FORMATS: Mapping[str, Callable[[Note], dict[str, Any]] | None] = {"standard": None, "slack": slack, "teams": teams}
+FORMATS: Mapping[str, Callable[[MessageContent], dict[str, Any]] | None] = {
+    "standard": None,
+    "slack": slack,
+    "teams": teams,
+}
 
 
-def _teams_message(note: Note, paragraphs: Iterable[Sequence[Line]]) -> dict[str, Any]:
-    body = [_teams_line([Part(note.headline)], size="Large", weight="Bolder")]
+def _teams_message(content: MessageContent, paragraphs: Iterable[Sequence[Line]]) -> dict[str, Any]:
+    body = [_teams_line([Part(content.headline)], size="Large", weight="Bolder")]
     for lines in paragraphs:
         body += [_teams_line(line, spacing="Medium" if index == 0 else "None") for index, line in enumerate(lines)]
     card = {
@@ -203,7 +207,7 @@ def _teams_message(note: Note, paragraphs: Iterable[Sequence[Line]]) -> dict[str
         "type": "AdaptiveCard",
         "version": "1.4",
         "body": body,
-        "actions": [{"type": "Action.OpenUrl", "title": label, "url": url} for label, url in note.links],
+        "actions": [{"type": "Action.OpenUrl", "title": label, "url": url} for label, url in content.links],
     }
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
     return {"type": "message", "attachments": [attachment]}
@@ -224,7 +228,7 @@ def _slack_block(lines: Sequence[Line]) -> dict[str, Any]:
     if not any(part.url for line in lines for part in line):
         return {
             "type": "section",
-            "text": _slack_text(_fitting(["".join(part.text for part in line) for line in lines], SLACK_TEXT)),
+            "text": _slack_text(_fit_lines(["".join(part.text for part in line) for line in lines], SLACK_TEXT)),
         }
     elements: list[dict[str, str]] = []
     size = 0
@@ -250,18 +254,18 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _fitting(lines: Sequence[str], characters: int) -> str:
+def _fit_lines(lines: Sequence[str], characters: int) -> str:
     """Return as many escaped lines as `characters` allows, or the beginning of the first line if it is too long."""
     text = ""
     for line in lines:
         longer_text = f"{text}\n{_escaped(line)}" if text else _escaped(line)
         if len(longer_text) > characters - len(CUT) - 1:
-            return f"{text}\n{CUT}" if text else _beginning(line, characters)
+            return f"{text}\n{CUT}" if text else _cut_escaped(line, characters)
         text = longer_text
     return text
 
 
-def _beginning(line: str, characters: int) -> str:
+def _cut_escaped(line: str, characters: int) -> str:
     while len(_escaped(line)) > characters - len(CUT):
         line = line[:-1]
     return _escaped(line) + CUT
@@ -280,7 +284,7 @@ def _findings(findings: Sequence[Mapping[str, Any]], dropped: int) -> list[str |
             f"{severity}: {finding['title']} ({_type_name(finding['type'])}){evidence}",
             _pages(finding),
         ]
-    return [*lines, *_rest(len(findings) + dropped)]
+    return [*lines, *_number_of_others(len(findings) + dropped)]
 
 
 def _pages(finding: Mapping[str, Any]) -> Line:
@@ -294,7 +298,7 @@ def _pages(finding: Mapping[str, Any]) -> Line:
     return [*parts, Part(f" and {more} more")] if more > 0 else parts
 
 
-def _rest(count: int) -> list[str]:
+def _number_of_others(count: int) -> list[str]:
     return [f"and {count - MOST_FINDINGS} more"] if count > MOST_FINDINGS else []
 
 

@@ -131,15 +131,15 @@ def test_every_event_has_a_message_with_link_to_service(kind: EventKind, body_fo
     ],
 )
 def test_message_has_headline_and_lines_of_event(kind: EventKind, lines: list[str]) -> None:
-    note = note_of(event_of(kind) | {"test": False})
-    note_lines = ["".join(run.text for run in line) for paragraph in note.paragraphs for line in paragraph]
-    assert [note.headline, *note_lines] == lines
+    content = note_of(event_of(kind) | {"test": False})
+    note_lines = ["".join(run.text for run in line) for paragraph in content.paragraphs for line in paragraph]
+    assert [content.headline, *note_lines] == lines
 
 
 def test_message_names_date_on_which_certificate_expires() -> None:
     certificate = {"host": "example.com", "expires_at": "2026-12-01T00:00:00Z", "days_left": 10}
-    note = note_of(changed(certificate=certificate, new=[], scores={}))
-    ((run,),) = note.paragraphs[1]
+    content = note_of(changed(certificate=certificate, new=[], scores={}))
+    ((run,),) = content.paragraphs[1]
     assert run.text == "The certificate of example.com expires on 2026-12-01 00:00 UTC, in 10 days."
 
 

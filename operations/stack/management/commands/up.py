@@ -54,7 +54,7 @@ WEB_FIRST_S = 10.0  # Maximum time for which the other programs wait until the w
 # Time that requests in progress have to end when the service stops, before gunicorn kills its processes and exits. That
 # takes seconds on a busy machine, so this time is shorter than the supervisor's STOP_TIMEOUT_S.
 WEB_GRACE_S = 4
-ORPHAN_TIMEOUT_S = 8.0  # More than WEB_GRACE_S.
+ORPHAN_TIMEOUT_S = 8.0  # Time to wait for the port of a killed service. Longer than WEB_GRACE_S.
 NO_KEY = "<API key>"
 REFUSED = 2  # Exit status if the user has to change something, such as a variable.
 # Modules that the programs import when they start, besides the apps.
