@@ -30,7 +30,7 @@ REFRESH_WINDOW = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class DeliveryState:
-    """DeliveryState of a delivery in words, and the colour class (`tone`) of its badge."""
+    """State of a delivery in words, and the colour class (`tone`) of its badge."""
 
     name: str
     tone: str = ""

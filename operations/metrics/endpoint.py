@@ -53,7 +53,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         return HttpResponse(
             "Send METRICS_TOKEN as a bearer.\n", "text/plain", 401, headers={"WWW-Authenticate": "Bearer"}
         )
-    families = _metrics_cache.get()
+    families = _latest.get()
     if families is None:
         return HttpResponse("Others are asking. Try again.\n", "text/plain", 503, headers={"Retry-After": "5"})
     registry = CollectorRegistry(auto_describe=False)
@@ -99,7 +99,7 @@ class _MetricsCache:
         finally:
             self._lock.release()
 
-    def clear(self) -> None:
+    def forget(self) -> None:
         """Clear the cache, for tests."""
         self._families = None
         self._expires_at = self._ended_at = 0.0
@@ -126,4 +126,4 @@ def _all_metrics() -> Iterator[Metric]:
         yield from process_metrics(totals)
 
 
-_metrics_cache = _MetricsCache(_all_metrics)
+_latest = _MetricsCache(_all_metrics)

@@ -106,9 +106,9 @@ def test_card_texts_do_not_overlap_or_leave_the_card(
         assert bottom <= 610
         assert end <= right or (len(grades) == 1 and left >= 755)
     for one, other in combinations(boxes, 2):
-        apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+        are_apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
         # Lines of a host may touch by the outline of their letters.
-        assert apart or min(one[3], other[3]) - max(one[1], other[1]) <= 8
+        assert are_apart or min(one[3], other[3]) - max(one[1], other[1]) <= 8
 
 
 def test_card_replaces_characters_that_the_font_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

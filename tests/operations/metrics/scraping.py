@@ -16,7 +16,7 @@ Samples = Mapping[str, float]
 
 def scrape(client: Client | None = None) -> Samples:
     """Collect the metrics again, and return all samples. The setting METRICS_TOKEN must be TOKEN."""
-    views._metrics_cache.clear()
+    views._latest.forget()
     response = (client or Client()).get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert response.status_code == 200, response.content
     return samples(response.content.decode())

@@ -37,7 +37,7 @@ ERROR = ScanError("NOT_REACHABLE", "It does not answer.")
 def token(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.METRICS_TOKEN = TOKEN
     monkeypatch.setattr(servers, "queues_of_workers", lambda: {"worker@here": ["scans", "maintenance"]})
-    views._metrics_cache.clear()
+    views._latest.forget()
     counters.counters.reset()
 
 

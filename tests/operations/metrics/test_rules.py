@@ -51,8 +51,8 @@ def samples(db: None, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, set[str]]
 
 
 def families() -> list[Metric]:
-    views._metrics_cache.clear()
-    metrics = views._metrics_cache.get()
+    views._latest.forget()
+    metrics = views._latest.get()
     assert metrics is not None
     return metrics
 

@@ -235,7 +235,7 @@ def test_restore_refuses_backup_of_newer_version(backup_file: Path, empty: str) 
         backup.write(file, dump, backup.Manifest("9.0", "", manifest.postgresql, ["scans.9999_x"], manifest.keys))
     process = command("restore", newer, database=empty)
     assert process.returncode == 1
-    assert "backup_file by a newer version, 9.0" in process.stderr
+    assert "made by a newer version, 9.0" in process.stderr
 
 
 def fake_programs(folder: Path, version: str) -> Path:
