@@ -28,7 +28,7 @@ def entry(name: str, done: list[str], is_finished: bool = True) -> Retention:
     return Retention(name, delete)
 
 
-def night(monkeypatch: pytest.MonkeyPatch, *entries: Retention) -> list[tuple[str, Any]]:
+def run_delete_old(monkeypatch: pytest.MonkeyPatch, *entries: Retention) -> list[tuple[str, Any]]:
     sent: list[tuple[str, Any]] = []
     monkeypatch.setattr(retention, "table", lambda: entries)
     monkeypatch.setattr(current_app, "send_task", lambda *message: sent.append(message))
@@ -38,14 +38,14 @@ def night(monkeypatch: pytest.MonkeyPatch, *entries: Retention) -> list[tuple[st
 
 def test_delete_old_runs_all_retention_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    assert night(monkeypatch, entry("a", done), entry("b", done)) == []
+    assert run_delete_old(monkeypatch, entry("a", done), entry("b", done)) == []
     assert done == ["a", "b"]
 
 
 def test_retention_entry_without_time_continues_in_new_task(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     entries = [entry("a", done), entry("b", done, is_finished=False), entry("c", done)]
-    assert night(monkeypatch, *entries) == [("infrastructure.tasks.delete_old", ("b",))]
+    assert run_delete_old(monkeypatch, *entries) == [("infrastructure.tasks.delete_old", ("b",))]
     assert done == ["a", "b"]
     assert retention.delete_from("b") == "b"
     assert retention.delete_from("c") is None
@@ -61,6 +61,6 @@ def test_failed_retention_entry_is_logged_and_others_run(
     def fail(_: Callable[[], bool]) -> bool:
         raise ValueError("broken")
 
-    assert night(monkeypatch, Retention("a", fail), entry("b", done)) == []
+    assert run_delete_old(monkeypatch, Retention("a", fail), entry("b", done)) == []
     assert done == ["b"]
     assert "a that are kept no longer could not be deleted" in caplog.text

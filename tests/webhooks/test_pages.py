@@ -38,7 +38,7 @@ def delivery_of(webhook: Webhook, member: Member, **columns: object) -> Delivery
     return delivery
 
 
-def failed(webhook: Webhook, member: Member, **columns: object) -> Delivery:
+def failed_delivery(webhook: Webhook, member: Member, **columns: object) -> Delivery:
     return delivery_of(webhook, member, **{"status": "failed", "finished_at": timezone.now()} | columns)
 
 
@@ -50,7 +50,7 @@ def actions(member: Member) -> list[str]:
 
 @pytest.mark.parametrize("role", Membership.Role.values)
 def test_every_member_may_view_webhooks(home: Member, receiver: Webhook, role: str) -> None:
-    failed(receiver, home)
+    failed_delivery(receiver, home)
     client = browser_of(home, role)
     assert receiver.url in text_of(client.get("/o/home/webhooks/"))
     page = client.get(f"/o/home/webhooks/{receiver.id}")
@@ -92,7 +92,7 @@ def test_manual_sending_to_one_receiver_is_limited_over_all_organizations(
     monkeypatch.setattr(services, "SENT_PER_RECEIVER", 2)
     monkeypatch.setattr(services, "RECOVERED_PER_RECEIVER", 1)
     other = register_webhook(stranger, f"{target.replace('127.0.0.1', 'localhost')}another-name")[0]
-    delivery = failed(receiver, home)
+    delivery = failed_delivery(receiver, home)
     home_path, stranger_path = f"/api/webhooks/{receiver.id}", f"/api/webhooks/{other.id}"
     assert home.api.post(f"{home_path}/test", b"").status_code == 202
     assert stranger.api.post(f"{stranger_path}/test", b"").status_code == 202
@@ -344,7 +344,7 @@ def test_webhook_pages_share_rate_limit_with_api(home: Member, receiver: Webhook
 
 
 def test_log_lists_attempts_and_escapes_responses(home: Member, receiver: Webhook) -> None:
-    delivery = failed(receiver, home)
+    delivery = failed_delivery(receiver, home)
     now = timezone.now()
     Attempt.objects.create(
         delivery=delivery, at=now - timedelta(minutes=5), latency_ms=1500, response_status=500, response_body=EVIL,
@@ -412,7 +412,7 @@ def test_log_cuts_long_payload(home: Member, receiver: Webhook) -> None:
 
 
 def test_log_lists_only_last_ten_attempts(home: Member, receiver: Webhook) -> None:
-    delivery = failed(receiver, home)
+    delivery = failed_delivery(receiver, home)
     Attempt.objects.bulk_create(
         Attempt(delivery=delivery, at=timezone.now() - timedelta(minutes=n), latency_ms=n, response_status=500)
         for n in range(30)
@@ -424,7 +424,7 @@ def test_log_lists_only_last_ten_attempts(home: Member, receiver: Webhook) -> No
 
 
 def test_log_page_is_filtered_and_paged(home: Member, receiver: Webhook) -> None:
-    failed(receiver, home)
+    failed_delivery(receiver, home)
     delivery_of(receiver, home, status="delivered")
     client = browser_of(home, "viewer")
 
@@ -450,7 +450,7 @@ def test_log_page_is_filtered_and_paged(home: Member, receiver: Webhook) -> None
 
 
 def test_replay_button_sends_delivery_again(home: Member, receiver: Webhook) -> None:
-    delivery = failed(receiver, home)
+    delivery = failed_delivery(receiver, home)
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
     (form,) = page_of(client.get(path)).xpath("//form[contains(@action, '/replay')]")
@@ -463,8 +463,8 @@ def test_replay_button_sends_delivery_again(home: Member, receiver: Webhook) -> 
 
 def test_recover_form_resends_failed_deliveries(home: Member, receiver: Webhook) -> None:
     now = timezone.now()
-    old = failed(receiver, home, created_at=now - timedelta(days=2))
-    young = failed(receiver, home, created_at=now - timedelta(hours=2))
+    old = failed_delivery(receiver, home, created_at=now - timedelta(days=2))
+    young = failed_delivery(receiver, home, created_at=now - timedelta(hours=2))
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
     (since,) = page_of(client.get(path)).xpath("//input[@name='since']/@value")
@@ -479,7 +479,7 @@ def test_recover_form_resends_failed_deliveries(home: Member, receiver: Webhook)
 
 @pytest.mark.parametrize("since", ["", "yesterday", "2026-13-01T00:00", "9" * 99, "\0"])
 def test_recover_form_with_invalid_time_resends_nothing(home: Member, receiver: Webhook, since: str) -> None:
-    failed(receiver, home)
+    failed_delivery(receiver, home)
     client = browser_of(home, "admin")
     client.post(f"/o/home/webhooks/{receiver.id}/recover", {"since": since})
     assert "Enter a date and a time" in text_of(client.get(f"/o/home/webhooks/{receiver.id}"))

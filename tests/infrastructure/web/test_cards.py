@@ -26,11 +26,11 @@ def card(host: str = HOST, grade: str = "F", score: int | None = 49, path: str =
     return Card(host, "Security report", path, "26 Nov 2026", (CardGrade("Security", grade, score),))
 
 
-def picture(card: Card) -> Image.Image:
+def draw_image(card: Card) -> Image.Image:
     return Image.open(io.BytesIO(draw(card))).convert("RGB")
 
 
-def has(picture: Image.Image, colour: str, least: int) -> bool:
+def has_pixels(picture: Image.Image, colour: str, least: int) -> bool:
     """Return True if at least `least` pixels have this colour, with a tolerance because of the palette."""
     expected = [int(colour[n : n + 2], 16) for n in (1, 3, 5)]
     pixels = 0
@@ -51,13 +51,13 @@ def test_card_is_png_of_1200_x_630_pixels_below_40_kB(drawn: Card) -> None:
 @pytest.mark.parametrize("grade", ["A+", "B", "C", "D", "F"])
 def test_gauge_has_colour_of_grade_and_arc_of_score(grade: str) -> None:
     colour = colours.gauge_colour(grade)
-    assert has(picture(card(grade=grade, score=75)), colour, 20_000)
+    assert has_pixels(draw_image(card(grade=grade, score=75)), colour, 20_000)
     # The ring begins at the top: scores up to 50 fill only the right half.
-    low = picture(card(grade=grade, score=25))
-    assert not has(low.crop((740, 120, 800, 510)), colour, 1)
-    assert has(low.crop((1060, 120, 1150, 300)), colour, 2_000)
+    low = draw_image(card(grade=grade, score=25))
+    assert not has_pixels(low.crop((740, 120, 800, 510)), colour, 1)
+    assert has_pixels(low.crop((1060, 120, 1150, 300)), colour, 2_000)
     for other in {"A", "B", "C", "D", "F"} - {grade[0]}:
-        assert not has(low, colours.gauge_colour(other), 500)
+        assert not has_pixels(low, colours.gauge_colour(other), 500)
 
 
 def test_different_cards_have_different_pictures_and_digests() -> None:
@@ -69,16 +69,16 @@ def test_different_cards_have_different_pictures_and_digests() -> None:
 
 
 def test_card_with_four_grades_has_four_gauges() -> None:
-    image = picture(Card(HOST, grades=FOUR))
+    image = draw_image(Card(HOST, grades=FOUR))
     for number, card_grade in enumerate(FOUR):
         column = image.crop((80 + number * 260, 340, 340 + number * 260, 630))
-        assert has(column, colours.gauge_colour(card_grade.grade), 1_000)
+        assert has_pixels(column, colours.gauge_colour(card_grade.grade), 1_000)
 
 
 def test_cards_without_result_have_no_gauge_colour() -> None:
     for card_without_result in (BRAND, Card(HOST, "Scan in progress")):
         for colour in colours.LINES.values():
-            assert not has(picture(card_without_result), colour, 1)
+            assert not has_pixels(draw_image(card_without_result), colour, 1)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def token(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     counters.counters.reset()
 
 
-def end(scan: Scan, *, cpu_s: float | None, error: ScanError = ERROR) -> None:
+def finish(scan: Scan, *, cpu_s: float | None, error: ScanError = ERROR) -> None:
     claim = claims.claim_scan(scan.id)
     assert claim is not None
     results = [failed_result(scan_type, scan.url, timezone.now(), error) for scan_type in claim.types]
@@ -109,8 +109,8 @@ def test_metrics_of_visits_have_labels_for_queue_and_class(home: Member) -> None
 def test_ended_scan_is_counted_once_before_and_after_add_up(home: Member) -> None:
     lead = make_scan(home, type="security", created_at=timezone.now() - timedelta(seconds=7))
     make_scan(home, type="seo", lead=lead)
-    end(lead, cpu_s=3.0)
-    end(make_scan(home, type="seo", is_background=True), cpu_s=None)
+    finish(lead, cpu_s=3.0)
+    finish(make_scan(home, type="seo", is_background=True), cpu_s=None)
     claims.fail_visit(Scan.objects.of_visit(make_scan(home, type="seo").id), ScanError("SCAN_CANCELLED", "No."))
     before = scrape()
     expected = {
@@ -138,11 +138,11 @@ def test_ended_scan_is_counted_once_before_and_after_add_up(home: Member) -> Non
 
 
 def test_deleted_scans_remain_in_scans_ended_total(home: Member) -> None:
-    end(make_scan(home, type="seo"), cpu_s=0.5)
+    finish(make_scan(home, type="seo"), cpu_s=0.5)
     tallies.add_up()
     before = ended(scrape())
     Scan.objects.all().delete()
-    end(make_scan(home, type="seo"), cpu_s=0.5)
+    finish(make_scan(home, type="seo"), cpu_s=0.5)
     (name,) = before
     assert ended(scrape()) == {name: 2}
     tallies.add_up()

@@ -23,7 +23,7 @@ def webhook(home: Member, receiver: Site) -> Webhook:
     return register_webhook(home, f"{receiver.url}/hook")[0]
 
 
-def fail(receiver: Site, status: int = 500) -> None:
+def answer_with_failure(receiver: Site, status: int = 500) -> None:
     receiver.routes["/hook"] = Answer("no", status=status)
 
 
@@ -35,7 +35,7 @@ def failing_for(webhook: Webhook, age: timedelta, failures: int) -> datetime:
 
 def test_failing_since_is_first_failure_and_success_resets_it(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
-    fail(receiver)
+    answer_with_failure(receiver)
     attempt_deliveries()
     webhook.refresh_from_db()
     since = webhook.failing_since
@@ -55,7 +55,7 @@ def test_410_response_disables_webhook_at_once(
     home: Member, webhook: Webhook, receiver: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     finished_scan(home)
-    fail(receiver, 410)
+    answer_with_failure(receiver, 410)
     with caplog.at_level(logging.WARNING):
         attempt_deliveries()
     webhook.refresh_from_db()
@@ -67,7 +67,7 @@ def test_410_response_disables_webhook_at_once(
 
 def test_five_days_of_failures_disable_webhook(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
-    fail(receiver)
+    answer_with_failure(receiver)
     failing_for(webhook, timedelta(days=5), 7)
     attempt_deliveries()
     webhook.refresh_from_db()
@@ -82,7 +82,7 @@ def test_webhook_stays_enabled_after_fewer_days_or_failures(
     home: Member, webhook: Webhook, receiver: Site, age: timedelta, failures: int
 ) -> None:
     finished_scan(home)
-    fail(receiver)
+    answer_with_failure(receiver)
     failing_for(webhook, age, failures)
     attempt_deliveries()
     webhook.refresh_from_db()
@@ -109,13 +109,13 @@ def test_deliveries_wait_while_webhook_is_disabled(home: Member, webhook: Webhoo
 
 def test_enabling_webhook_resets_failure_count(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
-    fail(receiver, 410)
+    answer_with_failure(receiver, 410)
     failing_for(webhook, timedelta(days=10), 100)
     attempt_deliveries()
     answer = home.api.patch(f"/api/webhooks/{webhook.id}", {"enabled": True}).json()
     assert (answer["enabled"], answer["disabled_at"], answer["failing_since"]) == (True, None, None)
     finished_scan(home)
-    fail(receiver)
+    answer_with_failure(receiver)
     attempt_deliveries()
     webhook.refresh_from_db()
     assert (webhook.enabled, webhook.failures) == (True, 1)
@@ -126,7 +126,7 @@ def attempts_of_two(home: Member, receiver: Site) -> list[AttemptResult]:
     finished_scan(home)
     finished_scan(home)
     claims = claim(limit=10, failing_limit=10, now=timezone.now())
-    fail(receiver)
+    answer_with_failure(receiver)
     failed = send(claims[0], scan_policy())
     receiver.routes["/hook"] = Answer("ok")
     return [failed, send(claims[1], scan_policy())]
@@ -145,7 +145,7 @@ def test_batch_of_results_is_counted_in_order_of_ended_at(
 def test_result_of_attempt_with_expired_lease_is_ignored(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
     (late,) = claim(limit=1, failing_limit=1, now=timezone.now())
-    fail(receiver, 410)
+    answer_with_failure(receiver, 410)
     result = send(late, scan_policy())
     Delivery.objects.update(lease_expires_at=timezone.now())
     (again,) = claim(limit=1, failing_limit=1, now=timezone.now())
@@ -162,7 +162,7 @@ def test_result_of_attempt_with_expired_lease_is_ignored(home: Member, webhook: 
 def test_result_of_attempt_of_deleted_webhook_is_ignored(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
     (claimed,) = claim(limit=1, failing_limit=1, now=timezone.now())
-    fail(receiver)
+    answer_with_failure(receiver)
     result = send(claimed, scan_policy())
     assert home.api.delete(f"/api/webhooks/{webhook.id}").status_code == 204
     record([result])

@@ -37,7 +37,7 @@ def webhook_to(member: Member, receiver: str, **columns: object) -> Webhook:
     )
 
 
-def due(webhook: Webhook, count: int = 1, age: timedelta = timedelta(), **columns: object) -> list[Delivery]:
+def make_due(webhook: Webhook, count: int = 1, age: timedelta = timedelta(), **columns: object) -> list[Delivery]:
     event = Event.objects.create(
         organization_id=webhook.organization_id,
         kind=EventKind.SCAN_COMPLETED,
@@ -65,7 +65,7 @@ def test_claim_has_all_data_for_an_attempt(home: Member) -> None:
             encrypted_secret=encryption.encrypt(text),
             expires_at=timezone.now() + timedelta(hours=hours),
         )
-    (delivery,) = due(webhook, attempts_made=2)
+    (delivery,) = make_due(webhook, attempts_made=2)
     (claimed,) = claim_due()
     assert (claimed.delivery_id, claimed.webhook_id, claimed.url) == (delivery.id, webhook.id, "http://a:80/")
     assert (claimed.attempt, claimed.is_failing, claimed.is_test) == (3, False, True)
@@ -78,7 +78,7 @@ def test_claim_has_all_data_for_an_attempt(home: Member) -> None:
 
 
 def test_claimed_delivery_cannot_be_claimed_until_lease_expires(home: Member) -> None:
-    due(webhook_to(home, "a:80"))
+    make_due(webhook_to(home, "a:80"))
     (first,) = claim_due()
     assert claim_due() == []
     Delivery.objects.update(lease_expires_at=timezone.now())
@@ -90,7 +90,7 @@ def test_claimed_delivery_cannot_be_claimed_until_lease_expires(home: Member) ->
 
 
 def test_lease_written_before_clock_was_set_back_counts_as_expired(home: Member) -> None:
-    (delivery,) = due(webhook_to(home, "a:80"), lease_expires_at=timezone.now() + timedelta(hours=1))
+    (delivery,) = make_due(webhook_to(home, "a:80"), lease_expires_at=timezone.now() + timedelta(hours=1))
     (claimed,) = claim_due()
     assert claimed.delivery_id == delivery.id
     assert claim_due() == []
@@ -105,22 +105,22 @@ def test_lease_written_before_clock_was_set_back_counts_as_expired(home: Member)
     ],
 )
 def test_only_pending_and_due_deliveries_are_claimed(home: Member, columns: dict[str, Any]) -> None:
-    due(webhook_to(home, "a:80"), **columns)
+    make_due(webhook_to(home, "a:80"), **columns)
     assert claim_due() == []
 
 
 def test_deliveries_of_disabled_webhook_are_not_claimed(home: Member) -> None:
     webhook = webhook_to(home, "a:80", enabled=False)
-    due(webhook, 3)
+    make_due(webhook, 3)
     assert claim_due() == []
     Webhook.objects.update(enabled=True)
     assert len(claim_due()) == 3
 
 
 def test_PER_RECEIVER_limits_concurrent_attempts_over_all_organizations(home: Member, stranger: Member) -> None:
-    due(webhook_to(home, "a:80"), 20)
-    due(webhook_to(stranger, "a:80"), 20)
-    due(webhook_to(stranger, "a:8080"), 20)
+    make_due(webhook_to(home, "a:80"), 20)
+    make_due(webhook_to(stranger, "a:80"), 20)
+    make_due(webhook_to(stranger, "a:8080"), 20)
     assert Counter(claimed.url for claimed in claim_due()) == {
         "http://a:80/": PER_RECEIVER,
         "http://a:8080/": PER_RECEIVER,
@@ -130,20 +130,20 @@ def test_PER_RECEIVER_limits_concurrent_attempts_over_all_organizations(home: Me
 
 def test_claims_alternate_between_webhooks_of_one_receiver(home: Member, stranger: Member) -> None:
     long, short = webhook_to(home, "a:80"), webhook_to(stranger, "a:80")
-    due(long, 100, age=timedelta(hours=1))
-    due(short, 4)
+    make_due(long, 100, age=timedelta(hours=1))
+    make_due(short, 4)
     assert by_webhook(claim_due()) == {long.id: 4, short.id: 4}
 
 
 def test_claims_alternate_between_receivers(home: Member) -> None:
     webhooks = [webhook_to(home, f"a{number}:80") for number in range(10)]
     for webhook in webhooks:
-        due(webhook, 50, age=timedelta(minutes=webhooks.index(webhook)))
+        make_due(webhook, 50, age=timedelta(minutes=webhooks.index(webhook)))
     assert by_webhook(claim_due(limit=20)) == {webhook.id: 2 for webhook in webhooks}
 
 
 def test_failing_webhook_gets_one_attempt_at_a_time(home: Member) -> None:
-    due(webhook_to(home, "a:80", failing_since=timezone.now()), 20)
+    make_due(webhook_to(home, "a:80", failing_since=timezone.now()), 20)
     (only,) = claim_due()
     assert only.is_failing
     assert claim_due() == []
@@ -151,9 +151,9 @@ def test_failing_webhook_gets_one_attempt_at_a_time(home: Member) -> None:
 
 def test_failing_webhooks_come_last_and_within_failing_limit(home: Member) -> None:
     working = webhook_to(home, "well:80")
-    due(working, 5)
+    make_due(working, 5)
     for number in range(20):
-        due(webhook_to(home, f"a{number}:80", failing_since=timezone.now()), 5, age=timedelta(hours=1))
+        make_due(webhook_to(home, f"a{number}:80", failing_since=timezone.now()), 5, age=timedelta(hours=1))
     claims = claim_due(limit=10, failing_limit=3)
     assert [claimed.is_failing for claimed in claims].count(True) == 3
     assert by_webhook(claims)[working.id] == 5
@@ -162,7 +162,7 @@ def test_failing_webhooks_come_last_and_within_failing_limit(home: Member) -> No
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_claim_skips_deliveries_locked_by_another_transaction(home: Member) -> None:
-    first, second = due(webhook_to(home, "a:80"), 2)
+    first, second = make_due(webhook_to(home, "a:80"), 2)
     with transaction.atomic():
         Delivery.objects.select_for_update().get(id=first.id)
         claims: list[DeliveryClaim] = []
@@ -173,7 +173,7 @@ def test_claim_skips_deliveries_locked_by_another_transaction(home: Member) -> N
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_concurrent_claims_are_disjoint_and_within_limits(home: Member) -> None:
     for number in range(5):
-        due(webhook_to(home, f"a{number}:80"), 30)
+        make_due(webhook_to(home, f"a{number}:80"), 30)
     claims: list[DeliveryClaim] = []
     in_threads(lambda: claims.extend(claim_due(limit=6)), 12)
     assert len({claimed.delivery_id for claimed in claims}) == len(claims)
@@ -211,15 +211,15 @@ def rows_read_by_a_claim() -> float:
 
 def test_claim_reads_few_rows_of_long_backlog(home: Member) -> None:
     for number in range(3):
-        due(webhook_to(home, f"a{number}:80"), 2000)
-    due(webhook_to(home, "paused:80", enabled=False), 2000)
+        make_due(webhook_to(home, f"a{number}:80"), 2000)
+    make_due(webhook_to(home, "paused:80", enabled=False), 2000)
     assert 0 < rows_read_by_a_claim() < 200
 
 
 def test_claim_reads_no_rows_of_disabled_webhooks_after_hold(home: Member) -> None:
     webhooks = [webhook_to(home, f"a{number}:80") for number in range(60)]
     for webhook in webhooks:
-        due(webhook, 2)
+        make_due(webhook, 2)
     Webhook.objects.exclude(id=webhooks[0].id).update(enabled=False)
     assert rows_read_by_a_claim() > 60
     assert mark_held() == 2 * 59
@@ -236,15 +236,15 @@ def enable(webhook: Webhook) -> None:
 
 def test_hold_marks_deliveries_with_expired_lease_but_not_those_being_sent(home: Member) -> None:
     webhook = webhook_to(home, "a:80", enabled=False)
-    (expired,) = due(webhook, lease_expires_at=timezone.now() - timedelta(minutes=1))
-    due(webhook, lease_expires_at=timezone.now() + timedelta(minutes=1))
+    (expired,) = make_due(webhook, lease_expires_at=timezone.now() - timedelta(minutes=1))
+    make_due(webhook, lease_expires_at=timezone.now() + timedelta(minutes=1))
     assert mark_held() == 1
     assert Delivery.objects.get(is_held=True) == expired
 
 
 def test_held_deliveries_that_failed_can_be_replayed_and_recovered(home: Member) -> None:
     webhook = webhook_to(home, "a:80", enabled=False)
-    deliveries = due(webhook, 2)
+    deliveries = make_due(webhook, 2)
     mark_held()
     Delivery.objects.update(status="failed", finished_at=timezone.now())  # Retention does this after 30 days.
     enable(webhook)
@@ -259,7 +259,7 @@ def test_held_deliveries_that_failed_can_be_replayed_and_recovered(home: Member)
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_hold_skips_webhook_that_is_being_enabled(home: Member) -> None:
     webhook = webhook_to(home, "a:80", enabled=False)
-    due(webhook, 3)
+    make_due(webhook, 3)
     with transaction.atomic():
         Webhook.objects.select_for_update(no_key=True).get()
         held_counts: list[int] = []
@@ -272,8 +272,8 @@ def test_hold_skips_webhook_that_is_being_enabled(home: Member) -> None:
 def test_next_due_returns_time_within_limit_for_enabled_webhooks(home: Member) -> None:
     webhook, disabled = webhook_to(home, "a:80"), webhook_to(home, "b:80", enabled=False)
     now = timezone.now()
-    due(webhook, next_attempt_at=now + timedelta(seconds=30))
-    due(disabled, next_attempt_at=now + timedelta(seconds=1))
+    make_due(webhook, next_attempt_at=now + timedelta(seconds=30))
+    make_due(disabled, next_attempt_at=now + timedelta(seconds=1))
     assert next_due(now=now, within=timedelta(seconds=15)) is None
     assert next_due(now=now, within=timedelta(seconds=60)) == now + timedelta(seconds=30)
 

@@ -33,7 +33,7 @@ def without_linger(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch, "LINGER", timedelta(0))
 
 
-def states() -> dict[str, int]:
+def count_by_status() -> dict[str, int]:
     return {status: Delivery.objects.filter(status=status).count() for status in Delivery.Status.values}
 
 
@@ -44,7 +44,7 @@ def test_dispatcher_delivers_all_due_deliveries(home: Member, receiver: Site, wi
     for _ in range(20):
         finished_scan(home)
     assert Dispatcher().deliver_due() is True
-    assert states() == {"pending": 0, "delivered": 60, "failed": 0}
+    assert count_by_status() == {"pending": 0, "delivered": 60, "failed": 0}
     assert sorted(set(receiver.paths())) == ["/a", "/b", "/c"]
     assert len(receiver.requests) == Attempt.objects.count() == 60
 
@@ -57,7 +57,7 @@ def test_dispatcher_waits_for_retry_that_is_due_soon(
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     assert Dispatcher().deliver_due() is True
-    assert states() == {"pending": 0, "delivered": 0, "failed": 1}
+    assert count_by_status() == {"pending": 0, "delivered": 0, "failed": 1}
     first, second, third = Attempt.objects.all()
     for earlier, later in ((first, second), (second, third)):
         assert timedelta(milliseconds=120) <= later.at - earlier.at < timedelta(seconds=2)
@@ -88,7 +88,7 @@ def test_receiver_gets_at_most_PER_RECEIVER_concurrent_requests(
         finished_scan(home)
     Dispatcher().deliver_due()
     assert peak == PER_RECEIVER
-    assert states()["delivered"] == 3 * PER_RECEIVER
+    assert count_by_status()["delivered"] == 3 * PER_RECEIVER
 
 
 def test_hanging_receiver_does_not_delay_others(
@@ -116,7 +116,7 @@ def test_hanging_receiver_does_not_delay_others(
             finished_scan(home)
         Dispatcher().deliver_due()
     assert len(set(event_ids)) == 30
-    assert states() == {"pending": 0, "delivered": 60, "failed": 0}
+    assert count_by_status() == {"pending": 0, "delivered": 60, "failed": 0}
 
 
 def test_deliver_due_returns_at_once_while_dispatcher_is_busy(
@@ -140,7 +140,7 @@ def test_deliver_due_returns_at_once_while_dispatcher_is_busy(
     dispatcher.deliver_due()
     assert len(durations_s) == 1
     assert durations_s[0] < 1
-    assert states()["delivered"] == 1
+    assert count_by_status()["delivered"] == 1
 
 
 def failing_first(function: Callable[..., object], error: Exception, times: int = 1) -> Callable[..., object]:
@@ -175,7 +175,7 @@ def test_dispatcher_waits_for_end_of_database_outage(
     monkeypatch.setattr(dispatch, step, failing_first(getattr(dispatch, step), OperationalError("gone"), 3))
     Dispatcher().deliver_due()
     assert caplog.text.count("PostgreSQL does not answer: gone") == 1
-    assert states()["delivered"] == 1
+    assert count_by_status()["delivered"] == 1
     assert len(receiver.requests) == 1, "nothing was sent twice"
 
 
@@ -201,7 +201,7 @@ def test_result_that_database_refuses_does_not_block_others(
 
     monkeypatch.setattr(dispatch, "record", refuse_one)
     Dispatcher().deliver_due()
-    assert states() == {"pending": 1, "delivered": 1, "failed": 0}
+    assert count_by_status() == {"pending": 1, "delivered": 1, "failed": 0}
     assert f"the end of delivery {refused_id} could not be written" in caplog.text
 
 
@@ -226,7 +226,7 @@ def test_stop_lets_running_attempts_finish(home: Member, receiver: Site) -> None
     for _ in range(PER_RECEIVER + 5):
         finished_scan(home)
     dispatcher.deliver_due()
-    assert states() == {"pending": 5, "delivered": PER_RECEIVER, "failed": 0}
+    assert count_by_status() == {"pending": 5, "delivered": PER_RECEIVER, "failed": 0}
 
 
 def test_deliver_task_enqueues_another_at_time_limit(
@@ -262,4 +262,4 @@ def test_failing_webhooks_use_at_most_half_of_the_threads(
     finished_scan(home)
     Dispatcher().deliver_due()
     assert calls[0] == (4, 2)
-    assert states()["delivered"] == 3
+    assert count_by_status()["delivered"] == 3

@@ -30,7 +30,7 @@ def event_of(kind: EventKind) -> dict[str, Any]:
     return event
 
 
-def sent(body_format: str, event: dict[str, Any]) -> dict[str, Any]:
+def sent_message(body_format: str, event: dict[str, Any]) -> dict[str, Any]:
     body: dict[str, Any] = json.loads(sent_body(body_format, json.dumps(event).encode()))
     return body
 
@@ -61,7 +61,7 @@ def links_of(message: dict[str, Any]) -> list[tuple[str, str]]:
     return [(run["text"], run["selectAction"]["url"]) for run in runs if "selectAction" in run]
 
 
-def changed(**data: Any) -> dict[str, Any]:
+def changed_event(**data: Any) -> dict[str, Any]:
     event = event_of(EventKind.MONITOR_CHANGED)
     return event | {"data": event["data"] | data}
 
@@ -138,13 +138,13 @@ def test_message_has_headline_and_lines_of_event(kind: EventKind, lines: list[st
 
 def test_message_names_date_on_which_certificate_expires() -> None:
     certificate = {"host": "example.com", "expires_at": "2026-12-01T00:00:00Z", "days_left": 10}
-    content = note_of(changed(certificate=certificate, new=[], scores={}))
+    content = note_of(changed_event(certificate=certificate, new=[], scores={}))
     ((run,),) = content.paragraphs[1]
     assert run.text == "The certificate of example.com expires on 2026-12-01 00:00 UTC, in 10 days."
 
 
 def test_hostile_names_are_plain_text_in_slack() -> None:
-    message = sent("slack", changed(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
+    message = sent_message("slack", changed_event(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
     *blocks, links = message["blocks"]
     for block in blocks:
         if block["type"] == "rich_text":
@@ -161,7 +161,7 @@ def test_hostile_names_are_plain_text_in_slack() -> None:
 
 
 def test_hostile_names_are_plain_text_in_teams() -> None:
-    message = sent("teams", changed(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
+    message = sent_message("teams", changed_event(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
     (attachment,) = message["attachments"]
     card = attachment["content"]
     assert (card["type"], card["version"]) == ("AdaptiveCard", "1.4")
@@ -182,7 +182,9 @@ def test_hostile_names_are_plain_text_in_teams() -> None:
 )
 def test_messages_are_within_limits_of_slack_and_teams(title: str, count: int, name: str) -> None:
     findings = [finding(f"{title}{n}") for n in range(count)]
-    event = changed(name=name, target=f"https://example.com/{title}", new=findings, fixed=findings, worse=findings)
+    event = changed_event(
+        name=name, target=f"https://example.com/{title}", new=findings, fixed=findings, worse=findings
+    )
     body = json.dumps(event).encode()
     slack = json.loads(sent_body("slack", body))
     assert len(slack["blocks"]) <= 50
@@ -196,12 +198,12 @@ def test_messages_are_within_limits_of_slack_and_teams(title: str, count: int, n
 
 
 def test_message_lists_unreachable_pages() -> None:
-    lines = texts_of(sent("slack", changed(unreachable_pages=[{"url": "https://example.com/shop"}])))
+    lines = texts_of(sent_message("slack", changed_event(unreachable_pages=[{"url": "https://example.com/shop"}])))
     assert lines[lines.index("Unreachable:") + 1] == "https://example.com/shop"
 
 
 def test_message_lists_ten_findings_and_number_of_others() -> None:
-    lines = texts_of(sent("teams", changed(new=[finding(f"Finding {n}") for n in range(14)])))
+    lines = texts_of(sent_message("teams", changed_event(new=[finding(f"Finding {n}") for n in range(14)])))
     assert "Critical: Finding 9 (Security)" in lines
     assert "Critical: Finding 10 (Security)" not in lines
     assert "and 4 more" in lines
@@ -214,7 +216,7 @@ def test_message_of_finding_has_type_and_links_to_three_reports(body_format: str
     ]
     several = finding("Images without alt", type="accessibility", severity="high", pages_affected=17, pages=pages)
     same = finding("Images without alt", type="seo", severity="high", pages=pages[4:], said="1 new place")
-    message = sent(body_format, changed(new=[several], worse=[same]))
+    message = sent_message(body_format, changed_event(new=[several], worse=[same]))
     lines = texts_of(message)
     index = lines.index("High: Images without alt (Accessibility)")
     addresses = (f"https://example.com/{n} (report)" for n in range(3))

@@ -46,7 +46,7 @@ def claim_of(url: str) -> DeliveryClaim:
     )
 
 
-def answered(answer: Answer) -> AttemptResult:
+def result_of(answer: Answer) -> AttemptResult:
     with Site({"/": answer}) as site:
         return send(claim_of(f"{site.url}/"), ALLOWING)
 
@@ -144,7 +144,7 @@ def test_error_code_distinguishes_unreachable_invalid_and_untrusted_receivers() 
 
 
 def test_first_2_KiB_of_response_are_stored() -> None:
-    result = answered(Answer("y" * 10_000, status=500))
+    result = result_of(Answer("y" * 10_000, status=500))
     assert (result.status, result.body) == (500, "y" * KEPT_BYTES)
 
 

@@ -15,7 +15,7 @@ from webhooks.delivery.signing import new_secret, signature_headers
 BODY = '{"event":"scan.completed","data":{"grade":"Ä"}}'.encode()
 
 
-def signed(*valid: str, body: bytes = BODY, timestamp_s: int | None = None) -> dict[str, str]:
+def signed_headers(*valid: str, body: bytes = BODY, timestamp_s: int | None = None) -> dict[str, str]:
     now = int(time.time()) if timestamp_s is None else timestamp_s
     return signature_headers(valid=valid, event_id="evt_1", timestamp_s=now, body=body)
 
@@ -26,7 +26,7 @@ def body_signature(secret: str) -> str:
 
 def test_standardwebhooks_verifies_signature() -> None:
     secret = new_secret()
-    headers = signed(secret)
+    headers = signed_headers(secret)
     assert Webhook(secret).verify(BODY, headers)["event"] == "scan.completed"
     assert headers["X-Service-Signature"] == body_signature(secret)
 
@@ -34,10 +34,10 @@ def test_standardwebhooks_verifies_signature() -> None:
 def test_standardwebhooks_refuses_other_body_id_secret_or_time() -> None:
     secret = new_secret()
     for body, headers, key in [
-        (BODY + b" ", signed(secret), secret),
-        (BODY, signed(secret) | {"webhook-id": "evt_2"}, secret),
-        (BODY, signed(secret), new_secret()),
-        (BODY, signed(secret, timestamp_s=int(time.time()) - 600), secret),
+        (BODY + b" ", signed_headers(secret), secret),
+        (BODY, signed_headers(secret) | {"webhook-id": "evt_2"}, secret),
+        (BODY, signed_headers(secret), new_secret()),
+        (BODY, signed_headers(secret, timestamp_s=int(time.time()) - 600), secret),
     ]:
         with pytest.raises(WebhookVerificationError):
             Webhook(key).verify(body, headers)
@@ -45,7 +45,7 @@ def test_standardwebhooks_refuses_other_body_id_secret_or_time() -> None:
 
 def test_old_and_new_secret_verify_and_X_Service_Signature_uses_old_one() -> None:
     old, new = new_secret(), new_secret()
-    headers = signed(old, new)
+    headers = signed_headers(old, new)
     assert headers["webhook-signature"].count("v1,") == 2
     for secret in (old, new):
         assert Webhook(secret).verify(BODY, headers)
