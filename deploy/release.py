@@ -1,13 +1,13 @@
 """`make release VERSION=1.2.0`: test, build and tag a release.
 
-1. Refuse a dirty tree, a version that is not newer than the last one, and a tag that exists.
-2. Write the version wherever it stands, move changelog.d into CHANGELOG.md, and commit that.
-3. Test that commit in a clone of its own: style, types, contracts, all tests.
-4. Build the wheel and the source archive twice, from two copies, and compare them; build the images.
-5. List what they are made of (CycloneDX; those of the images name their IDs), and write SHA256SUMS.
-6. Tag the commit, with the changelog's section as the message. Nothing is published: the last lines say how.
+1. Refuse a working tree with changes, a version that is not newer than the last release, and a tag that exists.
+2. Write the version to all files that contain it, move changelog.d into CHANGELOG.md, and commit these changes.
+3. Test the commit in a fresh clone: style, types, contracts, all tests.
+4. Build the wheel and the source archive twice, from two copies, and compare the builds. Build the images.
+5. Write SBOMs (CycloneDX) of all artifacts, with the IDs of images, and SHA256SUMS.
+6. Tag the commit, with the changelog's section as the message. Nothing is published: the output says how to publish.
 
-A release that was refused or interrupted is repeated by the same command. Everything is in var/release/VERSION.
+The same command repeats a release that was refused or interrupted. All artifacts are in var/release/VERSION.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).resolve().parents[1]
 CHANGELOG, FRAGMENTS = Path("CHANGELOG.md"), Path("changelog.d")
-# Where the version stands besides website_scan/__init__.py, from which `make docs` writes openapi.yaml and docs/api.md.
+# Files that contain the version, with a pattern for it. `make docs` copies the version to openapi.yaml and docs/api.md.
 DEFINITION = Path("website_scan/__init__.py")
 PLACES: Mapping[Path, str] = {
     DEFINITION: r'(?<=^__version__ = ")[^"]+(?="$)',
     Path("deploy/kubernetes/example/kustomization.yaml"): r'(?<=newTag: ")[^"]+(?=")',
     Path("docs/ci.md"): r"(?<=^    rev: v)\S+$",
 }
-DASH = "\N{EN DASH}"  # between version and date in the changelog's headings
+DASH = "\N{EN DASH}"  # Separates version and date in the changelog's headings.
 LOCKS = tuple(f"requirements/{name}.txt" for name in ("service", "browser", "command", "command-browser"))
 
 
 class ReleaseRefused(Exception):
-    """Refusal to make a release; the message names what to do."""
+    """Refusal to make a release. The message says what to do."""
 
 
 def release(version: str, root: Path, *, with_tests: bool, with_images: bool) -> Path:
-    """Make the release in the working tree `root`; return the folder with its files. Raises ReleaseRefused."""
+    """Make the release in the working tree `root`. Return the folder with its files. Raises ReleaseRefused."""
     require_ready(version, root)
     prepare(version, root)
     output = root / "var" / "release" / version
@@ -64,20 +64,20 @@ def release(version: str, root: Path, *, with_tests: bool, with_images: bool) ->
 
 
 def require_ready(version: str, root: Path) -> None:
-    """Raise ReleaseRefused if this tree cannot become this release."""
+    """Raise ReleaseRefused if no release of this version can be made from the working tree."""
     try:
-        wanted = Version(version)
+        parsed = Version(version)
     except InvalidVersion:
-        wanted = None
-    if wanted is None or str(wanted) != version or len(wanted.release) != 3 or wanted.is_prerelease or wanted.local:
+        parsed = None
+    if parsed is None or str(parsed) != version or len(parsed.release) != 3 or parsed.is_prerelease or parsed.local:
         raise ReleaseRefused(f"{version!r} is no version of a release. Name three numbers: VERSION=1.2.0.")
     if git(root, "status", "--porcelain"):
         raise ReleaseRefused("The working tree has changes. Commit or remove them; `git status` lists them.")
     tags = git(root, "tag", "--list", "v[0-9]*").split()
     if f"v{version}" in tags:
         raise ReleaseRefused(f"v{version} exists already. A release never changes: make the next one.")
-    newest = max((Version(each[1:]) for each in tags), default=None)
-    if newest and wanted <= newest:
+    newest = max((Version(tag_name[1:]) for tag_name in tags), default=None)
+    if newest and parsed <= newest:
         raise ReleaseRefused(f"{version} is not newer than {newest}.")
     text = (root / CHANGELOG).read_text(encoding="utf-8")
     if has_section(version, text) and fragments(root):
@@ -90,19 +90,19 @@ def require_ready(version: str, root: Path) -> None:
 
 
 def prepare(version: str, root: Path) -> None:
-    """Write the version and the changelog, and commit them. Does nothing if an earlier attempt has."""
+    """Write the version and the changelog, and commit them. Does nothing if an earlier attempt has committed them."""
     for path, pattern in PLACES.items():
-        before = (root / path).read_text(encoding="utf-8")
-        after, count = re.subn(pattern, version, before, flags=re.MULTILINE)
+        old_text = (root / path).read_text(encoding="utf-8")
+        new_text, count = re.subn(pattern, version, old_text, flags=re.MULTILINE)
         if not count:
             raise ReleaseRefused(f"{path} does not name the version any more. Mend PLACES in deploy/release.py.")
-        (root / path).write_text(after, encoding="utf-8")
+        (root / path).write_text(new_text, encoding="utf-8")
     text = (root / CHANGELOG).read_text(encoding="utf-8")
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     if has_section(version, text):
         heading = rf"^## {re.escape(version)} {DASH} .*$"
-        dated = re.sub(heading, f"## {version} {DASH} {today}", text, flags=re.MULTILINE)
-        (root / CHANGELOG).write_text(dated, encoding="utf-8")
+        text = re.sub(heading, f"## {version} {DASH} {today}", text, flags=re.MULTILINE)
+        (root / CHANGELOG).write_text(text, encoding="utf-8")
     else:
         towncrier = [sys.executable, "-m", "towncrier", "build", "--yes", "--version", version, "--date", today]
         run(towncrier, root)
@@ -121,7 +121,7 @@ def test(root: Path, clone: Path) -> None:
 
 def build_distributions(root: Path, output: Path, files: Path) -> None:
     """Build wheel and source archive into `files`. Raises ReleaseRefused if a second build differs from the first."""
-    stamp = git(root, "log", "-1", "--format=%ct")
+    commit_time = git(root, "log", "-1", "--format=%ct")
     built = []
     for name in ("first", "second"):
         tree = output / name
@@ -130,9 +130,9 @@ def build_distributions(root: Path, output: Path, files: Path) -> None:
         subprocess.run(["tar", "--extract", "--touch", "--directory", str(tree)], input=archive, check=True)
         dist = output / f"{name}-dist"
         command = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--target", "wheel"]
-        run([*command, "--directory", str(dist)], tree, {"SOURCE_DATE_EPOCH": stamp})
+        run([*command, "--directory", str(dist)], tree, {"SOURCE_DATE_EPOCH": commit_time})
         built.append(dist)
-    first, second = ({path.name: digest(path) for path in each.iterdir()} for each in built)
+    first, second = ({path.name: digest(path) for path in dist.iterdir()} for dist in built)
     if first != second:
         different = sorted(name for name in first | second if first.get(name) != second.get(name))
         raise ReleaseRefused(f"Two builds of one commit differ: {', '.join(different)}.")
@@ -144,14 +144,14 @@ def build_distributions(root: Path, output: Path, files: Path) -> None:
 
 
 def build_sboms(root: Path, files: Path) -> None:
-    """List the locked packages of each kind of installation."""
+    """Write an SBOM of the locked packages for each kind of installation."""
     for lock in LOCKS:
         run(["make", "sbom", f"LOCK={lock}"], root)
         shutil.move(root / "var" / "sbom.json", files / f"sbom-{Path(lock).stem}.json")
 
 
 def write_checksums(files: Path) -> None:
-    """Write SHA256SUMS, which `sha256sum --check` reads."""
+    """Write the file SHA256SUMS for `sha256sum --check`."""
     lines = [f"{digest(path)}  {path.name}\n" for path in sorted(files.iterdir())]
     (files / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
 
@@ -166,11 +166,11 @@ def has_section(version: str, text: str) -> bool:
 
 
 def section_of(version: str, text: str) -> str:
-    """Return the section of a version from the changelog, without its heading."""
-    found = re.search(rf"^## {re.escape(version)} {DASH} [^\n]*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    if found is None:
+    """Return a version's section of the changelog, without its heading."""
+    match = re.search(rf"^## {re.escape(version)} {DASH} [^\n]*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    if match is None:
         raise ReleaseRefused(f"{CHANGELOG} has no section {version}.")
-    return found[1].strip() + "\n"
+    return match[1].strip() + "\n"
 
 
 def fragments(root: Path) -> list[Path]:
@@ -186,12 +186,12 @@ def git(root: Path, *arguments: str) -> str:
 
 
 def run(command: Sequence[str], folder: Path, variables: Mapping[str, str] = {}) -> None:
-    """Run a step whose output is for the person at the terminal. Raises ReleaseRefused if it fails."""
+    """Run a command, whose output goes to the terminal. Raises ReleaseRefused if the command fails."""
     print(f"→ {' '.join(command)}", flush=True)
-    # `make` passes its variables on, among them VERSION and the jobserver of the outer make.
+    # An outer `make` passes its variables on, among them VERSION and the jobserver, which an inner `make` must not get.
     clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")}
-    ended = subprocess.run(command, cwd=folder, env={**clean, **variables}, stdin=subprocess.DEVNULL, check=False)
-    if ended.returncode:
+    process = subprocess.run(command, cwd=folder, env={**clean, **variables}, stdin=subprocess.DEVNULL, check=False)
+    if process.returncode:
         raise ReleaseRefused(f"`{' '.join(command)}` failed in {folder}. Mend it, commit, and repeat the release.")
 
 

@@ -1,4 +1,4 @@
-"""Celery broker transport for Redis that asks rarely, and survives the loss of Redis while tasks run."""
+"""Celery broker transport for Redis that polls rarely, and survives a loss of the connection while tasks run."""
 
 from __future__ import annotations
 
@@ -12,61 +12,61 @@ from redis.exceptions import RedisError
 
 
 class QoS(redis.QoS):
-    """kombu's count of the messages that a worker holds, which also loses those that Redis does not let it acknowledge.
+    """kombu's count of unacknowledged messages, without those that could not be acknowledged because Redis failed.
 
-    kombu would count such a message for ever. A worker with one process holds one message at most, and never read
-    another. Redis keeps the message and sends it again later; a duplicate only wakes.
+    kombu would count such a message for ever, and a worker with one process, whose limit is one message, would never
+    read another. Redis delivers the message again later. A duplicate message only wakes the worker.
     """
 
     def ack(self, delivery_tag: str) -> None:
-        with self._counted_off(delivery_tag):
+        with self._uncounted_on_error(delivery_tag):
             super().ack(delivery_tag)
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:
-        with self._counted_off(delivery_tag):
+        with self._uncounted_on_error(delivery_tag):
             super().reject(delivery_tag, requeue)
 
     @contextlib.contextmanager
-    def _counted_off(self, delivery_tag: str) -> Iterator[None]:
+    def _uncounted_on_error(self, delivery_tag: str) -> Iterator[None]:
         try:
             yield
         except (OSError, RedisError):
-            self._quick_ack(delivery_tag)  # type: ignore[attr-defined]  # kombu's types leave it out
+            self._quick_ack(delivery_tag)  # type: ignore[attr-defined]  # kombu's type stubs lack this method.
             raise
 
 
 class Channel(redis.Channel):
-    """kombu's Redis channel, without the crash when its connection was closed.
+    """kombu's Redis channel, without the crash after its connection was closed.
 
-    kombu asks the channel for a new connection even then, to acknowledge a message or to put one back.
+    kombu needs a new connection of a closed channel to acknowledge a message or to put a message back into the queue.
     """
 
     QoS = QoS
 
-    _asking: Any = None  # the connection that waits for messages
-    _asking_id = 0  # its ID in Redis
+    _polling_connection: Any = None  # The connection that waits for messages with BRPOP.
+    _polling_client_id = 0  # Redis's client ID of that connection.
 
     def _brpop_start(self, timeout: float | None = None) -> None:
-        if (connection := self.client.connection) is not self._asking:
-            self._asking, self._asking_id = connection, self.client.client_id()
+        if (connection := self.client.connection) is not self._polling_connection:
+            self._polling_connection, self._polling_client_id = connection, self.client.client_id()
         super()._brpop_start(timeout)  # type: ignore[misc]
 
     def close(self) -> None:
-        """End the wait for a message before kombu waits for its end. A message that has arrived is put back."""
+        """Unblock BRPOP first, so that kombu need not wait for its timeout. kombu puts an arrived message back."""
         if self._in_poll and not self.closed:  # type: ignore[attr-defined]
             with contextlib.suppress(RedisError), self.conn_or_acquire() as client:
-                client.client_unblock(self._asking_id)
+                client.client_unblock(self._polling_client_id)
         super().close()
 
     def _connparams(self, *args: Any, **kwargs: Any) -> Any:
         if self.connection.client is None:
-            # kombu would raise an AttributeError, which ends the worker. It handles connection errors.
+            # kombu would raise an AttributeError, which ends the worker. A connection error makes kombu reconnect.
             raise RedisConnectionError("the connection to the queue was given up")
-        return super()._connparams(*args, **kwargs)  # type: ignore[misc]  # kombu's types leave it out
+        return super()._connparams(*args, **kwargs)  # type: ignore[misc]  # kombu's type stubs lack this method.
 
 
 class Transport(redis.Transport):
-    """kombu transport with this `Channel`, named by the setting `broker_transport`."""
+    """kombu transport for Redis with the `Channel` above. Celery's setting `broker_transport` names this class."""
 
     Channel = Channel
-    brpop_timeout = 10  # seconds; kombu's own of 1 s is for the close, which `Channel.close` hastens
+    brpop_timeout = 10  # Seconds. kombu's default of 1 s makes closing quick; `Channel.close` unblocks BRPOP instead.

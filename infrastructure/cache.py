@@ -1,4 +1,4 @@
-"""JSON serializer of Django's Redis cache, and whether Redis answers."""
+"""JSON serializer of Django's Redis cache, and a check whether Redis accepts writes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ outage = Outage("Redis")
 
 
 class JsonSerializer:
-    """Serializes cache values as JSON. With Django's default, pickle, who can write to Redis can run code in web."""
+    """Serializer of cache values as JSON. Django's default is pickle, with which writers to Redis can run code here."""
 
     def dumps(self, value: object) -> int | str:
-        """Return the value as JSON; integers stay integers, so that Redis can increment them."""
+        """Return the value as JSON. Integers are returned unchanged, so that Redis can increment them."""
         return value if type(value) is int else json.dumps(value)
 
     def loads(self, data: bytes) -> object:
-        """Parse the value. Returns None if it is not JSON, as for a key that is not in the cache."""
+        """Return the parsed value, or None (as for a missing key) if it is not JSON."""
         try:
             return json.loads(data)
         except ValueError:
@@ -28,7 +28,7 @@ class JsonSerializer:
 
 
 def redis_answers() -> bool:
-    """Return True if Redis accepts a write. A read is not enough: Redis still answers reads when its memory is full."""
+    """Return True if Redis accepts a write. A read proves less: Redis answers reads even when its memory is full."""
     try:
         cache.set("readiness", 1)
     except RedisError as error:

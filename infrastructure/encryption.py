@@ -1,4 +1,4 @@
-"""Encryption of secrets in the database (Fernet) with a key ring: the first key encrypts, every key decrypts."""
+"""Fernet encryption of secrets in the database with a key ring: the first key encrypts, every key decrypts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ def encrypt(secret: str) -> bytes:
 
 
 def decrypt(stored: bytes) -> str:
-    """Decrypt a stored secret. Raises `cryptography.fernet.InvalidToken` when no key of the ring fits."""
+    """Decrypt a stored secret. Raises `cryptography.fernet.InvalidToken` if no key of the ring decrypts it."""
     return _ring().decrypt(bytes(stored)).decode()
 
 
 def reencrypt(stored: bytes) -> bytes:
-    """Encrypt the secret with the first key; unchanged if it already is. Raises InvalidToken when no key fits."""
+    """Return the secret encrypted with the ring's first key. Raises InvalidToken if no key decrypts it.
+
+    A secret that is already encrypted with the first key is returned unchanged.
+    """
     token = bytes(stored)
     try:
         _fernet(_keys()[0]).decrypt(token)
@@ -31,7 +34,7 @@ def reencrypt(stored: bytes) -> bytes:
 
 
 def fingerprints() -> list[str]:
-    """Return a fingerprint of each key of the ring, in its order. It identifies a key without revealing it."""
+    """Return a fingerprint of each key, in the ring's order. A fingerprint identifies a key without revealing it."""
     return [
         HKDF(SHA256(), length=8, salt=None, info=b"fingerprint of a key").derive(key.encode()).hex() for key in _keys()
     ]

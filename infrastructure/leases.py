@@ -1,7 +1,7 @@
-"""Leases on rows: a worker holds a row until it releases it, or until the lease expires because the worker has died.
+"""Leases on rows: a worker's claim to a row lasts until the worker frees the row, or until the lease expires.
 
-All hosts use PostgreSQL's clock. A lease that ends later than now plus its duration (and SLACK) was written before that
-clock was set back, and counts as expired.
+A lease expires when the worker has died and renews it no longer. All hosts use PostgreSQL's clock. A lease that ends
+later than now plus its duration (and SLACK) was written before that clock was set back, and counts as expired.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from infrastructure.postgresql.silence import log_failure
 
 T = TypeVar("T")
 
-# A statement that waited for a row lock writes a lease computed from a later moment than the one at which it began.
+# A statement that waited for a row lock compares leases with the time at which the statement began. Meanwhile, other
+# workers may have written later leases.
 SLACK = timedelta(minutes=5)
-# Most leases that one process renews at the same time.
+# Largest number of leases that one process renews at the same time.
 MOST_RENEWALS = 64
 # Seconds between two attempts to write a result while the database does not answer.
 PAUSE_S = 1.0
 
 
 class Leased(models.Model):
-    """Abstract model: a row that one worker at a time holds."""
+    """Abstract model of a row that one worker at a time may claim."""
 
     claim_token = models.UUIDField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
@@ -43,17 +44,17 @@ class Leased(models.Model):
         abstract = True
 
     def release(self) -> None:
-        """End the lease; the caller saves the row."""
+        """Clear claim and lease. The caller saves the row."""
         self.claim_token = self.lease_expires_at = None
 
 
-# Column values that end a lease.
+# Column values of a row without claim and lease.
 RELEASED: dict[str, None] = {"claim_token": None, "lease_expires_at": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The duration of a lease, and the conditions on rows that follow from it.
+    """Duration of leases, with the query conditions that depend on the duration.
 
     A worker that does not renew its lease within `duration` counts as dead.
     """
@@ -62,29 +63,29 @@ class Lease:
 
     @property
     def run_out(self) -> Q:
-        """Condition: the lease has expired, so the worker has died."""
+        """Query condition: the lease has expired, so the worker has died."""
         return Q(lease_expires_at__lte=Now()) | Q(lease_expires_at__gt=Now() + self.duration + SLACK)
 
     @property
     def free(self) -> Q:
-        """Condition: a worker may take the row, because nobody holds it or its lease has expired."""
+        """Query condition: a worker may claim the row, because it has no lease or an expired one."""
         return Q(lease_expires_at=None) | self.run_out
 
     @property
     def held(self) -> Q:
-        """Condition: a worker holds the row."""
+        """Query condition: a worker has a claim to the row, and the lease has not expired."""
         return Q(lease_expires_at__gt=Now(), lease_expires_at__lte=Now() + self.duration + SLACK)
 
     def taken(self, token: uuid.UUID) -> dict[str, Any]:
-        """Return the column values with which the worker with this token takes a row now."""
+        """Return the column values with which a worker claims a row now, identified by its token."""
         return {"claim_token": token, **self.renewed()}
 
     def renewed(self) -> dict[str, Any]:
-        """Return the column value that renews a lease."""
+        """Return the column value that extends a lease by `duration` from now."""
         return {"lease_expires_at": Now() + self.duration}
 
     def sql(self, column: str = "lease_expires_at") -> str:
-        """Return `held` as an SQL condition. It is NULL, and so not true, where the column is NULL."""
+        """Return the condition `held` as SQL. The SQL condition is NULL, thus not true, for rows without a lease."""
         longest_s = (self.duration + SLACK).total_seconds()
         return (
             f"({column} > statement_timestamp() AND {column} <= statement_timestamp() + interval '{longest_s} seconds')"
@@ -92,26 +93,29 @@ class Lease:
 
     @property
     def end_sql(self) -> str:
-        """SQL expression for the end of a lease that is taken now."""
+        """SQL expression for the end of a lease that begins now."""
         return f"statement_timestamp() + interval '{self.duration.total_seconds()} seconds'"
 
 
-def _begin_anew() -> None:
-    """Start without threads, also in a forked child. A thread without work waits for more and stays connected."""
+def _reset_threads() -> None:
+    """Replace the thread pool by an empty one, also in a forked child, which does not inherit the parent's threads.
+
+    Idle threads stay in the pool, with their database connections.
+    """
     global _threads
     _threads = ThreadPoolExecutor(MOST_RENEWALS, "renewal")
 
 
 _threads: ThreadPoolExecutor
-_begin_anew()
-os.register_at_fork(after_in_child=_begin_anew)
+_reset_threads()
+os.register_at_fork(after_in_child=_reset_threads)
 
 
 class Renewal:
-    """Context manager that renews a lease from a thread: four times per lease duration, or sooner through `hasten()`.
+    """Context manager that renews a lease in a thread, four times per lease duration and after each `hasten()`.
 
-    `renew` writes to the database and returns False when another attempt has taken the row; the thread then calls
-    `lost` and stops. While the database does not answer, the thread goes on trying, although the lease may expire.
+    `renew` updates the row, and returns False if another worker has claimed it. Then the thread calls `lost` and ends.
+    While the database does not answer, the thread retries, although the lease may expire meanwhile.
     """
 
     def __init__(self, lease: Lease, renew: Callable[[], bool], lost: Callable[[], None], pause_s: float = 0.0) -> None:
@@ -124,7 +128,7 @@ class Renewal:
         self._ended: Future[None]
 
     def hasten(self) -> None:
-        """Start the next renewal at once, but not within `pause_s` seconds after the last one."""
+        """Renew the lease at once, or as soon as `pause_s` seconds have passed since the last renewal."""
         self._hastened.set()
 
     def __enter__(self) -> Renewal:
@@ -143,12 +147,13 @@ class Renewal:
             self._hastened.clear()
             if self._stopped.is_set():
                 return
-            if not self._is_ours():
+            if not self._renew_or_retry():
                 self._lost()
                 return
             self._stopped.wait(self._pause_s)
 
-    def _is_ours(self) -> bool:
+    def _renew_or_retry(self) -> bool:
+        """Return False if another worker has claimed the row. True also if the database does not answer."""
         try:
             return self._renew()
         except (OperationalError, InterfaceError) as error:
@@ -158,9 +163,9 @@ class Renewal:
 
 
 def written(write: Callable[[], T]) -> T:
-    """Call `write` again and again until the database answers, and return its value.
+    """Call `write`, again if the database does not answer, until it succeeds. Returns the value of `write`.
 
-    Raises the last OperationalError or InterfaceError when the task's time limit ends first.
+    Raises the last OperationalError or InterfaceError if the Celery task reaches its soft time limit first.
     """
     failure: Exception | None = None
     try:

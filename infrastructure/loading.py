@@ -1,4 +1,4 @@
-"""Faster start: imports without garbage collection."""
+"""Faster start of processes: imports without garbage collection."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """Disable garbage collection while the block imports code, then freeze all objects.
+    """Disable garbage collection while the block imports modules, then exclude all objects from later collections.
 
-    Code, and the objects it creates while loading, live as long as the process. Collecting among them again and again
-    would take a fifth of the start.
+    Modules, and the objects that they create on import, live as long as the process. Garbage collection among them
+    would take a fifth of the start time.
     """
     gc.disable()
     try:

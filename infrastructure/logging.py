@@ -1,4 +1,4 @@
-"""Logging: a text and a JSON format, both with the IDs of the request and of the scan, audit or delivery."""
+"""Logging configuration: text and JSON formats, both with the ID of the request and of the scan, audit or delivery."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 logger = logging.getLogger(__name__)
 
 NO_ID = "-"
-# The ID of the request that this thread answers, or that asked for the job it does.
+# ID of the HTTP request that this thread answers, or that created the job this thread runs.
 current_id: ContextVar[str] = ContextVar("current_id", default=NO_ID)
-# The ID of the scan, audit or delivery that this thread works on.
+# ID of the scan, audit or delivery that this thread runs.
 current_job: ContextVar[str] = ContextVar("current_job", default=NO_ID)
 
 
 @contextlib.contextmanager
 def working_on(job: str, request_id: str) -> Iterator[None]:
-    """Put the job's ID, and that of the request that asked for it, if any, on all log lines of the block."""
+    """Add a job's ID, and the ID of the request that created the job (or ""), to all log lines of the block."""
     tokens = current_job.set(job), current_id.set(request_id or NO_ID)
     try:
         yield
@@ -31,13 +31,13 @@ def working_on(job: str, request_id: str) -> Iterator[None]:
 
 
 def request_id() -> str:
-    """Return the current request's ID, to be stored with the job that it asks for; empty outside of a request."""
-    found = current_id.get()
-    return "" if found == NO_ID else found
+    """Return the current request's ID, which is stored with jobs that the request creates. "" outside of requests."""
+    id = current_id.get()
+    return "" if id == NO_ID else id
 
 
 class Outage:
-    """Outage of a dependency: logs one line when it begins and one when it ends, however many attempts fail."""
+    """Outage of a dependency. Logs one line when the outage begins and one when it ends, however many calls fail."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -59,7 +59,7 @@ class Outage:
 
 
 class CurrentIds(logging.Filter):
-    """Log filter that puts the current IDs on every record."""
+    """Log filter that adds the current request and job IDs to every record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         request, job = current_id.get(), current_job.get()
@@ -87,7 +87,7 @@ class JsonFormatter(logging.Formatter):
 
 def logging_config(log_format: str) -> dict[str, Any]:
     """Return the argument of `logging.config.dictConfig` for the format "text" or "json"."""
-    ours = (
+    apps = (
         "accounts", "config", "dashboard", "documentation", "infrastructure", "operations", "reports", "website_scan",
         "scans", "sites", "webhooks",
     )  # fmt: skip
@@ -111,16 +111,16 @@ def logging_config(log_format: str) -> dict[str, Any]:
         },
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
-            # Django's line for every 4xx says no more than the response.
+            # Django logs a warning for every 4xx, which has no more information than the access log.
             "django.request": {"level": "ERROR", "filters": ["outages"]},
-            # Bots send foreign Host headers all day long, and get a 400.
+            # Bots often send requests with other Host headers. They get a 400, which is no reason for an error line.
             "django.security.DisallowedHost": {"level": "CRITICAL"},
             "celery.app.trace": {"filters": ["outages"]},
             "celery.beat": {"filters": ["outages"]},
             "celery.worker.request": {"filters": ["outages"]},
             "celery.worker.consumer.consumer": {"filters": ["outages"]},
-            # Logs at INFO that the connection to the queue is back.
+            # Celery logs at INFO when it has reconnected to the broker. OutageFilter reads that line.
             "celery.worker.consumer.connection": {"level": "INFO", "filters": ["outages"]},
         }
-        | {name: {"level": "INFO"} for name in ours},
+        | {name: {"level": "INFO"} for name in apps},
     }

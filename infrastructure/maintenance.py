@@ -1,6 +1,6 @@
-"""Maintenance mode: the variable `MAINTENANCE_MODE`, or a switch in the database that works without a restart.
+"""Maintenance mode: the variable `MAINTENANCE_MODE`, or a switch in the database that takes effect without a restart.
 
-This module only reads the switch, and with SQL, because the API's errors import it before the models are loaded.
+This module only reads the switch. It uses SQL, because `infrastructure.api.errors` imports it before models are loaded.
 """
 
 from __future__ import annotations
@@ -23,59 +23,59 @@ from infrastructure.postgresql.statements import fetch
 
 logger = logging.getLogger(__name__)
 
-# How long a process caches the switch, so that requests of the API don't each run a query for it.
+# Seconds for which a process caches the switch, so that not every API request runs a query.
 REFRESH_S = 3.0
 MESSAGE = "The service is under maintenance. Try again later."
 
 SWITCH_QUERY = "SELECT is_on, message, created_at FROM infrastructure_maintenanceswitch ORDER BY id DESC LIMIT 1"
-# A time of day in the message is the end of the maintenance: clients wait until then.
+# Time of day in the operator's message. It becomes the Retry-After of responses.
 END = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d) ?(?:UTC|GMT)\b")
-# Without a time, or after it has passed.
+# Retry-After if the message has no time of day, or if that time has passed.
 RETRY_S = 60
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Message for clients, and the end of the maintenance if the message names it."""
+    """Message for clients, and the end of the maintenance if the message contains a time of day."""
 
     message: str
     ends_at: datetime | None = None
 
 
 class _Switch(Generic[T]):
-    """Cached state of the switch. One thread at a time refreshes it, the others use the cached state."""
+    """Cache of the maintenance switch. One thread at a time refreshes the cache; the others read the cached state."""
 
     def __init__(self, ask: Callable[[], T | None], next_ask: float = 0.0) -> None:
-        self._ask = ask
-        self._next_ask = next_ask
+        self._read = ask
+        self._next_read = next_ask
         self._message: T | None = None
-        self._asking = threading.Lock()
+        self._refresh_lock = threading.Lock()
 
     def message(self) -> T | None:
-        """Return the notice for clients; None while the switch is off."""
-        if time.monotonic() >= self._next_ask and self._asking.acquire(blocking=False):
+        """Return the notice for clients, or None while the switch is off."""
+        if time.monotonic() >= self._next_read and self._refresh_lock.acquire(blocking=False):
             try:
-                self._message = self._ask()
+                self._message = self._read()
             except Error as error:
-                # The cached state stays.
+                # After a database error, the cached state remains valid.
                 if isinstance(error, OperationalError | InterfaceError):
                     log_failure(error)
                 else:
                     logger.error("the maintenance switch could not be read, it stays as it was: %s", error)
             finally:
-                self._next_ask = time.monotonic() + REFRESH_S
-                self._asking.release()
+                self._next_read = time.monotonic() + REFRESH_S
+                self._refresh_lock.release()
         return self._message
 
 
 def end_in(message: str, since: datetime) -> datetime | None:
-    """Return the first moment after `since` with the time of day in UTC that the message names; None without one."""
-    found = END.search(message)
-    if found is None:
+    """Return the first moment after `since` at the time of day (UTC) in the message. None if the message has none."""
+    match = END.search(message)
+    if match is None:
         return None
     since = since.astimezone(UTC)
-    end = since.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
+    end = since.replace(hour=int(match[1]), minute=int(match[2]), second=0, microsecond=0)
     return end if end > since else end + timedelta(days=1)
 
 
@@ -89,11 +89,11 @@ _switch = _Switch(_stored)
 
 
 def maintenance_notice() -> Notice | None:
-    """Return the notice for clients during maintenance, else None. It is at most `REFRESH_S` old."""
+    """Return the notice for clients during maintenance, else None. A change takes effect after `REFRESH_S` at most."""
     return Notice(MESSAGE) if settings.MAINTENANCE_MODE else _switch.message()
 
 
 def retry_after_s(notice: Notice) -> int:
-    """Return the seconds until the end that the notice names, which is within a day; a minute without one."""
-    left = (notice.ends_at - datetime.now(UTC)).total_seconds() if notice.ends_at else 0
-    return math.ceil(left) if left > 0 else RETRY_S
+    """Return the seconds until maintenance ends, at most a day. RETRY_S if the end is unknown or has passed."""
+    remaining_s = (notice.ends_at - datetime.now(UTC)).total_seconds() if notice.ends_at else 0
+    return math.ceil(remaining_s) if remaining_s > 0 else RETRY_S

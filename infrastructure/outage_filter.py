@@ -1,4 +1,4 @@
-"""Log filter that drops the frameworks' repeated lines about outages of PostgreSQL or Redis, and missing migrations."""
+"""Log filter that drops repeated lines of Django and Celery about outages and missing migrations."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import re
 from infrastructure import cache
 from infrastructure.postgresql.availability import is_unavailable
 
-# Celery's messages at each attempt to connect, and at each task that ends, while it has no connection to the broker.
+# Celery's messages while it has no connection to the broker: for each attempt to connect, and each task that ends.
 BROKER = re.compile(r"onnection (?:error|to broker lost)|Cannot connect to|Couldn't ack")
 
 
 class OutageFilter(logging.Filter):
-    """Drop these lines: an `Outage` logs once that PostgreSQL or the queue does not answer."""
+    """Log filter for lines about an outage of PostgreSQL or Redis, which an `Outage` logs once."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", None) == 503:
@@ -21,7 +21,7 @@ class OutageFilter(logging.Filter):
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and is_unavailable(error):
             return False
-        if record.name == "celery.worker.consumer.connection":  # this logger only reports a new connection
+        if record.name == "celery.worker.consumer.connection":  # Celery uses this logger only after it has reconnected.
             cache.outage.end()
             return False
         if record.name.startswith("celery.") and BROKER.search(record.getMessage()):

@@ -1,4 +1,4 @@
-"""Periodic tasks, which the scheduler sends only if there are rows for them, and the scheduler's heartbeat."""
+"""Periodic tasks, which the scheduler sends only if there is work for them, and the scheduler's heartbeat."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from django.utils import timezone
 
 from infrastructure.cache import outage
 
-# Time at which the most frequent task ran last, or had no work. In Redis, because its loss does no harm.
+# Cache key of the last time at which the most frequent task ran or had no work. Redis is enough: its loss is harmless.
 HEARTBEAT = "operations:scheduled"
 
 
 class PeriodicTask(Task[..., None]):
-    """Task with a function that asks PostgreSQL: `@shared_task(base=PeriodicTask, has_work=staticmethod(…))`.
+    """Celery task with a query for work: `@shared_task(base=PeriodicTask, has_work=staticmethod(…))`.
 
-    `has_work` returns False only if the task would find nothing to do. Its condition is coarse, never that of the task.
+    `has_work` returns False only if the task would have nothing to do. Its condition is simpler than the task's own.
     """
 
     abstract = True
@@ -27,7 +27,7 @@ class PeriodicTask(Task[..., None]):
 
 
 def beat() -> None:
-    """Record that a periodic task runs now, or has no work. Doesn't raise when Redis fails: the task has other work."""
+    """Record in Redis that a periodic task runs now or has no work. Errors of Redis are logged, not raised."""
     try:
         cache.set(HEARTBEAT, timezone.now().isoformat(), timeout=None)
     except redis.RedisError as error:
@@ -35,10 +35,10 @@ def beat() -> None:
 
 
 def last_beat() -> datetime | None:
-    """Return the last record. None if there is none since Redis was emptied, or if Redis does not answer."""
+    """Return the time of the scheduler's last heartbeat. None if Redis was emptied since, or does not answer."""
     try:
-        found: str | None = cache.get(HEARTBEAT)
+        timestamp: str | None = cache.get(HEARTBEAT)
     except redis.RedisError as error:
         outage.begin(error)
         return None
-    return datetime.fromisoformat(found) if found else None
+    return datetime.fromisoformat(timestamp) if timestamp else None

@@ -1,6 +1,7 @@
-"""Pool of a Celery worker that has as many processes as it needs (`--autoscale MOST,FEWEST`).
+"""Process pool of a Celery worker that grows and shrinks with the number of tasks (`--autoscale MAX,MIN`).
 
-It starts with the fewest. If these are none, it keeps one from its first task on: that one may have a warm browser.
+The pool starts with MIN processes. With a MIN of 0, one process stays after the first task, because its browser may be
+running.
 """
 
 from __future__ import annotations
@@ -16,25 +17,25 @@ from celery.worker import autoscale, state
 
 
 class Autoscaler(autoscale.Autoscaler):
-    """Autoscaler that grows at once, and keeps the processes that were busy at the same time in the last half minute.
+    """Autoscaler that grows the pool at once, and shrinks it to the peak of busy processes in the last half minute.
 
-    Celery's own would never shrink the pool of a worker that gets any task in this time, as ours do.
+    Celery's autoscaler never shrinks the pool of a worker that gets a task every half minute, as workers here do.
     """
 
-    _busiest = 0
+    _peak = 0  # Most tasks at the same time since the timer last called `_maybe_scale`.
 
     def _maybe_scale(self, req: Any = None) -> bool:
-        self._busiest = max(self._busiest, self.qty)
+        self._peak = max(self._peak, self.qty)
         missing = min(self.qty, self.max_concurrency) - self.processes
         if missing > 0:
-            self._grow(missing)  # type: ignore[attr-defined]  # Celery's types leave it out
+            self._grow(missing)  # type: ignore[attr-defined]  # Celery's type stubs lack this method.
             return True
         if req is not None:
             return False
-        # Called by the timer.
-        surplus = self.processes - max(self._busiest, self.min_concurrency, 1)
-        self._busiest = self.qty
-        # The pool does not know which process gets a task until that process has accepted it.
+        # Without a request, the caller is the timer.
+        surplus = self.processes - max(self._peak, self.min_concurrency, 1)
+        self._peak = self.qty
+        # Do not shrink while a task is on its way: the pool learns which process runs it when that process accepts it.
         if surplus <= 0 or len(state.reserved_requests) > len(state.active_requests):
             return False
         self._shrink(surplus)  # type: ignore[attr-defined]
@@ -42,13 +43,13 @@ class Autoscaler(autoscale.Autoscaler):
 
 
 @worker_process_init.connect
-def end_in_order(**_: object) -> None:
-    """Have this process of a pool end in order on SIGTERM if it has no task: so the pool shrinks."""
+def exit_cleanly_when_idle(**_: object) -> None:
+    """Make a process of the pool exit cleanly on SIGTERM if it has no task. Celery shrinks the pool with SIGTERM."""
 
-    def end(number: int, _: object) -> None:
+    def handle(signal_number: int, _: object) -> None:
         if not current_task:
             sys.exit(0)
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+        signal.signal(signal_number, signal.SIG_DFL)
+        os.kill(os.getpid(), signal_number)
 
-    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGTERM, handle)

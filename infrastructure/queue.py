@@ -1,7 +1,7 @@
-"""The task queue: enqueue a row's ID by the name of a task, and check whether messages wait.
+"""Task queue: sends Celery tasks for rows, and checks whether messages wait.
 
-Tasks are called by name, so that the caller need not import them. Nothing exists only in the queue: a sweeper finds
-the rows whose message was lost.
+Tasks are sent by name, so that callers need not import them. No data exists only in the queue: a sweeper finds the rows
+whose message was lost.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _redis = redis.Redis.from_url(settings.REDIS_URL, **settings.REDIS_TIMEOUTS)
 
 
 def enqueue(task: str, row_id: str, queue: str | None = None) -> None:
-    """Send the task for this row to `queue`, by default to the queue of the task's route.
+    """Send a task for a row to `queue`, by default the queue that Celery's routes set for the task.
 
-    If the broker does not answer, that is logged, and the sweeper finds the row later.
+    If the broker does not answer, the failure is logged, and the sweeper sends the task later.
     """
     try:
         current_app.send_task(task, (row_id,), queue=queue)
@@ -30,7 +30,7 @@ def enqueue(task: str, row_id: str, queue: str | None = None) -> None:
 
 
 def has_messages(queue: str) -> bool:
-    """Return True if a message waits in the queue for a worker, False also when Redis does not answer."""
+    """Return True if a message waits in the queue for a worker. False also if Redis does not answer."""
     try:
         return bool(_redis.llen(queue))
     except redis.RedisError as error:
@@ -39,7 +39,7 @@ def has_messages(queue: str) -> bool:
 
 
 def is_first_in(seconds: float, name: str) -> bool:
-    """Return True to the first caller of all processes in that time, False also when Redis does not answer."""
+    """Return True for the first call with `name` in `seconds`, over all processes. False if Redis does not answer."""
     try:
         return bool(_redis.set(name, 1, nx=True, px=round(seconds * 1000)))
     except redis.RedisError as error:

@@ -1,7 +1,7 @@
-"""Celery beat scheduler that asks whether a task has work, copes with a clock set back, and logs an outage in one line.
+"""Celery beat scheduler that sends only tasks with work, survives clock changes, and logs an outage in one line.
 
-It sends an `infrastructure.periodic.PeriodicTask` only if rows wait for it, so an idle service leaves queue and workers
-alone. Of several schedulers one sends, and the others stand by.
+An `infrastructure.periodic.PeriodicTask` is sent only if there are rows for the task, so an idle service causes no load
+on queue and workers. Of several schedulers, one sends tasks, and the others are on standby.
 """
 
 from __future__ import annotations
@@ -30,45 +30,45 @@ from infrastructure.postgresql.silence import log_failure
 
 logger = logging.getLogger(__name__)
 
-# A task without work is sent this often nevertheless, for what its function may overlook.
+# Interval at which a task is sent even if `has_work` returns False, because the function's condition is coarse.
 LONGEST_PAUSE_S = 600.0
 LEASE_KEY = "operations:scheduler"
 LEASE_S = 45
 RENEW_S = 15.0
-STANDBY_S = 5.0  # most seconds between two looks of a scheduler that stands by
-# Take a free lease or renew one's own; return the holder. `instead_of` is a holder known to have ended.
-HOLD = """
+STANDBY_S = 5.0  # Interval at which a scheduler on standby tries to acquire the lease.
+# Lua script: acquire a free lease, renew one's own, or replace that of an ended holder (ARGV[3]). Returns the holder.
+ACQUIRE = """
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] and holder ~= ARGV[3] then return holder end
 redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
 return ARGV[1]
 """
-LEAVE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end"
+RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end"
 
 
 class SendingLease:
     """Lease in Redis of the scheduler that sends the tasks.
 
-    It is there for convenience, not for safety: tasks that are sent twice do no harm. So without Redis, where nothing
-    can be sent, each scheduler counts as the holder.
+    The lease saves work but is not needed for correctness: tasks that are sent twice do no harm. So while Redis does
+    not answer, when nothing can be sent anyway, every scheduler counts as the holder.
     """
 
     def __init__(self) -> None:
         self._name = f"{platform.node()}:{os.getpid()}"
         self._client = redis.Redis.from_url(settings.REDIS_URL, decode_responses=True, **settings.REDIS_TIMEOUTS)
-        self._asked_at = float("-inf")
+        self._checked_at = float("-inf")
         self._is_held = True
 
     def is_held(self) -> bool:
-        """Return True if this scheduler sends the tasks; take or renew the lease when it is time."""
-        if time.monotonic() - self._asked_at < (RENEW_S if self._is_held else STANDBY_S):
+        """Return True if this scheduler sends the tasks. Acquires or renews the lease when due."""
+        if time.monotonic() - self._checked_at < (RENEW_S if self._is_held else STANDBY_S):
             return self._is_held
-        self._asked_at = time.monotonic()
+        self._checked_at = time.monotonic()
         was_held = self._is_held
         try:
-            holder = self._hold()
+            holder = self._acquire()
             if holder != self._name and _has_ended(holder):
-                holder = self._hold(instead_of=holder)
+                holder = self._acquire(instead_of=holder)
         except redis.RedisError as error:
             outage.begin(error)
             self._is_held = True
@@ -80,13 +80,13 @@ class SendingLease:
             logger.warning("this scheduler sends the tasks now: the other one has ended")
         return self._is_held
 
-    def _hold(self, instead_of: str = "") -> str:
-        return str(self._client.eval(HOLD, 1, LEASE_KEY, self._name, str(LEASE_S), instead_of))
+    def _acquire(self, instead_of: str = "") -> str:
+        return str(self._client.eval(ACQUIRE, 1, LEASE_KEY, self._name, str(LEASE_S), instead_of))
 
-    def leave(self) -> None:
-        """End the lease, if it is ours, so that another scheduler takes over at once."""
+    def release(self) -> None:
+        """Delete this scheduler's lease, so that another scheduler can acquire it at once."""
         try:
-            self._client.eval(LEAVE, 1, LEASE_KEY, self._name)
+            self._client.eval(RELEASE, 1, LEASE_KEY, self._name)
         except redis.RedisError as error:
             outage.begin(error)
         finally:
@@ -94,22 +94,22 @@ class SendingLease:
 
 
 def scheduler_in_charge() -> str | None:
-    """Return the host and process of the scheduler that sends the tasks, None if none runs. Raises RedisError."""
+    """Return `HOST:PID` of the scheduler that sends the tasks, or None if no scheduler runs. Raises RedisError."""
     with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True, **settings.REDIS_TIMEOUTS) as client:
         holder: str | None = client.get(LEASE_KEY)
         return holder
 
 
 def _has_ended(holder: str) -> bool:
-    """Return True if the holder was a process of this host and is no more. Of other hosts, the lease's end tells."""
+    """Return True if the holder was a process of this host that has ended. False for processes of other hosts."""
     host, _, pid = holder.rpartition(":")
     return host == platform.node() and not psutil.pid_exists(int(pid))
 
 
 class ScheduleFile(UserDict[str, Any]):
-    """Times of the last runs, in memory and in a file for the next start. A full disk stops no task.
+    """Times of the last runs of tasks, in memory and in a file. A full disk stops no task.
 
-    Celery's own store is a database that raises an error when its disk is full, and is damaged by a killed process.
+    Celery's own store, a `shelve` database, raises an error when the disk is full, and is damaged by a killed process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -117,15 +117,15 @@ class ScheduleFile(UserDict[str, Any]):
         self._path = path
         self._is_writable = True
         with contextlib.suppress(FileNotFoundError):
-            self.data = pickle.loads(path.read_bytes())  # noqa: S301 -- DATA_DIR is ours, as are its keys
+            self.data = pickle.loads(path.read_bytes())  # noqa: S301 -- Only this service writes to DATA_DIR.
 
     @classmethod
     def open(cls, filename: str, writeback: bool) -> ScheduleFile:  # noqa: ARG003 -- Celery passes it by name
-        """Open the file, as Celery does with `shelve`. If it is damaged, Celery removes it."""
+        """Open the file, with the arguments of `shelve.open`. Celery deletes a damaged file."""
         return cls(Path(filename))
 
     def sync(self) -> None:
-        """Write the file whole, or leave the last one."""
+        """Replace the file atomically. If the write fails, the old file remains, and the first failure is logged."""
         draft = self._path.with_name(f"{self._path.name}.part")
         try:
             draft.write_bytes(pickle.dumps(self.data))
@@ -145,35 +145,35 @@ class ScheduleFile(UserDict[str, Any]):
 
 
 class SteadyScheduler(PersistentScheduler):
-    """Scheduler for the schedule of `config.celery`."""
+    """Celery beat scheduler for the schedule of `config.celery`. The module's docstring describes its properties."""
 
-    persistence = ScheduleFile  # type: ignore[assignment]  # Celery's types know only shelve
+    persistence = ScheduleFile  # type: ignore[assignment]  # Celery's type stubs accept only the module shelve.
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._began_at = time.monotonic()
-        self._sent_at: dict[str, float] = {}  # by name of the entry
+        self._sent_at: dict[str, float] = {}  # Monotonic time of the last message, by name of the schedule entry.
         self._lease = SendingLease()
         super().__init__(*args, **kwargs)
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
-        """Send due tasks; return the seconds until the next tick.
+        """Send due tasks, and return the seconds until the next tick.
 
-        A last run in the future is set to now, because the clock was set back since.
+        If the time of a last run is in the future, the clock was set back since, and the time is set to now.
         """
         if not self._lease.is_held():
             return STANDBY_S
         now = self.app.now()
-        ahead = [entry for entry in self.schedule.values() if entry.last_run_at and entry.last_run_at > now]
-        if ahead:
+        future_entries = [entry for entry in self.schedule.values() if entry.last_run_at and entry.last_run_at > now]
+        if future_entries:
             logger.warning("the clock was put back; the schedule begins anew")
-            for entry in ahead:
+            for entry in future_entries:
                 entry.last_run_at = now
-            self._heap = None  # its order follows the old clock
+            self._heap = None  # The heap is ordered by times of the old clock.
         seconds: float = super().tick(*args, **kwargs)
         return min(seconds, RENEW_S)
 
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
-        """Send a due task that has work. If Redis does not accept it, it is sent at its next time."""
+        """Send a due task if it has work. A task that Redis does not accept is sent at its next scheduled time."""
         if not self._has_work(entry):
             return
         self._sent_at[entry.name] = time.monotonic()
@@ -188,10 +188,10 @@ class SteadyScheduler(PersistentScheduler):
             outage.end()
 
     def _has_work(self, entry: Any) -> bool:
-        """Return False if the task would find nothing to do. While PostgreSQL does not answer, nobody knows."""
+        """Return False if the task would have nothing to do. True while PostgreSQL does not answer."""
         task = self.app.tasks.get(entry.task)
-        silent_s = time.monotonic() - self._sent_at.get(entry.name, self._began_at)
-        if not isinstance(task, PeriodicTask) or silent_s >= LONGEST_PAUSE_S:
+        pause_s = time.monotonic() - self._sent_at.get(entry.name, self._began_at)
+        if not isinstance(task, PeriodicTask) or pause_s >= LONGEST_PAUSE_S:
             return True
         try:
             return task.has_work()
@@ -201,5 +201,5 @@ class SteadyScheduler(PersistentScheduler):
             return True
 
     def close(self) -> None:
-        self._lease.leave()
+        self._lease.release()
         super().close()

@@ -1,4 +1,4 @@
-"""The secrets that the database holds encrypted: where they are, and whether the keys that are set decrypt them."""
+"""Encrypted secrets in the database: the columns that contain them, and a check whether the configured keys fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db.models import BinaryField, Model
 from infrastructure import encryption
 
 FACTOR_SECRETS = ("secret", "seed")
-# A wrong key decrypts none of them, so the newest few of each kind tell.
+# Number of secrets of each kind that are tried. A wrong key decrypts no secret, so a few of the newest are enough.
 SAMPLE = 20
 LOST_KEY = (
     "Add the former key to SECRET_KEY_FALLBACKS (or ENCRYPTION_KEYS, if it was there) and restart: webhooks, "
@@ -22,7 +22,7 @@ LOST_KEY = (
 
 
 def encrypted_columns() -> Iterator[tuple[type[Model], str]]:
-    """Find the encrypted columns of all apps: binary fields whose names begin with `encrypted_`."""
+    """Yield the encrypted columns of all models: binary fields whose names begin with `encrypted_`."""
     for model in apps.get_models():
         for field in model._meta.local_fields:
             if isinstance(field, BinaryField) and field.name.startswith("encrypted_"):
@@ -30,20 +30,20 @@ def encrypted_columns() -> Iterator[tuple[type[Model], str]]:
 
 
 def count_unreadable() -> tuple[int, int]:
-    """Try the newest secrets of each kind; return the number that no key decrypts, and the number of all tried."""
-    unreadable = tried = 0
-    for stored in _newest():
-        tried += 1
+    """Try to decrypt the newest secrets of each kind. Return the number of failures and the number of tries."""
+    unreadable = total = 0
+    for secret in _newest():
+        total += 1
         try:
-            encryption.decrypt(stored)
+            encryption.decrypt(secret)
         except InvalidToken:
             unreadable += 1
-    return unreadable, tried
+    return unreadable, total
 
 
 def _newest() -> Iterator[bytes]:
     for model, column in encrypted_columns():
-        kept = model._default_manager.exclude(**{column: None}).order_by("-pk")
-        yield from kept.values_list(column, flat=True)[:SAMPLE]
+        rows = model._default_manager.exclude(**{column: None}).order_by("-pk")
+        yield from rows.values_list(column, flat=True)[:SAMPLE]
     factors = Authenticator.objects.order_by("-pk").values_list("data", flat=True)[:SAMPLE]
     yield from islice((data[name].encode() for data in factors for name in FACTOR_SECRETS if name in data), SAMPLE)

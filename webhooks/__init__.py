@@ -1,1 +1,1 @@
-"""Webhooks: signed events, recorded in the transaction that ends a scan and delivered at least once."""
+"""Webhooks: signed events, written in the transaction of the change that they report, and delivered at least once."""

@@ -20,13 +20,13 @@ SHOWN_ATTEMPTS = 50
 
 
 def deliveries_of(id: str, text: str = "Show them") -> SafeString:
-    """Return a link to the deliveries of a webhook, an event, a scan or an audit."""
+    """Return an HTML link to the admin's list of deliveries of a webhook, event, scan or audit with this ID."""
     return link(f"{reverse('admin:webhooks_delivery_changelist')}?{urlencode({'q': id})}", text)
 
 
 @admin.register(Webhook)
 class WebhookAdmin(ReadOnlyAdmin):
-    """Admin of webhooks. It shows their hosts only, because whoever knows a URL such as Slack's may write there."""
+    """Admin page of webhooks. URLs are reduced to hosts, because anybody with a URL such as Slack's may post to it."""
 
     list_display = ("id", "organization", "receiver", "events", "enabled", "failures", "failing_since", "created_at")
     list_filter = ("enabled", "disabled_reason")
@@ -63,13 +63,13 @@ class EventAdmin(ReadOnlyAdmin):
 
     @admin.display(description="payload")
     def payload(self, event: Event) -> str:
-        """The body that every receiver gets, byte for byte."""
+        """Return the event's stored body as text."""
         return bytes(event.body).decode()
 
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyAdmin):
-    """Admin page of deliveries with their attempts. Deliveries of the newest events come first."""
+    """Admin page of deliveries with their attempts, those of the newest events first."""
 
     list_display = (
         *("id", "status", "attempts_made", "organization", "receiver", "kind"),
@@ -77,7 +77,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     )
     list_filter = ("status",)
     list_select_related = ("webhook__organization", "event")
-    # A delivery is created with its event, whose `created_at` has an index.
+    # Orders by the event's `created_at`, which has an index. Event and delivery are created at the same time.
     ordering = ("-event__created_at",)
     ids = {
         "dlv": "id__startswith",

@@ -1,4 +1,4 @@
-"""The webhook endpoints of /api."""
+"""API endpoints under /api/webhooks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from webhooks.schemas import (
 from website_scan.timestamps import timestamp
 
 WEBHOOK_ID = id_parameter("webhook_id", "wh")
-OF_BODY = {
+BODY_ERRORS = {
     "e413": "`PAYLOAD_TOO_LARGE`: over 64 KiB.",
     "e415": "`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
 }
@@ -59,13 +59,13 @@ class WebhookCollection(ApiView):
             e400="`INVALID_URL` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the receiver is not publicly accessible.",
             e409="`WEBHOOK_LIMIT`: your plan allows no more.",
-            **OF_BODY,
+            **BODY_ERRORS,
         ),
     )
     def post(self, request: Request) -> Answer[CreatedWebhook]:
         """The response contains the secret that signs the deliveries. It is never shown again."""
-        asked = WebhookRequestSerializer.judged(json_body(request), policy=scan_policy())
-        webhook, secret = services.register_webhook(caller=caller_of(request), request=asked)
+        webhook_request = WebhookRequestSerializer.judged(json_body(request), policy=scan_policy())
+        webhook, secret = services.register_webhook(caller=caller_of(request), request=webhook_request)
         return Answer(created_webhook_of(webhook, secret), status=201)
 
     @operation(
@@ -106,15 +106,15 @@ class WebhookItem(ApiView):
             e400="`INVALID_URL` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the receiver is not publicly accessible.",
             **NOT_FOUND,
-            **OF_BODY,
+            **BODY_ERRORS,
         ),
     )
     def patch(self, request: Request, webhook_id: str) -> Answer[WebhookDetail]:
         """While a webhook is disabled, its deliveries wait; they are sent when it is enabled again."""
         caller, body = caller_of(request), json_body(request)
         webhook = services.WEBHOOK.find(caller.organization_id, webhook_id)
-        asked = WebhookChangesSerializer.judged(body, policy=scan_policy())
-        webhook = services.update_webhook(caller=caller, webhook=webhook, request=asked)
+        changes = WebhookChangesSerializer.judged(body, policy=scan_policy())
+        webhook = services.update_webhook(caller=caller, webhook=webhook, request=changes)
         return Answer(webhook_detail_of(webhook))
 
     @operation(
@@ -140,12 +140,12 @@ class WebhookTest(ApiView):
         request=TestRequestSerializer,
         body_optional=True,
         parameters=[WEBHOOK_ID],
-        responses=responses({202: RETURNED}, e400="`INVALID_PARAMS`.", **NOT_FOUND, **DISABLED, **OF_BODY),
+        responses=responses({202: RETURNED}, e400="`INVALID_PARAMS`.", **NOT_FOUND, **DISABLED, **BODY_ERRORS),
     )
     def post(self, request: Request, webhook_id: str) -> Answer[DeliveryDetail]:
         """Sends the event once, with `test: true` in its body. The list of deliveries shows the result."""
         caller, body = caller_of(request), optional_json_body(request)
-        services.WEBHOOK.find(caller.organization_id, webhook_id)  # its refusal comes before those of the body
+        services.WEBHOOK.find(caller.organization_id, webhook_id)  # An unknown webhook is refused before the body is.
         kind = TestRequestSerializer.judged(body).get("event")
         delivery = services.send_test(caller=caller, webhook_id=webhook_id, kind=kind)
         return Answer(delivery_detail_of(delivery), status=202)
@@ -166,7 +166,7 @@ class WebhookSecret(ApiView):
             e400="`INVALID_PARAMS`.",
             e409="`ROTATION_LIMIT`: too many former secrets are still valid.",
             **NOT_FOUND,
-            **OF_BODY,
+            **BODY_ERRORS,
         ),
     )
     def post(self, request: Request, webhook_id: str) -> Answer[RotatedSecret]:
@@ -201,15 +201,15 @@ class DeliveryListing(ApiView):
         """Deliveries, newest first, each with its attempts. Kept for 30 days after the last one."""
         query = request.query_params
         part = slice_of(query)
-        found = services.deliveries_of(
+        rows = services.deliveries_of(
             services.WEBHOOK.find(caller_of(request).organization_id, webhook_id),
             status=choice(query, "status", Delivery.Status.values),
             kind=choice(query, "event", EventKind.values),
             since=moment("since", query["since"]) if "since" in query else None,
         )
-        page = part.of(found.select_related("event", "webhook").prefetch_related("attempts"))
+        page = part.of(rows.select_related("event", "webhook").prefetch_related("attempts"))
         deliveries = [delivery_detail_of(delivery) for delivery in page]
-        return Answer({"deliveries": deliveries, "total": found.count(), "limit": part.limit, "offset": part.offset})
+        return Answer({"deliveries": deliveries, "total": rows.count(), "limit": part.limit, "offset": part.offset})
 
 
 class DeliveryReplay(ApiView):

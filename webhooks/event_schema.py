@@ -1,4 +1,4 @@
-"""Descriptions of events for the `webhooks` of openapi.yaml: the bodies of deliveries, their headers and the answer."""
+"""Descriptions of events for the `webhooks` of openapi.yaml: body, headers and expected response of a delivery."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiResponse, OpenApiWebhook, extend_schema
 from webhooks.models import EventKind
 from webhooks.schemas import AuditScanEvent, ScanEvent
 
-# Headers of a delivery with the pattern of their values (docs/webhooks.md).
+# Headers of a delivery, with a description and a pattern of their values (docs/webhooks.md).
 HEADERS = {
     "X-Service-Event": ("The event, as in the body.", r"^[a-z]+\.[a-z]+$"),
     "X-Service-Signature": (
@@ -28,7 +28,7 @@ ANSWER = OpenApiResponse(description="Any status of 2xx within 10 seconds; after
 
 
 def described(kind: EventKind, body: Any) -> OpenApiWebhook:
-    """Describe the delivery of an event with such a body: a TypedDict."""
+    """Return the OpenAPI description of an event's delivery. `body` is a TypedDict."""
     decorator = extend_schema(
         operation_id=f"receive_{kind.replace('.', '_')}",
         summary=str(kind.label),
@@ -46,8 +46,8 @@ SCAN_PARTIAL = described(EventKind.SCAN_PARTIAL, ScanEvent)
 AUDIT_SCAN = described(EventKind.AUDIT_SCAN, AuditScanEvent)
 
 
-def with_headers(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Add the headers of deliveries, which drf-spectacular leaves out. Hook of drf-spectacular."""
+def add_delivery_headers(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """Add the headers of deliveries to openapi.yaml, which drf-spectacular leaves out. Hook of drf-spectacular."""
     parameters = [
         {
             "in": "header",

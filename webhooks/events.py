@@ -1,4 +1,4 @@
-"""Events: recorded in the transaction that they are about, with one delivery for each subscribed webhook."""
+"""Recording of events, with one delivery for each subscribed webhook, in the transaction of the reported change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from webhooks.schemas import AuditScanEventData, ScanEventData, scan_data
 from website_scan.result import ScanResult
 from website_scan.timestamps import timestamp
 
-# Locks the webhooks: their deletion waits for the transaction, which so never fails because a webhook is missing.
+# Locks the webhooks against deletion, so that the transaction does not fail because a webhook is missing.
 RECEIVERS = """
     SELECT id, events FROM webhooks_webhook WHERE organization_id = %(organization)s AND events && %(kinds)s::varchar[]
     ORDER BY id FOR KEY SHARE
@@ -27,7 +27,7 @@ RECEIVERS = """
 
 
 def record_scan_ends(*, ended: Ended, **_: object) -> None:
-    """Write the event of each scan that has just ended, and its deliveries. Receives `scan_ended`."""
+    """Write an event with its deliveries for each scan that has just ended. Receiver of the signal `scan_ended`."""
     receivers = _receivers(ended[0][0].organization_id, {_kind_of(scan) for scan, _ in ended})
     for scan, result in ended:
         kind = _kind_of(scan)
@@ -40,8 +40,8 @@ def record_scan_ends(*, ended: Ended, **_: object) -> None:
 def _kind_of(scan: Scan) -> EventKind:
     """Return the kind of event of a finished scan.
 
-    Scans of audits of several pages have an event of their own, because there may be thousands; those of a monitor's
-    audits have none.
+    Scans of audits of several pages have a kind of their own, because there may be thousands. Scans of a monitor's
+    audits have no event (`_data_of` returns None).
     """
     return EventKind.AUDIT_SCAN if scan.is_background else EventKind(f"scan.{scan.status}")
 
@@ -62,14 +62,14 @@ def record(
     data: Callable[[], Mapping[str, Any]],
     *,
     request_id: str = "",
-    **of: Model,
+    **subject: Model,
 ) -> None:
-    """Write an event about the row in `of`, and a delivery for each subscribed webhook, inside the row's transaction.
+    """Write an event, and a delivery for each subscribed webhook. The caller's transaction also changes the subject.
 
-    `data` is called only if a webhook is subscribed.
+    `subject` is the row that the event is about, such as `audit=audit`. `data` is only called if a webhook subscribes.
     """
     if receivers := _receivers(organization_id, {kind})[kind]:
-        _write(receivers, kind, organization_id, at, data(), request_id, **of)
+        _write(receivers, kind, organization_id, at, data(), request_id, **subject)
 
 
 def _write(
@@ -79,22 +79,24 @@ def _write(
     at: datetime,
     data: Mapping[str, Any],
     request_id: str,
-    **of: Model,
+    **subject: Model,
 ) -> None:
     body = encoded({"event": str(kind), "timestamp": timestamp(at), "data": data})
-    event = Event.objects.create(organization_id=organization_id, kind=kind, body=body, request_id=request_id, **of)
+    event = Event.objects.create(
+        organization_id=organization_id, kind=kind, body=body, request_id=request_id, **subject
+    )
     Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for webhook_id in receivers)
     wake_dispatcher(event.id)
 
 
 def _receivers(organization_id: int, kinds: Collection[EventKind]) -> Mapping[EventKind, list[str]]:
-    """Return the webhooks that are subscribed to these kinds of events, and lock them against deletion."""
+    """Return the IDs of webhooks that are subscribed to each kind of event, and lock the webhooks against deletion."""
     rows = access.fetch_rows(RECEIVERS, organization_id, kinds=[str(kind) for kind in kinds])
     return {kind: [webhook_id for webhook_id, events in rows if kind in events] for kind in kinds}
 
 
 def wake_dispatcher(row_id: str) -> None:
-    """Enqueue a `deliver` task on commit. If its message is lost, the sweeper finds the deliveries."""
+    """Enqueue a `deliver` task when the transaction commits. If the message is lost, the sweeper sends another."""
     transaction.on_commit(lambda: queue.enqueue("webhooks.tasks.deliver", row_id))
 
 

@@ -1,4 +1,4 @@
-"""Bodies of test events: example data, marked with `test: true`."""
+"""Bodies of test events, with example data and `test: true`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ UNREACHABLE = "example.com can't be reached on port 443."
 
 
 def example(kind: EventKind, now: datetime) -> bytes:
-    """Return the body of a test event of this kind."""
+    """Return the body of a test event of this kind, as JSON."""
     data = EXAMPLES[kind.partition(".")[0]](kind, now)
     return encoded({"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data})
 
 
-def _scan(kind: EventKind, _now: datetime) -> dict[str, Any]:
+def _scan_data(kind: EventKind, _now: datetime) -> dict[str, Any]:
     scan_id = new_id("scan")
     data: dict[str, Any] = {"scan_id": scan_id, "url": URL, "type": "security"}
     is_failed = kind is EventKind.SCAN_FAILED
@@ -35,10 +35,10 @@ def _scan(kind: EventKind, _now: datetime) -> dict[str, Any]:
     return data
 
 
-def _audit(kind: EventKind, now: datetime) -> dict[str, Any]:
+def _audit_data(kind: EventKind, now: datetime) -> dict[str, Any]:
     audit_id = new_id("aud")
     if kind is EventKind.AUDIT_SCAN:
-        return {**_scan(EventKind.SCAN_COMPLETED, now), "audit_id": audit_id}
+        return {**_scan_data(EventKind.SCAN_COMPLETED, now), "audit_id": audit_id}
     is_failed = kind is EventKind.AUDIT_FAILED
     data: dict[str, Any] = {
         "audit_id": audit_id,
@@ -47,8 +47,8 @@ def _audit(kind: EventKind, now: datetime) -> dict[str, Any]:
         "status": "failed" if is_failed else "completed",
         "pages": {"planned": 12, "done": 0 if is_failed else 12, "failed": 12 if is_failed else 0},
         "results": {
-            each: {"score": None if is_failed else 87, "grade": None if is_failed else "B"}
-            for each in ("security", "seo")
+            scan_type: {"score": None if is_failed else 87, "grade": None if is_failed else "B"}
+            for scan_type in ("security", "seo")
         },
         "audit_url": f"{settings.BASE_URL}/audit/{audit_id}",
     }
@@ -58,7 +58,7 @@ def _audit(kind: EventKind, now: datetime) -> dict[str, Any]:
     return data
 
 
-def _monitor(kind: EventKind, now: datetime) -> dict[str, Any]:
+def _monitor_data(kind: EventKind, now: datetime) -> dict[str, Any]:
     monitor_id = new_id("mon")
     monitor_url = f"{settings.BASE_URL}/o/example/monitors/{monitor_id}"
     audit_id = new_id("aud")
@@ -111,7 +111,7 @@ def _finding() -> dict[str, Any]:
     }
 
 
-def _list(kind: EventKind, now: datetime) -> dict[str, Any]:
+def _list_data(kind: EventKind, now: datetime) -> dict[str, Any]:
     list_id, run_id = new_id("lst"), new_id("run")
     data: dict[str, Any] = {
         "list_id": list_id,
@@ -161,8 +161,8 @@ def _list(kind: EventKind, now: datetime) -> dict[str, Any]:
 
 
 EXAMPLES: Mapping[str, Callable[[EventKind, datetime], dict[str, Any]]] = {
-    "scan": _scan,
-    "audit": _audit,
-    "monitor": _monitor,
-    "list": _list,
+    "scan": _scan_data,
+    "audit": _audit_data,
+    "monitor": _monitor_data,
+    "list": _list_data,
 }

@@ -1,4 +1,4 @@
-"""Webhooks in an organization's data export: webhooks without their secrets, and deliveries with their bodies."""
+"""Data export of an organization's webhooks, without secrets, and of deliveries with their bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models: webhooks, events, deliveries and attempts. Delivery rows are written with their event, so none is lost."""
+"""Models of webhooks, events, deliveries and attempts. Deliveries are written with their event, so none is lost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def new_webhook_id() -> str:
 
 
 def new_event_id() -> str:
-    """Return an ID for an event. Every attempt to deliver the event carries it."""
+    """Return an ID for an event, which every attempt sends in the header `webhook-id`."""
     return new_id("evt")
 
 
@@ -29,7 +29,10 @@ def new_delivery_id() -> str:
 
 
 class EventKind(models.TextChoices):
-    """Kind of event; the label is its condition. `examples.py` has an example, `delivery/formats.py` the message."""
+    """Kind of event. Its label is the condition on which the event is sent.
+
+    A new kind needs an example in `examples.py` and a message in `delivery/formats.py`.
+    """
 
     SCAN_COMPLETED = "scan.completed", "A scan ended with a full report."
     SCAN_FAILED = "scan.failed", "A scan ended without a report."
@@ -44,12 +47,12 @@ class EventKind(models.TextChoices):
     LIST_CHANGED = "list.changed", "A run of a list found sites that are better or worse than in the run before."
 
 
-# The events of the contract, selected by default in the form for a new webhook.
+# Events that are selected by default in the form for a new webhook.
 USUAL_EVENTS = (EventKind.SCAN_COMPLETED, EventKind.SCAN_FAILED, EventKind.SCAN_PARTIAL)
 
 
 class Webhook(models.Model):
-    """A receiver that an organization registered. While it is disabled, its deliveries wait."""
+    """Receiver that an organization has registered. While the webhook is disabled, its deliveries wait."""
 
     class Reason(models.TextChoices):
         REQUESTED = "requested", "by its organization"
@@ -57,7 +60,7 @@ class Webhook(models.Model):
         FAILING = "failing", "nothing but failures for days"
 
     class Format(models.TextChoices):
-        """Format of the body. Events are stored as STANDARD and converted when they are sent (`delivery.formats`)."""
+        """Body format of a webhook. Events are stored as STANDARD, and converted when they are sent."""
 
         STANDARD = "standard", "Standard"
         SLACK = "slack", "Slack"
@@ -77,7 +80,7 @@ class Webhook(models.Model):
     enabled = models.BooleanField(default=True)
     disabled_at = models.DateTimeField(null=True, blank=True)
     disabled_reason = models.CharField(max_length=16, choices=Reason, blank=True, default="")
-    # The time of the first failed attempt since the last success, and the number of failures since then.
+    # Time of the first failed attempt since the last success, and the number of failures since then.
     failing_since = models.DateTimeField(null=True, blank=True)
     failures = models.PositiveIntegerField(default=0)
 
@@ -89,7 +92,7 @@ class Webhook(models.Model):
 
     @property
     def public_url(self) -> str:
-        """The URL without the parts that may hold tokens: the query, and for Slack and Teams also the path."""
+        """URL without the parts that may contain tokens: the query, and for Slack and Teams also the path."""
         if self.format != self.Format.STANDARD:
             return f"{Url.of(self.url).scheme}://{self.receiver}/…"
         path, mark, _ = self.url.partition("?")
@@ -97,12 +100,12 @@ class Webhook(models.Model):
 
     @property
     def reason(self) -> str | None:
-        """Why the webhook is disabled; None while it is enabled."""
+        """Reason why the webhook is disabled, or None while it is enabled."""
         return self.disabled_reason or None
 
 
 class FormerSecret(models.Model):
-    """A former secret of a webhook, valid beside the current one until `expires_at`."""
+    """Former secret of a webhook, which remains valid until `expires_at` in addition to the current secret."""
 
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="former_secrets")
     encrypted_secret = models.BinaryField()
@@ -113,11 +116,11 @@ class FormerSecret(models.Model):
 
 
 class Event(models.Model):
-    """An event. Every attempt sends `body` to every receiver, byte for byte, unless the webhook has another format."""
+    """Event for webhooks. Every attempt sends the same `body`, unless the webhook has another format than STANDARD."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_event_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
-    # A test event has none of these four.
+    # A test event has none of the following four foreign keys.
     scan = models.ForeignKey("scans.Scan", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
     audit = models.ForeignKey(
         "sites.Audit", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
@@ -151,12 +154,12 @@ class Event(models.Model):
         return not (self.scan_id or self.audit_id or self.monitor_id or self.site_list_id)
 
 
-# An attempt takes 10 s at most.
+# Longer than an attempt, which takes 10 s at most.
 DELIVERY_LEASE = Lease(timedelta(seconds=20))
 
 
 class Delivery(Leased):
-    """Delivery of an event to one webhook. pending → delivered | failed; a replay makes it pending again."""
+    """Delivery of an event to one webhook: pending, then delivered or failed. A replay makes the delivery pending."""
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -167,10 +170,10 @@ class Delivery(Leased):
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, db_index=False, related_name="deliveries")
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries")
     status = models.CharField(max_length=16, choices=Status, default=Status.PENDING)
-    # Finished attempts since the last replay: the position in the retry schedule.
+    # Number of finished attempts since the last replay, which is the position in the retry schedule.
     attempts_made = models.PositiveSmallIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)
-    # True while the webhook is disabled: claims skip the delivery (`delivery.claims.hold`).
+    # True while the webhook is disabled, so that claims skip the delivery (`delivery.claims.mark_held`).
     is_held = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -201,15 +204,15 @@ class Delivery(Leased):
 
     @property
     def planned_at(self) -> datetime | None:
-        """Time of the next attempt; None while none is planned."""
+        """Time of the next attempt, or None while no attempt is planned."""
         is_planned = self.status == self.Status.PENDING and not self.is_sending and self.webhook.enabled
         return self.next_attempt_at if is_planned else None
 
 
 class Attempt(models.Model):
-    """An attempt to deliver: the receiver's response, or the error."""
+    """Attempt to deliver an event: the receiver's response, or the error."""
 
-    # The database deletes attempts with their delivery, so that a log of 100,000 rows goes in one statement.
+    # A database constraint deletes attempts with their delivery, so that one statement deletes a log of 100,000 rows.
     delivery = models.ForeignKey(Delivery, on_delete=models.DO_NOTHING, db_constraint=False, related_name="attempts")
     at = models.DateTimeField(help_text="When it began.")
     latency_ms = models.PositiveIntegerField(help_text="Until the answer was read, or the attempt failed.")
@@ -227,5 +230,5 @@ class Attempt(models.Model):
 
     @property
     def failure(self) -> Attempt | None:
-        """The attempt itself if it failed, else None; the API shows its `error_code` and `error_message`."""
+        """The attempt itself if it failed, else None, for templates and serializers."""
         return self if self.error_code else None

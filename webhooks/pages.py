@@ -1,4 +1,4 @@
-"""Delivery log of a webhook on the dashboard, with limits for rows, attempts and payloads."""
+"""Delivery log of a webhook for the dashboard, with limits for rows, attempts and payloads."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ from webhooks.models import Attempt, Delivery, Event, EventKind, Webhook
 from webhooks.services import deliveries_of
 
 PAGE_SIZE = 20
-MAX_ATTEMPTS_SHOWN = 10
-MAX_PAYLOAD_SHOWN = 4096  # bytes
+MAX_ATTEMPTS = 10
+MAX_PAYLOAD_BYTES = 4096
 MOST_ATTEMPTS = len(PAUSES) + 1
-# The page refreshes itself while a delivery is being sent or is due within this time (or was, this long ago).
-WATCHED = timedelta(seconds=30)
+# The page refreshes itself while a delivery is being sent, or while its next attempt is less than this time away (in
+# the future or in the past).
+REFRESH_WINDOW = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """State of a delivery in words, and the tone of its badge."""
+class DeliveryState:
+    """State of a delivery in words, and the colour class (`tone`) of its badge."""
 
     name: str
     tone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A delivery in the log, with its last attempts, the latest first.
+class LogEntry:
+    """Delivery in the log, with its last attempts, newest first.
 
-    `payload` is the event's body as indented JSON. If the body is too long, `payload` is its beginning, not indented,
-    and `is_cut` is True.
+    `payload` is the event's body as indented JSON. If the body is too long, `is_cut` is True, and `payload` is the
+    beginning of the body without indentation.
     """
 
     delivery: Delivery
@@ -50,23 +51,23 @@ class Entry:
 
     @property
     def moment(self) -> str:
-        """Time of the delivery's creation in UTC; with a Z, also the `datetime` of HTML's <time>."""
+        """Creation time of the delivery in UTC. The template appends a Z for the `datetime` attribute of <time>."""
         return f"{self.delivery.created_at:%Y-%m-%d %H:%M:%S}"
 
     @property
-    def state(self) -> State:
+    def state(self) -> DeliveryState:
         delivery = self.delivery
         if delivery.status == Delivery.Status.DELIVERED:
-            return State("Delivered", "good")
+            return DeliveryState("Delivered", "good")
         if delivery.status == Delivery.Status.FAILED:
-            return State("Failed", "bad")
+            return DeliveryState("Failed", "bad")
         if not delivery.webhook.enabled:
-            return State("On hold")
+            return DeliveryState("On hold")
         if delivery.is_sending:
-            return State("Sending", "accent")
+            return DeliveryState("Sending", "accent")
         if delivery.attempts_made:
-            return State(f"Retrying, {delivery.attempts_made + 1} of {MOST_ATTEMPTS}", "warn")
-        return State("Waiting")
+            return DeliveryState(f"Retrying, {delivery.attempts_made + 1} of {MOST_ATTEMPTS}", "warn")
+        return DeliveryState("Waiting")
 
     @property
     def last(self) -> Attempt | None:
@@ -74,10 +75,10 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
-    """A page of the log with its filters; an empty string is no filter."""
+class DeliveryLog:
+    """Page of the delivery log with its filters. An empty string means no filter."""
 
-    entries: list[Entry]
+    entries: list[LogEntry]
     page: keyset.LinkedPage[Any, keyset.Moment]
     status: str
     event: str
@@ -87,31 +88,31 @@ class Log:
 
     @property
     def is_filtered(self) -> bool:
-        """Return True if a filter may hide deliveries."""
+        """Return True if the log is filtered by status or event."""
         return bool(self.status or self.event)
 
 
-def shown_address(webhook: Webhook, member: Membership) -> str:
-    """Return the webhook's URL; for members who are no admins, without tokens."""
+def address_for(webhook: Webhook, member: Membership) -> str:
+    """Return the webhook's URL for a page. Members who are not admins get the URL without tokens."""
     return webhook.url if member.is_admin else webhook.public_url
 
 
 def webhooks_of(organization_id: int) -> list[Webhook]:
-    """Return all webhooks of an organization, oldest first. Its plan limits their number."""
+    """Return all webhooks of an organization, oldest first. The organization's tier limits their number."""
     return list(access.rows(Webhook, organization_id))
 
 
-def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
-    """Return a page of the webhook's deliveries, newest first, filtered by `status` and `event`.
+def delivery_log(webhook: Webhook, query: Mapping[str, str]) -> DeliveryLog:
+    """Return a page of the webhook's deliveries, newest first, filtered by the query parameters `status` and `event`.
 
-    Unknown values of filters are ignored.
+    Unknown values of these parameters are ignored.
     """
     status = query.get("status", "") if query.get("status") in Delivery.Status.values else ""
     event = query.get("event", "") if query.get("event") in EventKind.values else ""
     filters = {name: value for name, value in (("status", status), ("event", event)) if value}
     match = Q(**({"status": status} if status else {}), **({"event__kind": event} if event else {}))
     attempts = Prefetch(
-        "attempts", queryset=Attempt.objects.order_by("-at", "-id")[:MAX_ATTEMPTS_SHOWN], to_attr="last_attempts"
+        "attempts", queryset=Attempt.objects.order_by("-at", "-id")[:MAX_ATTEMPTS], to_attr="last_attempts"
     )
     rows = deliveries_of(webhook).select_related("event").defer("event__body")
     page = keyset.by_time(
@@ -120,27 +121,27 @@ def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
     now = timezone.now()
     payloads = _payloads([delivery.event_id for delivery in page.rows])
     entries = [
-        Entry(delivery, delivery.last_attempts, *payloads[delivery.event_id])  # type: ignore[attr-defined]  # prefetched
+        LogEntry(delivery, delivery.last_attempts, *payloads[delivery.event_id])  # type: ignore[attr-defined]  # The prefetch sets it.
         for delivery in page.rows
     ]
     is_watched = any(
-        delivery.is_sending or (delivery.planned_at and abs(delivery.planned_at - now) < WATCHED)
+        delivery.is_sending or (delivery.planned_at and abs(delivery.planned_at - now) < REFRESH_WINDOW)
         for delivery in page.rows
     )
-    return Log(entries, page, status, event, is_watched)
+    return DeliveryLog(entries, page, status, event, is_watched)
 
 
 def _payloads(event_ids: Iterable[str]) -> dict[str, tuple[str, bool]]:
-    """Return the bodies of events by ID, each cut at MAX_PAYLOAD_SHOWN bytes, and whether it was cut."""
-    beginning = Substr("body", 1, MAX_PAYLOAD_SHOWN, output_field=BinaryField())
+    """Return the bodies of events by ID as text, cut to MAX_PAYLOAD_BYTES, and True for bodies that were cut."""
+    beginning = Substr("body", 1, MAX_PAYLOAD_BYTES, output_field=BinaryField())
     rows = Event.objects.filter(id__in=list(event_ids)).annotate(beginning=beginning, bytes=Length("body"))
     return {
-        id: (_readable(bytes(sent)), False)
-        if length <= MAX_PAYLOAD_SHOWN
-        else (bytes(sent).decode(errors="ignore"), True)
-        for id, sent, length in rows.values_list("id", "beginning", "bytes")
+        id: (_indented(bytes(body)), False)
+        if length <= MAX_PAYLOAD_BYTES
+        else (bytes(body).decode(errors="ignore"), True)
+        for id, body, length in rows.values_list("id", "beginning", "bytes")
     }
 
 
-def _readable(body: bytes) -> str:
+def _indented(body: bytes) -> str:
     return json.dumps(json.loads(body), indent=2, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Requests for webhooks and their changes, from the API and from forms; bodies of requests of /api/webhooks."""
+"""Request to create or change a webhook, from the API or a form, and serializers for bodies of /api/webhooks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from website_scan.net.targets import Target
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """Request for a new webhook, which has `target` and `events`, or for changes of one, where None stays."""
+    """Request to create a webhook, with `target` and `events`, or to change one, where None means no change."""
 
     target: Target | None = None
     events: Sequence[str] | None = None

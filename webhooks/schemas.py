@@ -1,4 +1,4 @@
-"""Webhooks, deliveries and the data of scan events, as JSON."""
+"""JSON of webhooks, deliveries and scan events: TypedDicts, which openapi.yaml describes, and conversions to them."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def webhook_detail_of(webhook: Webhook) -> WebhookDetail:
 
 
 def delivery_detail_of(delivery: Delivery) -> DeliveryDetail:
-    """Return a delivery whose event, webhook and attempts are loaded already."""
+    """Return the JSON of a delivery. Its event, webhook and attempts should be prefetched."""
     event = delivery.event
     return {
         "id": delivery.id,

@@ -1,6 +1,6 @@
 """Operations on webhooks: register, change, delete, rotate the secret, send a test, send deliveries again.
 
-Each is recorded in the activity log, in the same transaction.
+Each operation is recorded in the activity log in the same transaction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from infrastructure.logging import request_id
 from scans.policy import scan_policy
 from scans.reachability import place
 from webhooks.delivery import notices
-from webhooks.delivery.claims import release
+from webhooks.delivery.claims import unmark_held
 from webhooks.delivery.signing import new_secret
 from webhooks.events import wake_dispatcher
 from webhooks.examples import example
@@ -36,11 +36,11 @@ from website_scan.net.targets import Target, parse_target
 from website_scan.page.registrable_domain import site_of
 
 RESOLVE_TIMEOUT_S = 2
-# How long a former secret stays valid, and how many of them a webhook may have.
+# Time for which a former secret remains valid, and the maximum number of former secrets of a webhook.
 SECRET_OVERLAP = timedelta(hours=24)
 MAX_FORMER_SECRETS = 4
-# Requests a minute to send to one receiver: single events, and all failed ones. They count over all organizations,
-# because they use no quota, and anybody may own several organizations.
+# Requests per minute to send a single event, or all failed deliveries, to one receiver. Requests of all organizations
+# are counted together, because they use no quota, and one person may own several organizations.
 SENT_PER_RECEIVER = 60
 RECOVERED_PER_RECEIVER = 6
 
@@ -66,15 +66,15 @@ class RotationLimit(Refusal):
 
 
 def register_webhook(*, caller: Caller, request: WebhookRequest) -> tuple[Webhook, str]:
-    """Register a webhook; returns it with its secret, which cannot be read again.
+    """Register a webhook. Return the webhook and its secret, which cannot be read again.
 
-    Raises Blocked or WebhookLimit. The receiver need not answer yet, but the addresses that
-    its name resolves to now must be public.
+    The receiver need not answer yet, but the addresses that its name resolves to now must be public. Raises Blocked or
+    WebhookLimit.
     """
     target, events = request.target, request.events
     assert target is not None
     assert events is not None
-    _judge_addresses(target, caller.organization_id)
+    _checked_addresses(target, caller.organization_id)
     secret = new_secret()
     with transaction.atomic():
         # The lock serializes registrations of one organization, so that the limit holds.
@@ -95,17 +95,17 @@ def register_webhook(*, caller: Caller, request: WebhookRequest) -> tuple[Webhoo
 
 
 def update_webhook(*, caller: Caller, webhook: Webhook, request: WebhookRequest) -> Webhook:
-    """Make the requested changes, and return the webhook as it is then.
+    """Make the requested changes, and return the changed webhook.
 
-    Pending deliveries go to the new URL, in the new format. While the webhook is disabled, they wait; when it is
-    enabled again, they are sent, and its count of failures is reset. Raises NotFound or Blocked.
+    Pending deliveries are sent to the new URL, in the new format. They wait while the webhook is disabled. When it is
+    enabled again, they are sent, and the count of failures is reset. Raises NotFound or Blocked.
     """
     target, enabled = request.target, request.enabled
     if target is not None:
-        _judge_addresses(target, caller.organization_id)
+        _checked_addresses(target, caller.organization_id)
     with transaction.atomic():
         webhook = WEBHOOK.find(caller.organization_id, webhook.id, lock=Lock.CHANGE)
-        before, address = _shown(webhook), webhook.url
+        before, old_url = _logged_fields(webhook), webhook.url
         if target is not None:
             webhook.url, webhook.receiver = target.url, _receiver(target)
         if request.events is not None:
@@ -114,17 +114,17 @@ def update_webhook(*, caller: Caller, webhook: Webhook, request: WebhookRequest)
         if enabled is True:
             webhook.enabled, webhook.disabled_at, webhook.disabled_reason = True, None, ""
             webhook.failing_since, webhook.failures = None, 0
-            release(webhook)
+            unmark_held(webhook)
             notices.withdraw(webhook)
             wake_dispatcher(webhook.id)
         elif enabled is False and webhook.enabled:
             webhook.enabled, webhook.disabled_at = False, timezone.now()
             webhook.disabled_reason = Webhook.Reason.REQUESTED
         webhook.save()
-        after = _shown(webhook)
+        after = _logged_fields(webhook)
         changed = {name: {"from": before[name], "to": after[name]} for name in after if before[name] != after[name]}
-        # Compared as it is, but shown without tokens.
-        if webhook.url == address:
+        # The complete URLs are compared, but the activity log contains URLs without tokens.
+        if webhook.url == old_url:
             changed.pop("url", None)
         else:
             changed["url"] = {"from": before["url"], "to": after["url"]}
@@ -142,9 +142,9 @@ def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
 
 
 def rotate_secret(*, caller: Caller, webhook_id: str, at_once: bool = False) -> tuple[str, datetime]:
-    """Give the webhook a new secret. Returns it, this once, and the time until which the former one stays valid.
+    """Replace the webhook's secret. Return the new secret, and the time until which the former secret remains valid.
 
-    With `at_once`, for a leaked secret, only the new one is valid. Raises NotFound or RotationLimit.
+    With `at_once`, for a leaked secret, all former secrets become invalid. Raises NotFound or RotationLimit.
     """
     secret = new_secret()
     with transaction.atomic():
@@ -167,7 +167,7 @@ def rotate_secret(*, caller: Caller, webhook_id: str, at_once: bool = False) -> 
 
 
 def send_test(*, caller: Caller, webhook_id: str, kind: str | None = None) -> Delivery:
-    """Send a test event, without retries; by default of the first kind that the webhook is subscribed to.
+    """Send a test event without retries, by default of the first kind that the webhook is subscribed to.
 
     Raises NotFound, WebhookDisabled or RateLimited.
     """
@@ -189,10 +189,10 @@ def send_test(*, caller: Caller, webhook_id: str, kind: str | None = None) -> De
 
 
 def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Delivery:
-    """Send a delivery again, in any status, with the same bytes and `webhook-id`.
+    """Send a delivery again, whatever its status, with the same body and `webhook-id`.
 
-    A finished delivery starts its retry schedule anew; a pending one gets its next attempt now; one that is being sent
-    stays unchanged. Raises NotFound, WebhookDisabled or RateLimited.
+    A finished delivery restarts its retry schedule, and a pending delivery is attempted now. A delivery that is being
+    sent does not change. Raises NotFound, WebhookDisabled or RateLimited.
     """
     webhook = WEBHOOK.find(caller.organization_id, webhook_id)
     _limit_sending(webhook, SENT_PER_RECEIVER)
@@ -211,7 +211,7 @@ def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Del
 
 
 def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
-    """Send all failed deliveries created since then again, and return their number.
+    """Send all failed deliveries created after `since` again, and return their number.
 
     Raises NotFound, WebhookDisabled or RateLimited.
     """
@@ -238,12 +238,12 @@ def deliveries_of(
 ) -> QuerySet[Delivery]:
     """Return the webhook's deliveries, newest first, with optional filters."""
     conditions = {"status": status, "event__kind": kind, "created_at__gte": since}
-    given = {name: value for name, value in conditions.items() if value is not None}
-    return webhook.deliveries.filter(**given).order_by("-created_at", "-id")
+    filters = {name: value for name, value in conditions.items() if value is not None}
+    return webhook.deliveries.filter(**filters).order_by("-created_at", "-id")
 
 
-def _shown(webhook: Webhook) -> dict[str, object]:
-    """Return the changeable fields as the activity log shows them."""
+def _logged_fields(webhook: Webhook) -> dict[str, object]:
+    """Return the changeable fields of a webhook for the activity log."""
     return {
         "url": webhook.public_url,
         "events": ", ".join(webhook.events),
@@ -257,31 +257,31 @@ def _refuse_disabled(webhook: Webhook) -> None:
         raise WebhookDisabled("The webhook is disabled. Enable it first.")
 
 
-def _judge_addresses(target: Target, organization_id: int) -> tuple[str, ...]:
-    """Return the addresses that the name resolves to now. Raises Blocked for addresses, or InvalidUrl for the port.
+def _checked_addresses(target: Target, organization_id: int) -> tuple[str, ...]:
+    """Resolve a receiver's host, and return its addresses. Raises Blocked if an address or the port is forbidden.
 
-    Returns none if the name cannot be resolved, or if there is no place for the look-up.
+    Returns no addresses if the name cannot be resolved now, or if the organization has no free slot for a look-up.
     """
     policy = target.policy
-    with place(organization_id) as has_place, Network(policy, time_limit_s=RESOLVE_TIMEOUT_S) as network:
-        if not has_place:
+    with place(organization_id) as has_slot, Network(policy, time_limit_s=RESOLVE_TIMEOUT_S) as network:
+        if not has_slot:
             return ()
         try:
             return network.addresses(target.host, target.port)
         except (NotReachable, TimedOut):
-            return ()  # the host may come up later; each attempt checks its addresses again
+            return ()  # The host may be available later. Each attempt checks the addresses again.
 
 
 def _limit_sending(webhook: Webhook, limit: int) -> None:
-    """Count a request to send to the webhook's site and to its addresses; raises RateLimited.
+    """Count a request to send to a webhook's receiver. Raises RateLimited if there are too many.
 
-    By address as well, because many names may lead to one host.
+    Requests are counted by registrable domain and by IP address, because many names may lead to one host.
     """
     try:
         target = parse_target(webhook.url, scan_policy())
-        addresses = _judge_addresses(target, webhook.organization_id)
+        addresses = _checked_addresses(target, webhook.organization_id)
     except Refusal:
-        return  # the log tells why; nothing is sent
+        return  # The attempt will fail with the same refusal, which the delivery log contains.
     for subject in {site_of(target.host), *addresses}:
         rate = throttling.count(f"sent-{limit}:{subject}", limit)
         if rate.used > limit:

@@ -1,4 +1,4 @@
-"""Dashboard pages of webhooks: all members may read, admins may change."""
+"""Dashboard pages of webhooks. All members may view webhooks, and admins may change them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class WebhookForm(JudgedForm):
         initial=USUAL_EVENTS,
     )
     format = forms.ChoiceField(
-        choices=[(each, HintedLabel(each.label, hint)) for each, hint in FORMAT_HINTS.items()],
+        choices=[(body_format, HintedLabel(body_format.label, hint)) for body_format, hint in FORMAT_HINTS.items()],
         widget=forms.RadioSelect,
         initial=Webhook.Format.STANDARD,
         required=False,
@@ -59,18 +59,17 @@ class WebhookForm(JudgedForm):
 
     @property
     def webhook_request(self) -> WebhookRequest:
-        """Return the request that a valid form makes; without a format the webhook's stays.
+        """Return the request of a valid form. Without a format, the webhook's format does not change.
 
-        Raises the API's refusals of fields.
+        Raises the refusals of the API's fields.
         """
-        given = self.cleaned_data
-        target = parse_address(given["url"], scan_policy(), "url")
-        return WebhookRequest(
-            target, checked(WebhookRequestSerializer, "events", given["event"]), given["format"] or None
-        )
+        values = self.cleaned_data
+        target = parse_address(values["url"], scan_policy(), "url")
+        events = checked(WebhookRequestSerializer, "events", values["event"])
+        return WebhookRequest(target, events, values["format"] or None)
 
     def add_refusal(self, refusal: Refusal) -> int:
-        """Show a refusal, and focus the first field, because the form is far down the page."""
+        """Add a refusal as an error, and focus the first field, because the form is far down the page."""
         self.fields["url"].widget.attrs["autofocus"] = True
         return super().add_refusal(refusal)
 
@@ -85,7 +84,7 @@ def webhooks(request: MemberRequest) -> HttpResponse:
 @requires(Role.ADMIN)
 @fresh_login_needed("POST")
 def webhook_new(request: MemberRequest) -> HttpResponse:
-    """Register a webhook, then redirect to the page that shows its secret, once."""
+    """Register a webhook, then redirect to the page that displays the secret once."""
 
     def show(form: WebhookForm, status: int) -> HttpResponse:
         return _list(request, form, status) if form.is_bound else redirect(page_of(request.membership, "webhooks"))
@@ -104,19 +103,19 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
 @requires(Role.ADMIN)
 @known
 def webhook_secret(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Show a new secret, once: the next request for this page no longer has it."""
-    found = WEBHOOK.find(request.membership.organization_id, webhook_id)
-    kept = SECRETS.take(request, webhook_id)
-    if kept is None:
+    """Render a new secret once. Later requests for this page redirect to the webhook's page."""
+    webhook = WEBHOOK.find(request.membership.organization_id, webhook_id)
+    stored = SECRETS.take(request, webhook_id)
+    if stored is None:
         messages.info(request, "The secret has been shown already. If you did not copy it, rotate it to get a new one.")
         return redirect(page_of(request.membership, "webhook", webhook_id))
-    valid_until = kept["valid_until"]
+    valid_until = stored["valid_until"]
     context = {
         "section": "webhooks",
-        "webhook": found,
-        "secret": kept["secret"],
+        "webhook": webhook,
+        "secret": stored["secret"],
         "valid_until": datetime.fromisoformat(valid_until) if valid_until else None,
-        "is_new": kept["is_new"],
+        "is_new": stored["is_new"],
         "overlap_hours": SECRET_OVERLAP // timedelta(hours=1),
     }
     return render(request, "webhooks/secret.html", context)
@@ -126,11 +125,10 @@ def webhook_secret(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @requires(Role.VIEWER)
 @known
 def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Show a webhook: settings, state and log."""
-    found = WEBHOOK.find(request.membership.organization_id, webhook_id)
-    return _detail(
-        request, found, WebhookForm(initial={"url": found.url, "event": found.events, "format": found.format}), 200
-    )
+    """Render a webhook's settings, state and delivery log."""
+    webhook = WEBHOOK.find(request.membership.organization_id, webhook_id)
+    form = WebhookForm(initial={"url": webhook.url, "event": webhook.events, "format": webhook.format})
+    return _detail(request, webhook, form, 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -147,9 +145,9 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
         return _detail(request, WEBHOOK.find(member.organization_id, webhook_id), form, status)
 
     def submit(form: WebhookForm) -> HttpResponse:
-        found, caller = WEBHOOK.find(member.organization_id, webhook_id), member_caller(member)
+        webhook, caller = WEBHOOK.find(member.organization_id, webhook_id), member_caller(member)
         refuse_over_rate(request, caller)
-        services.update_webhook(caller=caller, webhook=found, request=form.webhook_request)
+        services.update_webhook(caller=caller, webhook=webhook, request=form.webhook_request)
         messages.success(request, "The webhook was changed.")
         return redirect(own_page)
 
@@ -161,7 +159,7 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @known
 @session_suffices("sends to an address that was confirmed before")
 def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Enable a webhook; its waiting deliveries are sent."""
+    """Enable a webhook, and send its waiting deliveries."""
     _switch(request, webhook_id, enabled=True)
     messages.success(request, "The webhook is enabled. Waiting events are being sent.")
     return redirect(page_of(request.membership, "webhook", webhook_id))
@@ -172,7 +170,7 @@ def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @known
 @session_suffices("takes access away")
 def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Disable a webhook; nothing is sent until it is enabled again."""
+    """Disable a webhook. Its deliveries wait until it is enabled again."""
     _switch(request, webhook_id, enabled=False)
     messages.success(request, "The webhook is disabled. Its events are kept until you enable it again.")
     return redirect(page_of(request.membership, "webhook", webhook_id))
@@ -183,11 +181,11 @@ def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @known
 @session_suffices("takes access away")
 def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Delete a webhook with its log, after a confirmation page."""
-    found = WEBHOOK.find(request.membership.organization_id, webhook_id)
+    """Render a confirmation page. A POST deletes the webhook with its delivery log."""
+    webhook = WEBHOOK.find(request.membership.organization_id, webhook_id)
     if request.method != "POST":
-        return render(request, "webhooks/delete.html", {"section": "webhooks", "webhook": found})
-    services.delete_webhook(**_own(request, webhook_id))
+        return render(request, "webhooks/delete.html", {"section": "webhooks", "webhook": webhook})
+    services.delete_webhook(**_service_arguments(request, webhook_id))
     messages.success(request, "The webhook was deleted.")
     return redirect(page_of(request.membership, "webhooks"))
 
@@ -197,11 +195,13 @@ def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @fresh_login_needed("POST")
 @known
 def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Rotate the secret, then redirect to the page that shows the new one; the former one stays valid for a while."""
+    """Rotate a webhook's secret, then redirect to the page that displays the new secret once."""
     if request.method != "POST":
         return redirect(page_of(request.membership, "webhook", webhook_id))
     try:
-        secret, valid_until = services.rotate_secret(**_own(request, webhook_id), at_once="at_once" in request.POST)
+        secret, valid_until = services.rotate_secret(
+            **_service_arguments(request, webhook_id), at_once="at_once" in request.POST
+        )
     except NotFound:
         raise
     except Refusal as refusal:
@@ -217,7 +217,7 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
 def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
     def send() -> None:
         kind = checked(TestRequestSerializer, "event", request.POST.get("event", ""))
-        services.send_test(**_own(request, webhook_id), kind=kind)
+        services.send_test(**_service_arguments(request, webhook_id), kind=kind)
 
     return _sent(
         request,
@@ -235,7 +235,7 @@ def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -
     return _sent(
         request,
         webhook_id,
-        lambda: services.replay_delivery(**_own(request, webhook_id), delivery_id=delivery_id),
+        lambda: services.replay_delivery(**_service_arguments(request, webhook_id), delivery_id=delivery_id),
         "The delivery is being sent again.",
     )
 
@@ -245,14 +245,14 @@ def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -
 @known
 @session_suffices("sends to an address that was confirmed before")
 def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Send all deliveries again that failed since a given time."""
+    """Send all failed deliveries created after the time in the form again."""
     try:
         since = datetime.fromisoformat(request.POST.get("since", "")).replace(tzinfo=UTC)
     except ValueError:
         messages.error(request, "Enter a date and a time, such as 2026-11-21 07:15.")
         return redirect(page_of(request.membership, "webhook", webhook_id))
     counts: list[int] = []
-    recover = functools.partial(services.recover_failed, **_own(request, webhook_id), since=since)
+    recover = functools.partial(services.recover_failed, **_service_arguments(request, webhook_id), since=since)
     response = _sent(request, webhook_id, lambda: counts.append(recover()), "")
     for count in counts:
         if count:
@@ -263,19 +263,19 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
     return response
 
 
-def _own(request: MemberRequest, webhook_id: str) -> dict[str, Any]:
-    """Return the arguments of service functions: the webhook's ID and the caller."""
+def _service_arguments(request: MemberRequest, webhook_id: str) -> dict[str, Any]:
+    """Return the common arguments of service functions: the caller and the webhook's ID."""
     return {"caller": member_caller(request.membership), "webhook_id": webhook_id}
 
 
 def _switch(request: MemberRequest, webhook_id: str, *, enabled: bool) -> None:
-    found = WEBHOOK.find(request.membership.organization_id, webhook_id)
+    webhook = WEBHOOK.find(request.membership.organization_id, webhook_id)
     caller = member_caller(request.membership)
-    services.update_webhook(caller=caller, webhook=found, request=WebhookRequest(enabled=enabled))
+    services.update_webhook(caller=caller, webhook=webhook, request=WebhookRequest(enabled=enabled))
 
 
 def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], message: str) -> HttpResponse:
-    """Call `send` and redirect to the webhook's page, with the result as a message."""
+    """Call `send`, and redirect to the webhook's page with a message about the result."""
     try:
         refuse_over_rate(request, member_caller(request.membership))
         send()
@@ -290,31 +290,31 @@ def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], m
 
 
 def _list(request: MemberRequest, form: WebhookForm, status: int) -> HttpResponse:
-    shown = [
-        (each, pages.shown_address(each, request.membership))
-        for each in pages.webhooks_of(request.membership.organization_id)
+    webhooks = [
+        (webhook, pages.address_for(webhook, request.membership))
+        for webhook in pages.webhooks_of(request.membership.organization_id)
     ]
     limit = request.membership.organization.tier.webhooks
     context = {
         "section": "webhooks",
-        "webhooks": shown,
+        "webhooks": webhooks,
         "limit": limit,
-        "is_full": len(shown) >= limit and not form.is_bound,
+        "is_full": len(webhooks) >= limit and not form.is_bound,
         "form": form,
         "base_url": settings.BASE_URL,
     }
     return render(request, "webhooks/list.html", context, status=status)
 
 
-def _detail(request: MemberRequest, found: Webhook, form: WebhookForm, status: int) -> HttpResponse:
+def _detail(request: MemberRequest, webhook: Webhook, form: WebhookForm, status: int) -> HttpResponse:
     now = timezone.now()
     context = {
         "section": "webhooks",
-        "webhook": found,
-        "address": pages.shown_address(found, request.membership),
-        "former_secrets": list(found.former_secrets.filter(expires_at__gt=now).order_by("expires_at")),
+        "webhook": webhook,
+        "address": pages.address_for(webhook, request.membership),
+        "former_secrets": list(webhook.former_secrets.filter(expires_at__gt=now).order_by("expires_at")),
         "form": form,
-        "log": pages.log(found, request.GET),
+        "log": pages.delivery_log(webhook, request.GET),
         "since": now - timedelta(days=1),
         "retention_days": request.membership.organization.tier.deliveries_kept_days,
     }
@@ -324,7 +324,10 @@ def _detail(request: MemberRequest, found: Webhook, form: WebhookForm, status: i
 def _show_secret(
     request: MemberRequest, webhook_id: str, secret: str, *, is_new: bool = True, valid_until: datetime | None = None
 ) -> HttpResponse:
-    """Redirect to the page that shows the secret. `valid_until` is the end of the former one, if that stays valid."""
+    """Store a secret in the session, and redirect to the page that displays it once.
+
+    `valid_until` is the time until which the former secret remains valid.
+    """
     until = valid_until.isoformat() if valid_until else None
     SECRETS.put(request, webhook_id, {"secret": secret, "is_new": is_new, "valid_until": until})
     return redirect(page_of(request.membership, "webhook-new-secret", webhook_id))

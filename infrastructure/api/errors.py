@@ -1,4 +1,4 @@
-"""Error responses: the exception handler and the error views. In the API, all are JSON with `code` and `error`."""
+"""Error responses: the exception handler and the error views. Errors of the API are JSON with `code` and `error`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RETRY_AFTER_S = 5
 
 
 class InvalidParams(Refusal):
-    """Refusal of an invalid value of the input, which may name its `field`."""
+    """Refusal of an invalid parameter or field. `field` is the input field's name, or empty if several are involved."""
 
     code = "INVALID_PARAMS"
     status = 400
@@ -42,7 +42,7 @@ class PayloadTooLarge(Refusal):
 
 
 class NotFound(Refusal):
-    """Refusal because there is nothing at the address, or no such row; the code names the kind of row."""
+    """Refusal (404) of an unknown path or ID. `code` says what does not exist, such as `SCAN_NOT_FOUND`."""
 
     code = "NOT_FOUND"
     status = 404
@@ -64,7 +64,7 @@ class RateLimited(Refusal):
 
 
 class ServiceUnavailable(Refusal):
-    """Refusal during maintenance, with an overlong queue, or while the database or the broker does not answer.
+    """Refusal (503) during maintenance, when the queue is too long, or while the database or broker does not answer.
 
     `retry_after_s` is at least 1.
     """
@@ -78,18 +78,19 @@ class ServiceUnavailable(Refusal):
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response:
-    """Exception handler of Django REST framework: return a response with an error code for every exception."""
-    status, code, message, headers = _answer(error, context)
+    """Return an error response for any exception of an API view: the exception handler of Django REST framework."""
+    status, code, message, headers = _response_parts(error, context)
     count(REFUSALS, code)
     details = error.details if isinstance(error, Refusal) else {}
     return Response({"code": code, "error": message, **details}, status=status, headers=headers)
 
 
-def _answer(error: Exception, context: Mapping[str, Any]) -> tuple[int, str, str, dict[str, str]]:
+def _response_parts(error: Exception, context: Mapping[str, Any]) -> tuple[int, str, str, dict[str, str]]:
+    """Return status, error code, message and headers of the response to an exception."""
     match error:
         case Refusal():
             headers = {}
-            # Every 429 and 503 has Retry-After; a refusal may carry its own time.
+            # Every 429 and 503 has Retry-After. A refusal may set the number of seconds.
             if error.status in (429, 503):
                 headers["Retry-After"] = str(getattr(error, "retry_after_s", RETRY_AFTER_S))
             if error.status == 401:
@@ -120,39 +121,41 @@ def _answer(error: Exception, context: Mapping[str, Any]) -> tuple[int, str, str
 
 
 def _accepted_types(context: Mapping[str, Any]) -> str:
-    others = [each.media_type for each in context["view"].parser_classes if each.media_type != "application/json"]
+    media_types = [parser.media_type for parser in context["view"].parser_classes]
+    others = [media_type for media_type in media_types if media_type != "application/json"]
     alternatives = f", or as {' or '.join(others)}" if others else ""
     return f"Send the body as JSON with the header Content-Type: application/json{alternatives}."
 
 
 def is_api(request: HttpRequest) -> bool:
-    """Return True if the request is for the API, which never answers in HTML."""
+    """Return True if the request's path belongs to the API, whose errors are JSON instead of HTML."""
     return any(request.path == prefix or request.path.startswith(f"{prefix}/") for prefix in API_PREFIXES)
 
 
-def _framework_answer(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
+def _error_response(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
+    """Return an error raised by Django itself: JSON under the API's paths, else an HTML page."""
     if is_api(request):
         return JsonResponse({"code": code, "error": message}, status=status)
-    # In the dashboard, a 404 keeps the menu. Without a membership, the template shows none.
+    # A 404 page of the dashboard has the navigation menu. The template leaves it out for users who are not members.
     shell = "shell.html" if status == 404 and request.path.startswith("/o/") else None
     return render(request, "error.html", {"status": status, "message": message, "shell": shell}, status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001 -- Django passes it by name
-    """Handler of Django's 400s, such as a bad Host header or a malformed upload."""
-    return _framework_answer(request, 400, "INVALID_PARAMS", "The request could not be understood.")
+    """Return the response to requests that Django rejects with 400, such as a bad Host header or malformed upload."""
+    return _error_response(request, 400, "INVALID_PARAMS", "The request could not be understood.")
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001 -- Django passes it by name
-    return _framework_answer(request, 403, "FORBIDDEN", "You may not do this.")
+    return _error_response(request, 403, "FORBIDDEN", "You may not do this.")
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001 -- Django passes it by name
-    return _framework_answer(request, 404, "NOT_FOUND", "There is nothing at this address.")
+    return _error_response(request, 404, "NOT_FOUND", "There is nothing at this address.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Handler of Django's 500s, for exceptions outside of API views. Uses no template, whose context may be broken."""
+    """Return the 500 for exceptions outside of API views. No template is rendered, because rendering may fail too."""
     message = "Something went wrong on our side."
     if is_api(request):
         return JsonResponse({"code": "INTERNAL_ERROR", "error": message}, status=500)

@@ -15,9 +15,9 @@ REST_FRAMEWORK = {
     "DATETIME_FORMAT": TIMESTAMP_FORMAT,
     "EXCEPTION_HANDLER": "infrastructure.api.errors.handle",
     "UNAUTHENTICATED_USER": None,
-    "URL_FORMAT_OVERRIDE": None,  # the export uses the query parameter `format` itself
+    "URL_FORMAT_OVERRIDE": None,  # The export endpoint reads the query parameter `format` itself.
 }
-# Tags of operations with their descriptions, in the order of the pages of the documentation.
+# OpenAPI tags with their descriptions, in the order in which the documentation lists them.
 TAGS = {
     "Scans": "Queue a scan of one page, follow it, list what your organization has scanned.",
     "Reports": "Read a report as JSON, export it as JSON, CSV or SARIF, compare it with an earlier one.",
@@ -36,7 +36,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "CONTACT": {"name": "The operator of the installation"},
     "LICENSE": {"name": "MIT", "identifier": "MIT"},
-    # Relative to wherever the file is; the service puts its own address here when it serves the file.
+    # A relative URL, because the installation's address is unknown here. The service fills it in when serving the file.
     "SERVERS": [{"url": "/", "description": "The installation"}],
     "TAGS": [{"name": name, "description": description} for name, description in TAGS.items()],
     "WEBHOOKS": [
@@ -61,13 +61,13 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_PATCH": False,
     "ENUM_SUFFIX": "",
     "POSTPROCESSING_HOOKS": [
-        "infrastructure.api.schema.with_schemas_of_events",
+        "infrastructure.api.schema.add_event_schemas",
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "infrastructure.api.schema.null_as_a_type",
-        "infrastructure.api.schema.as_strict_as_the_api",
-        "webhooks.event_schema.with_headers",
-        "infrastructure.api.examples.with_examples",
-        "infrastructure.api.references.share",
+        "infrastructure.api.schema.write_null_as_type",
+        "infrastructure.api.schema.forbid_unknown_fields",
+        "webhooks.event_schema.add_delivery_headers",
+        "infrastructure.api.examples.add_examples",
+        "infrastructure.api.references.move_to_components",
     ],
     "ENUM_NAME_OVERRIDES": {
         "ScanType": "scans.models.Scan.Type",

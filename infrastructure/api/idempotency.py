@@ -1,4 +1,4 @@
-"""The Idempotency-Key header: its validation, the digest of a request body, and the lock on a key in use."""
+"""Idempotency-Key header: validation of the key, digest of the request body, and a lock on keys in use."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class IdempotencyConflict(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """An Idempotency-Key with the digest of the request that it came with, credentials excluded."""
+    """Idempotency-Key with the digest of its request body. Credentials are not part of the digest."""
 
     key: str
     digest: str
 
 
 def once(key: str | None, body: Mapping[str, Any]) -> Once | None:
-    """Return the key with the digest of the body, which must not contain credentials; None without a key."""
+    """Return the key with the digest of the body, or None without a key. The body must not contain credentials."""
     return None if key is None else Once(key, digest_of(body))
 
 
 def key_of(headers: Mapping[str, str]) -> str | None:
-    """Return the request's key, None if it has none. Raises `InvalidParams` if the key is invalid."""
+    """Return the Idempotency-Key header, or None if the request has none. Raises `InvalidParams` if it is invalid."""
     key = headers.get("Idempotency-Key")
     if key is None:
         return None
@@ -58,14 +58,14 @@ def digest_of(body: Mapping[str, Any]) -> str:
 
 
 def hold(organization_id: int, key: str) -> None:
-    """Lock the key until the transaction ends. Raises `IdempotencyConflict` if another request holds it.
+    """Lock an Idempotency-Key until the transaction ends. Raises `IdempotencyConflict` if another request has the lock.
 
-    PostgreSQL drops the advisory lock when the process dies, so a key never stays "in progress".
+    PostgreSQL releases the advisory lock when the process dies, so no key stays "in progress" for ever.
     """
     digest = hashlib.sha256(f"{organization_id}:{key}".encode("utf-8", "surrogatepass")).digest()
-    number = int.from_bytes(digest[:8], "big", signed=True)
+    lock_id = int.from_bytes(digest[:8], "big", signed=True)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [number])
-        (held,) = cursor.fetchone()
-    if not held:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [lock_id])
+        (is_locked,) = cursor.fetchone()
+    if not is_locked:
         raise IdempotencyConflict("A request with this Idempotency-Key is still in progress.")

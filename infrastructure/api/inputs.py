@@ -1,7 +1,8 @@
-"""Input: serializers that validate the body of a request, describe it in openapi.yaml and name the field that is wrong.
+"""Serializers and fields that validate request bodies, describe them in openapi.yaml and name the invalid field.
 
-Fields are strict: JSON's types, nothing converted. Each says in one sentence (`says`) what it takes, and that sentence
-is the refusal whatever is wrong. A form shows the refusal beside the field of the same name.
+Fields are strict: they accept JSON types and convert nothing. Each field states in one sentence (`says`) which values
+it accepts. That sentence is the error message for every invalid value. HTML forms display the message beside the field
+of the same name.
 """
 
 from __future__ import annotations
@@ -27,57 +28,63 @@ MAX_URL = 2048
 
 
 class Input(serializers.Serializer[Any]):
-    """The body of a request."""
+    """Serializer of a request body."""
 
     @classmethod
     def judged(cls, body: Mapping[str, object], **context: Any) -> Any:
-        """Return what `validate` makes of the valid values, by default a dictionary of them by field.
+        """Validate a body and return the result of `validate`, by default a dictionary of values by field.
 
-        Raises the refusal of the first field, in their order, that is wrong.
+        Raises the refusal of the first invalid field, in the order of declaration.
         """
-        details: dict[str, Mapping[str, object]] = {}  # of refusals by their code, which errors of fields cannot carry
-        found = cls(data=body, context={**context, "details": details})
-        if not found.is_valid():
-            refusal = refusal_of(found.errors)
+        # Extra response fields of refusals by error code: DRF's field errors have no attribute for them.
+        details: dict[str, Mapping[str, object]] = {}
+        serializer = cls(data=body, context={**context, "details": details})
+        if not serializer.is_valid():
+            refusal = refusal_of(serializer.errors)
             refusal.details = details.get(refusal.code, {})
             raise refusal
-        return found.validated_data
+        return serializer.validated_data
 
 
 def refusal_of(errors: Mapping[str, Any]) -> Refusal:
-    """Return the first of a serializer's errors as a refusal that knows its field, such as `alert.score_drop`.
+    """Return the first of a serializer's errors as a refusal with the path of its field, such as `alert.score_drop`.
 
-    The blocklist has the last word: a body that is wrong elsewhere is refused for that.
+    An error of the blocklist is returned only if there is no other error.
     """
-    found = list(_details(errors))
-    path, detail = next((each for each in found if each[1].code != Blocked.code), found[0])
-    refusal = _kinds().get(detail.code or "", InvalidParams)(str(detail))
-    refusal.field = ".".join(each for each in path if each != "non_field_errors")
+    details = list(_details(errors))
+    path, detail = next(((path, detail) for path, detail in details if detail.code != Blocked.code), details[0])
+    refusal = _refusal_classes().get(detail.code or "", InvalidParams)(str(detail))
+    refusal.field = ".".join(name for name in path if name != "non_field_errors")
     return refusal
 
 
 def _details(errors: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], ErrorDetail]]:
+    """Flatten nested serializer errors into pairs of the field's path and the error."""
     if isinstance(errors, ErrorDetail):
         yield path, errors
     elif isinstance(errors, Mapping):
-        for name, each in errors.items():
-            yield from _details(each, (*path, str(name)))
+        for name, field_errors in errors.items():
+            yield from _details(field_errors, (*path, str(name)))
     else:
-        for each in errors:
-            yield from _details(each, path)
+        for item_errors in errors:
+            yield from _details(item_errors, path)
 
 
-def _kinds(of: type[Refusal] = Refusal) -> dict[str, type[Refusal]]:
-    """Return all kinds of refusals by their code."""
-    return {each.code: each for kind in of.__subclasses__() for each in (kind, *_kinds(kind).values())}
+def _refusal_classes(base: type[Refusal] = Refusal) -> dict[str, type[Refusal]]:
+    """Return all subclasses of a refusal class, at any depth, by error code."""
+    return {
+        refusal.code: refusal
+        for subclass in base.__subclasses__()
+        for refusal in (subclass, *_refusal_classes(subclass).values())
+    }
 
 
 @contextlib.contextmanager
 def refusal_as_error(details: dict[str, Mapping[str, object]] | None = None) -> Iterator[None]:
-    """Raise a refusal inside as the error of the field that is validated, so that the other fields are judged too.
+    """Convert a refusal raised in the block to a ValidationError, so that the serializer validates other fields too.
 
-    `details`, which is in the context, gets the refusal's own fields of the response. A rule about the whole body,
-    in `validate`, may raise a refusal as it is, because all fields are valid by then.
+    The refusal's extra response fields are stored in `details`, the dictionary in the serializer's context. A rule
+    about the whole body, in `validate`, may raise a refusal directly, because all fields are valid by then.
     """
     try:
         yield
@@ -88,7 +95,7 @@ def refusal_as_error(details: dict[str, Mapping[str, object]] | None = None) -> 
 
 
 def checked(body: type[Input], name: str, value: object) -> Any:
-    """Return a value of a form as the field of the API's body accepts it. Raises the field's refusal."""
+    """Return the value of an HTML form field as validated by the API's field `name`. Raises that field's refusal."""
     try:
         return body().fields[name].run_validation(value)
     except serializers.ValidationError as error:
@@ -96,32 +103,34 @@ def checked(body: type[Input], name: str, value: object) -> Any:
 
 
 def parse_address(value: object, policy: Policy, field: str) -> Target:
-    """Parse the URL of a page or a receiver. Raises InvalidUrl or Blocked, which name the field of the input."""
+    """Parse the URL of a page or a webhook receiver. Raises InvalidUrl or Blocked with the name of the input field."""
     try:
         return parse_target(value, policy)
     except (InvalidUrl, Blocked) as refusal:
-        # The parser's messages call every field `url`.
-        named = type(refusal)(re.sub(r"^url\b", field, str(refusal)))
-        named.field = field
-        raise named from None
+        # The parser's messages call every field `url`, so the name is replaced.
+        renamed = type(refusal)(re.sub(r"^url\b", field, str(refusal)))
+        renamed.field = field
+        raise renamed from None
 
 
 class Nested(serializers.Serializer[Any]):
-    """An object in the body, which has no field that is not known."""
+    """Serializer of an object inside the body. Unknown fields are refused."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         if data is not serializers.empty and not isinstance(data, dict):
             raise serializers.ValidationError(f"{self.field_name} must be an object.")
         for name in data if isinstance(data, dict) else ():
             if name not in self.fields:
-                known = ", ".join(map(str, self.fields))
-                shown = ascii(name)[1:-1][:60]  # in ASCII and short, whatever was sent
-                raise serializers.ValidationError(f"{self.field_name}.{shown} is not known; there are {known}.")
+                known_names = ", ".join(map(str, self.fields))
+                safe_name = ascii(name)[1:-1][:60]  # The client's name goes into the message as ASCII, cut to length.
+                raise serializers.ValidationError(
+                    f"{self.field_name}.{safe_name} is not known; there are {known_names}."
+                )
         return super().run_validation(data)
 
 
 def path_of(field: Any) -> str:
-    """Return the name of a field with those of the objects around it, such as `alert.score_drop`."""
+    """Return the dotted name of a field in nested objects, such as `alert.score_drop`."""
     names: list[str] = []
     while field is not None and field.field_name:
         names.append(field.field_name)
@@ -130,19 +139,20 @@ def path_of(field: Any) -> str:
 
 
 class Parsed:
-    """Mixin for a field whose `to_internal_value` judges null as well."""
+    """Mixin for a field whose `to_internal_value` also validates null."""
 
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
         if data is None:
             return False, None
-        found: tuple[bool, Any] = super().validate_empty_values(data)  # type: ignore[misc]  # of the field
-        return found
+        result: tuple[bool, Any] = super().validate_empty_values(data)  # type: ignore[misc]  # The field has it.
+        return result
 
 
-class Told:
-    """Mixin for a field that says in one sentence what it takes; `{name}` in it is the field, such as `alert.fixed`.
+class SingleMessage:
+    """Mixin for a field with one error message, `says`: a sentence about the values that the field accepts.
 
-    `accepts` judges a valid value once more; `code` is that of the refusal, if it has one of its own.
+    `{name}` in the sentence stands for the field's dotted name, such as `alert.fixed`. `accepts` is a further condition
+    on values. `code` is the error code, by default `INVALID_PARAMS`.
     """
 
     def __init__(
@@ -160,21 +170,21 @@ class Told:
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         try:
-            value = super().run_validation(data)  # type: ignore[misc]  # of the field that it is mixed into
+            value = super().run_validation(data)  # type: ignore[misc]  # The field class of the mixin has it.
         except serializers.ValidationError:
-            raise serializers.ValidationError(self.told, code=self.code) from None
+            raise serializers.ValidationError(self.error_message, code=self.code) from None
         if value is not None and not self._accepts(value):
-            raise serializers.ValidationError(self.told, code=self.code)
+            raise serializers.ValidationError(self.error_message, code=self.code)
         return value
 
     @property
-    def told(self) -> str:
-        """Return the sentence, with the name of the field."""
+    def error_message(self) -> str:
+        """Return the sentence `says` with the field's name in it."""
         return self.says.replace("{name}", path_of(self))
 
 
-class Text(Told, serializers.CharField):
-    """Field for a string, which is not trimmed; `tidy` is applied before its length is judged."""
+class Text(SingleMessage, serializers.CharField):
+    """Field for a string. Spaces around it are preserved; `tidy` normalizes the string before its length is checked."""
 
     def __init__(self, *args: Any, tidy: Callable[[str], str] = str, **kwargs: Any) -> None:
         super().__init__(*args, trim_whitespace=False, **kwargs)
@@ -189,8 +199,8 @@ class Text(Told, serializers.CharField):
         return text
 
 
-class Pattern(Told, serializers.RegexField):
-    """Field for a string that matches a regular expression entirely; `$` would accept a line end after it."""
+class Pattern(SingleMessage, serializers.RegexField):
+    """Field for a string that a regular expression matches entirely (`$` alone would accept a trailing line feed)."""
 
     def __init__(self, regex: str, **kwargs: Any) -> None:
         super().__init__(regex, trim_whitespace=False, **kwargs)
@@ -202,7 +212,7 @@ class Pattern(Told, serializers.RegexField):
         return data
 
 
-class Flag(Told, serializers.BooleanField):
+class Flag(SingleMessage, serializers.BooleanField):
     """Field for true or false."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -214,7 +224,7 @@ class Flag(Told, serializers.BooleanField):
         return data
 
 
-class Whole(Told, serializers.IntegerField):
+class Whole(SingleMessage, serializers.IntegerField):
     """Field for a whole number."""
 
     def to_internal_value(self, data: object) -> int:
@@ -223,8 +233,8 @@ class Whole(Told, serializers.IntegerField):
         return data
 
 
-class Choice(Told, serializers.ChoiceField):
-    """Field for one of several strings."""
+class Choice(SingleMessage, serializers.ChoiceField):
+    """Field for one of a fixed set of strings."""
 
     def to_internal_value(self, data: object) -> Any:
         if not isinstance(data, str):
@@ -232,8 +242,8 @@ class Choice(Told, serializers.ChoiceField):
         return super().to_internal_value(data)
 
 
-class Chosen(Told, serializers.ListField):
-    """Field for a list of one or more of several strings; duplicates are dropped."""
+class Chosen(SingleMessage, serializers.ListField):
+    """Field for a list of at least one string from a fixed set. Duplicates are dropped."""
 
     def __init__(self, choices: Any, *, says: str, **kwargs: Any) -> None:
         super().__init__(child=Choice(choices, says=says), says=says, allow_empty=False, **kwargs)
@@ -242,8 +252,8 @@ class Chosen(Told, serializers.ListField):
         return list(dict.fromkeys(super().to_internal_value(data)))
 
 
-class Moment(Told, serializers.DateTimeField):
-    """Field for a moment in the API's format, or with an offset (RFC 3339)."""
+class Moment(SingleMessage, serializers.DateTimeField):
+    """Field for an RFC 3339 timestamp, in UTC or with an offset."""
 
     def to_internal_value(self, value: object) -> datetime:
         if not isinstance(value, str) or not MOMENT.fullmatch(value):
@@ -255,13 +265,13 @@ class Moment(Told, serializers.DateTimeField):
 
 
 class Address(Parsed, serializers.RegexField):
-    """Field for the URL of a page or a receiver; returns a `Target` under the policy in the serializer's context."""
+    """Field for the URL of a page or a receiver. Its value is a `Target` that the `policy` in the context permits."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(WEB_ADDRESS, max_length=MAX_URL, **kwargs)
 
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
-        # The parser refuses an address that is missing.
+        # A missing address is passed to the parser as None, because the parser raises its own refusal.
         return super().validate_empty_values(None if data is serializers.empty and self.required else data)
 
     def to_internal_value(self, data: object) -> Target:  # type: ignore[override]
@@ -269,8 +279,8 @@ class Address(Parsed, serializers.RegexField):
             return parse_address(data, self.context["policy"], self.field_name or "url")
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """Leave blank ones to the parser as well, unlike fields of characters."""
+        """Skip CharField's check for blank strings: the parser refuses a blank address."""
         return serializers.Field.run_validation(self, data)
 
     def run_validators(self, value: object) -> None:
-        """Run none: the parser has judged length and form, and the value is a target."""
+        """Run no validators: the parser has checked the URL, and a `Target` is not a string."""

@@ -10,28 +10,28 @@ from infrastructure.api.errors import InvalidParams
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names that an operation knows: query parameters, fields of the body, and which fields are required."""
+    """Names that an operation accepts: query parameters, body fields, and which of the fields are required."""
 
     parameters: tuple[str, ...]
     fields: tuple[str, ...]
-    needed: frozenset[str]
+    required: frozenset[str]
 
-    def refuse_other_parameters(self, given: Iterable[str]) -> None:
+    def refuse_other_parameters(self, names: Iterable[str]) -> None:
         """Raise InvalidParams for the first unknown query parameter."""
-        _refuse_others(given, self.parameters, "parameter")
+        _refuse_others(names, self.parameters, "parameter")
 
     def refuse_other_fields(self, body: Mapping[str, object]) -> None:
         """Raise InvalidParams for the first unknown field of the body.
 
-        Does nothing if a required field is missing: the view reports that first, as a missing URL has its own code.
+        Returns if a required field is missing: the view refuses that first, because a missing URL has its own code.
         """
-        if self.needed <= body.keys():
+        if self.required <= body.keys():
             _refuse_others(body, self.fields, "field")
 
 
-def _refuse_others(given: Iterable[str], known: Sequence[str], noun: str) -> None:
-    for name in given:
-        if name not in known:
-            others = f"there are {', '.join(known)}" if known else "there are none"
-            # `!a:.60` keeps the sent name ASCII and short.
+def _refuse_others(names: Iterable[str], known_names: Sequence[str], noun: str) -> None:
+    for name in names:
+        if name not in known_names:
+            others = f"there are {', '.join(known_names)}" if known_names else "there are none"
+            # `!a:.60` escapes the client's name to ASCII and cuts it to 60 characters.
             raise InvalidParams(f"{name!a:.60} is no {noun} here; {others}.")

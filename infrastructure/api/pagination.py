@@ -1,4 +1,4 @@
-"""Strict parsers of query parameters: an invalid value is `INVALID_PARAMS`, never a silent default."""
+"""Strict parsers of query parameters: an invalid value is refused with `INVALID_PARAMS`, not replaced by a default."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from infrastructure.api.errors import InvalidParams
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 
-# PostgreSQL's OFFSET is a bigint; nobody pages that far.
+# Below the maximum of PostgreSQL's OFFSET (bigint), and beyond any real collection.
 MAX_OFFSET = 2**53
 USUAL_PAGE, MAX_PAGE = 20, 100
 
@@ -35,7 +35,7 @@ def integer(query: Mapping[str, str], name: str, *, default: int, least: int, mo
 class Slice:
     """Part of a collection that a request asks for: at most `limit` rows after the first `offset` rows.
 
-    Only the collections of the API that are documented with `limit` and `offset` use it; all others use keysets.
+    Only API collections that are documented with `limit` and `offset` use slices. All others use keyset pagination.
     """
 
     limit: int
@@ -46,7 +46,7 @@ class Slice:
     @overload
     def of(self, rows: Sequence[T]) -> Sequence[T]: ...
     def of(self, rows: Any) -> Any:
-        """Return these rows of all `rows`."""
+        """Return the rows of `rows` that are in this slice."""
         return rows[self.offset : self.offset + self.limit]
 
 
@@ -57,12 +57,12 @@ def slice_of(query: QueryDict) -> Slice:
 
 
 def unknown_format(known: Iterable[str]) -> InvalidParams:
-    """Return the refusal of a path that ends in an export format that there is not."""
+    """Return the refusal of a path whose last part is not a known export format."""
     return InvalidParams(f"There is no such export format; there are {', '.join(known)}.")
 
 
 def choice(query: Mapping[str, str], name: str, known: Sequence[str]) -> str | None:
-    """Return the parameter if it is one of the known values, None if it is absent. Raises InvalidParams otherwise."""
+    """Return the parameter if it is a known value, or None if it is absent. Raises InvalidParams for other values."""
     raw = query.get(name)
     if raw is not None and raw not in known:
         raise InvalidParams(f"{name} must be one of {', '.join(known)}.")

@@ -1,4 +1,4 @@
-"""Body parsers of the API: they accept JSON objects or uploads up to a size, and refuse all else with an error code."""
+"""Body parsers of the API, for JSON objects and uploads of limited size. Other bodies get an error code."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from infrastructure.api.errors import InvalidParams, PayloadTooLarge
 from website_scan.errors import Refusal
 
 MAX_BODY_BYTES = 64 * 1024
-# Limit for requests that list many addresses; the server refuses longer bodies everywhere.
+# Limit for JSON requests that contain many addresses.
 MAX_LONG_BODY_BYTES = 1024 * 1024
-# Limit for a whole list of sites.
+# Limit for uploads of list entries.
 MAX_UPLOAD_BYTES = 16 * 1024 * 1024
-# The beginning of the address of a target or a receiver.
+# Regular expression for the beginning of a page's or receiver's URL.
 WEB_ADDRESS = r"^[hH][tT][tT][pP][sS]?://"
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
@@ -61,22 +61,22 @@ class LongJSONParser(StrictJSONParser):
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """Body of up to `MAX_UPLOAD_BYTES`, which the view parses; the media type has its parameters."""
+    """Raw body of up to `MAX_UPLOAD_BYTES`, which the view parses. `media_type` includes parameters such as charset."""
 
     content: bytes
     media_type: str
 
 
 class UploadParser(BaseParser):
-    """Reader of a body that is an `Upload`."""
+    """Parser that returns the raw body as an `Upload`."""
 
-    def parse(  # type: ignore[override]  # a view that has these parsers asks for the upload
+    def parse(  # type: ignore[override]  # Views with upload parsers expect an Upload, not a dictionary.
         self,
         stream: IO[Any],
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Upload:
-        """Return the body as it is. Raises `PayloadTooLarge` or `UnsupportedEncoding`."""
+        """Return the raw body. Raises `PayloadTooLarge` or `UnsupportedEncoding`."""
         return Upload(_read(stream, parser_context, MAX_UPLOAD_BYTES), media_type or self.media_type)
 
 
@@ -116,7 +116,7 @@ def moment(name: str, value: object) -> datetime:
 
 
 def as_moment(value: str) -> datetime:
-    """Parse a moment that matches `MOMENT`, to UTC; raises ValueError or OverflowError for a day that there is not."""
+    """Convert a timestamp that matches `MOMENT` to UTC. Raises ValueError or OverflowError for impossible dates."""
     return datetime.fromisoformat(value.upper()).astimezone(UTC)
 
 

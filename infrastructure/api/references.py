@@ -1,6 +1,6 @@
-"""References in openapi.yaml: what many operations have in common is described once, in `components`.
+"""References in openapi.yaml: descriptions that many operations share are written once, in `components`.
 
-Without drf-spectacular, because the documentation resolves the references of the committed file.
+This module does not import drf-spectacular, because the running service resolves the references for its documentation.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ from collections.abc import Iterator
 from typing import Any
 
 Described = dict[str, Any]
-# A container and the key of a description in it, such as a response's `headers` and "ETag".
+# A container and the key of a description in the container, such as a response's `headers` and "ETag".
 Slot = tuple[Any, Any]
 
 KINDS = ("headers", "parameters", "responses")
-# Repeated less often, a description stays in its operations.
+# A description that is repeated less often is not moved to `components`.
 MIN_REPEATS = 3
 CODE = re.compile(r"`([A-Z]+(?:_[A-Z]+)*)`")
+# Words that are left out of the names of components.
 FILLERS = {"a", "an", "the", "is", "it"}
 
 
-def share(result: Described, **_: object) -> Described:
-    """Move the repeated headers, parameters and responses of operations to `components`. Hook of drf-spectacular.
+def move_to_components(result: Described, **_: object) -> Described:
+    """Move repeated headers, parameters and responses of operations to `components`. Hook of drf-spectacular.
 
-    The component of a header or parameter has its name; of several with one name, only the most frequent is moved.
-    The component of a response is named after the error codes in its text.
+    The component of a header or parameter has the name of the header or parameter. Of different descriptions with the
+    same name, only the most frequent one is moved. The component of a response is named after its error codes.
     """
     for kind in KINDS:
         by_text: dict[str, list[Slot]] = {}
@@ -45,19 +46,20 @@ def share(result: Described, **_: object) -> Described:
 
 
 def inlined(description: Described) -> Described:
-    """Return a description with its headers, parameters and responses in place of references to them.
+    """Return an OpenAPI description with references to headers, parameters and responses resolved.
 
-    References to schemas remain.
+    References to schemas are not resolved.
     """
-    whole = copy.deepcopy(description)
+    resolved = copy.deepcopy(description)
     for kind in reversed(KINDS):
-        for container, key in _slots(whole, kind):
+        for container, key in _slots(resolved, kind):
             if reference := container[key].get("$ref"):
                 container[key] = copy.deepcopy(description["components"][kind][reference.rpartition("/")[2]])
-    return whole
+    return resolved
 
 
 def _slots(description: Described, kind: str) -> Iterator[Slot]:
+    """Yield every header, parameter or response (`kind`) of all operations and webhooks."""
     paths = [*description["paths"].values(), *description["webhooks"].values()]
     for operation in [operation for methods in paths for operation in methods.values()]:
         if kind == "parameters":
@@ -76,23 +78,28 @@ def _name(container: Any, key: Any) -> str:
 
 
 def _names_of_responses(responses: list[Described]) -> list[str]:
-    """Return names such as `UnauthorizedOrKeyRevoked`, with the last words of the text where several have the codes."""
+    """Return component names such as `UnauthorizedOrKeyRevoked`.
+
+    If several responses have the same error codes, the last three words of the description are appended.
+    """
     texts = [str(response["description"]) for response in responses]
     names = [_codes_or_beginning(text) for text in texts]
     return [
-        name + (_joined(_words(text)[-3:]) if names.count(name) > 1 else "")
+        name + (_pascal_case(_words(text)[-3:]) if names.count(name) > 1 else "")
         for name, text in zip(names, texts, strict=True)
     ]
 
 
 def _codes_or_beginning(text: str) -> str:
-    codes = CODE.findall(text)
-    return "Or".join(_joined(code.lower().split("_")) for code in codes) or _joined(re.split("[.,:;]", text)[0].split())
+    """Return a name from the error codes in a text, or from its first clause if there is no code."""
+    if codes := CODE.findall(text):
+        return "Or".join(_pascal_case(code.lower().split("_")) for code in codes)
+    return _pascal_case(re.split("[.,:;]", text)[0].split())
 
 
 def _words(text: str) -> list[str]:
     return [word for word in re.findall(r"\w+", CODE.sub("", text)) if word not in FILLERS]
 
 
-def _joined(words: list[str]) -> str:
+def _pascal_case(words: list[str]) -> str:
     return "".join(word[:1].upper() + word[1:] for word in words)

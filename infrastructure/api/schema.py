@@ -30,8 +30,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class BearerScheme(OpenApiAuthenticationExtension):
     """Security scheme of the API in openapi.yaml.
 
-    Not in the module of `BearerAuthentication`, because drf-spectacular takes a fifth of a second to import and only
-    the web needs it.
+    Separate from the module of `BearerAuthentication`, because importing drf-spectacular takes 0.2 seconds and only web
+    processes need it.
     """
 
     target_class = "accounts.authentication.BearerAuthentication"
@@ -51,7 +51,7 @@ class BearerScheme(OpenApiAuthenticationExtension):
 
 
 class ScopedSchema(AutoSchema):
-    """Adds to each operation's description the scope that its view requires."""
+    """OpenAPI schema of a view that adds the required API key scope to each operation's description."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
@@ -86,7 +86,7 @@ COMMON = {
 }
 
 
-# Stands for the type `Document` of a method that returns Answer[Document].
+# Placeholder in `operation(responses=…)` for the type `Document` of a method that returns Answer[Document].
 RETURNED = object()
 
 
@@ -98,9 +98,9 @@ def responses(answers: dict[Any, Any], **errors: str) -> dict[Any, Any]:
 
 
 def headers(statuses: Sequence[int] | bool, **names: tuple[type, str]) -> list[OpenApiParameter]:
-    """Describe headers of responses with these statuses, or of all (True): `headers([200], ETag=(str, "…"))`.
+    """Describe response headers, such as `headers([200], ETag=(str, "…"))`. Statuses of True mean all responses.
 
-    Underscores in names become hyphens.
+    Underscores in header names become hyphens.
     """
     return [
         OpenApiParameter(
@@ -118,7 +118,7 @@ PAGE_PARAMETERS = [
     OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": USUAL_PAGE}),
     OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}),
 ]
-# Headers that every operation may send.
+# Response headers that every operation may send.
 EVERYWHERE = [
     *headers(True, X_Request_ID=(str, "The ID of the request in the service's log: yours, if you have sent one.")),
     *headers(
@@ -131,12 +131,12 @@ EVERYWHERE = [
     *headers([405], Allow=(str, "The allowed methods, separated by commas.")),
     *headers([429, 503], Retry_After=(int, "Seconds to wait before the next try, at least 1.")),
 ]
-# Names of headers that the reference describes once. Of Retry-After, operations have texts of their own.
+# Headers that the API reference describes once for all operations. Some operations describe Retry-After differently.
 COMMON_HEADERS = {header.name for header in EVERYWHERE} - {"Retry-After"}
 
 
-# `format` is not in the schema: each operation has one response format, because client generators read only one. Other
-# formats have their own addresses.
+# The query parameter `format` is left out of openapi.yaml: client generators support only one response format for each
+# operation. Other formats have paths of their own.
 FORMAT = OpenApiParameter("format", str, exclude=True)
 
 
@@ -154,60 +154,62 @@ def operation(
     body_optional: bool = False,
     **described: Any,
 ) -> Callable[[Method], Method]:
-    """Decorate a method of an ApiView with `extend_schema`; it then refuses parameters and fields not described here.
+    """Decorate a method of an ApiView with `extend_schema`, and make it refuse parameters and fields not listed here.
 
-    With `body_optional`, the body may be left out.
+    With `body_optional`, requests without a body are valid.
     """
     fields = request().fields if request else {}
     names = Names(
-        tuple(each.name for each in parameters if each.location == OpenApiParameter.QUERY),
+        tuple(parameter.name for parameter in parameters if parameter.location == OpenApiParameter.QUERY),
         tuple(map(str, fields)),
         frozenset(str(name) for name, field in fields.items() if field.required),
     )
-    # drf-spectacular marks a body as required unless it is given by media type.
+    # drf-spectacular marks a body as required, except for bodies listed by media type.
     body = {"application/json": request} if body_optional else request
 
     def decorate(method: Method) -> Method:
-        method.names = names  # type: ignore[attr-defined]  # read by ApiView.initial
-        returned = {status: returned_by(method) if each is RETURNED else each for status, each in responses.items()}
+        method.names = names  # type: ignore[attr-defined]  # ApiView.initial reads this attribute.
+        documented = {
+            status: returned_by(method) if response is RETURNED else response for status, response in responses.items()
+        }
         return extend_schema(
-            parameters=[*parameters, *EVERYWHERE], request=body, responses=returned or None, **described
+            parameters=[*parameters, *EVERYWHERE], request=body, responses=documented or None, **described
         )(method)
 
     return decorate
 
 
 def id_parameter(name: str, prefix: str) -> OpenApiParameter:
-    """Describe a path parameter for an ID with this prefix. Any other string gets a 404."""
+    """Describe a path parameter for an ID with this prefix. Strings of any other form get a 404."""
     return OpenApiParameter(
         name=name, type=str, location=OpenApiParameter.PATH, description=f"An ID such as `{prefix}_…`."
     )
 
 
-def with_schemas_of_events(result: dict[str, Any], generator: SchemaGenerator, **_: object) -> dict[str, Any]:
-    """Add the schemas of events; drf-spectacular collects schemas before it reads events. Hook of drf-spectacular."""
+def add_event_schemas(result: dict[str, Any], generator: SchemaGenerator, **_: object) -> dict[str, Any]:
+    """Add the schemas of webhook events to `components`. Hook of drf-spectacular, which collects schemas too early."""
     result["components"] = generator.registry.build({})
     return result
 
 
-def null_as_a_type(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Write the null of an enumeration as a type; drf-spectacular makes a component of it. Hook of drf-spectacular."""
+def write_null_as_type(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """Replace drf-spectacular's component `Null` of enumerations by `{"type": "null"}`. Hook of drf-spectacular."""
     null = {"$ref": "#/components/schemas/Null"}
     for schema in result["components"]["schemas"].values():
         for described in schema.get("properties", {}).values():
             if null in described.get("oneOf", ()):
-                described["oneOf"] = [{"type": "null"} if each == null else each for each in described["oneOf"]]
+                described["oneOf"] = [{"type": "null"} if option == null else option for option in described["oneOf"]]
     result["components"]["schemas"].pop("Null", None)
     return result
 
 
-def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Forbid unknown fields in bodies, which are JSON, and require one in updates. Hook of drf-spectacular."""
+def forbid_unknown_fields(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """Forbid unknown fields in JSON bodies, and require at least one field in updates. Hook of drf-spectacular."""
     schemas = result["components"]["schemas"]
     for operation in _operations(result):
         content = operation.get("requestBody", {}).get("content", {})
         for other in content.keys() - {"application/json"}:
-            del content[other]  # client generators read one media type only
+            del content[other]  # Client generators support only one media type for a body.
         if body := content.get("application/json"):
             schema = schemas[body["schema"]["$ref"].rpartition("/")[2]]
             schema["additionalProperties"] = False
@@ -223,7 +225,7 @@ def _operations(description: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def creation_parameters(status: int, noun: str) -> list[OpenApiParameter]:
-    """Describe the request and response headers of an operation that creates once per Idempotency-Key."""
+    """Describe the headers of an operation that creates an object once for each Idempotency-Key."""
     return [
         OpenApiParameter(
             "Idempotency-Key",

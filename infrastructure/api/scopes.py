@@ -1,4 +1,4 @@
-"""Scopes of API keys, from the least to the most; each scope includes those before it."""
+"""Scopes of API keys, in ascending order. Each scope includes the previous scopes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ class Scope(TextChoices):
     SCAN = "scan"
     MANAGE = "manage"
 
-    def holds(self, needed: Scope) -> bool:
-        """Return True if this scope includes `needed`."""
+    def holds(self, required: Scope) -> bool:
+        """Return True if a key with this scope may do what `required` permits."""
         order = list(Scope)
-        return order.index(self) >= order.index(needed)
+        return order.index(self) >= order.index(required)
 
 
 class InsufficientScope(Refusal):
-    """Refusal of a valid key whose scope is not enough."""
+    """Refusal (403) of a valid API key whose scope does not permit the request."""
 
     code = "INSUFFICIENT_SCOPE"
     status = 403
 
-    def __init__(self, scope: Scope, needed: Scope) -> None:
-        super().__init__(f"This takes an API key with the scope {needed}; the scope of this one is {scope}.")
+    def __init__(self, scope: Scope, required: Scope) -> None:
+        super().__init__(f"This takes an API key with the scope {required}; the scope of this one is {scope}.")

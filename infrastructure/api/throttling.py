@@ -1,4 +1,4 @@
-"""Rate limit of the API, counted in Redis in windows of a minute that begin with their first request."""
+"""Rate limit of the API. Redis counts the requests in windows of a minute; a window begins with its first request."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 WINDOW_S = 60
-# After Redis failed, requests pass uncounted for this long, instead of each waiting for Redis.
+# After a Redis error, requests pass uncounted for this long, so that they do not all wait for a timeout of Redis.
 REDIS_PAUSE_S = 5
-# A counter starts at the window's first second (Unix time) times COUNTS, so that one number holds both.
+# A counter starts at the window's beginning (Unix time in seconds) times COUNTS, so that one Redis integer stores both
+# the beginning and the number of requests.
 COUNTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A caller's use of the current window. `reset` is a Unix time in seconds."""
+    """Number of requests that a caller has sent in the current window. `reset` is a Unix time in seconds."""
 
     limit: int
     used: int
@@ -46,8 +47,8 @@ class Rate:
         }
 
 
-class Counted(Protocol):
-    """Protocol: the attributes of a caller that the throttle reads."""
+class LimitedCaller(Protocol):
+    """Protocol of an API caller: the attributes that the rate limit needs."""
 
     @property
     def organization_id(self) -> int: ...
@@ -57,35 +58,35 @@ class Counted(Protocol):
 
 
 class OrganizationThrottle(BaseThrottle):
-    """Counts every request with a valid key against its organization's tier."""
+    """Throttle of Django REST framework that applies the rate limit of the organization's tier to every valid key."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        """Return True if the request may pass, else raise `RateLimited`."""
-        caller = cast("Counted | None", request.auth)
+        """Return True, or raise `RateLimited` if the organization is over its limit."""
+        caller = cast("LimitedCaller | None", request.auth)
         if caller is not None:
             refuse_over_rate(request._request, caller)
         return True
 
 
-def refuse_over_rate(request: HttpRequest, caller: Counted) -> None:
-    """Count a request to the API, or a page's request that does the same. Raises `RateLimited` over the limit."""
-    request.organization_id = caller.organization_id  # type: ignore[attr-defined]  # for the access log
+def refuse_over_rate(request: HttpRequest, caller: LimitedCaller) -> None:
+    """Count a request to the API, or a dashboard request that does the same. Raises `RateLimited` over the limit."""
+    request.organization_id = caller.organization_id  # type: ignore[attr-defined]  # The access log reads it.
     rate = count(f"api:{caller.organization_id}", caller.requests_per_minute)
-    request.rate = rate  # type: ignore[attr-defined]  # read by infrastructure.api.views for the headers
+    request.rate = rate  # type: ignore[attr-defined]  # ApiView.finalize_response sends it in headers.
     refuse_over(request, rate, "Too many requests in this minute.")
 
 
 def refuse_over(request: HttpRequest, rate: Rate, message: str) -> None:
     """Raise `RateLimited` with this message if the window has more requests than the limit."""
     if rate.used > rate.limit:
-        request.rate = rate  # type: ignore[attr-defined]  # as above
+        request.rate = rate  # type: ignore[attr-defined]  # ApiView.finalize_response sends it in headers.
         raise RateLimited(message, rate.reset - int(time.time()))
 
 
 def count(subject: str, limit: int) -> Rate:
-    """Count a request of `subject`, who may send `limit` a minute, in one round trip to Redis.
+    """Count a request of `subject`, which may send `limit` requests a minute. Takes one round trip to Redis.
 
-    Fails open: without Redis all requests pass, and the quota in PostgreSQL still applies.
+    Fails open: while Redis does not answer, all requests pass. The quota of scans in PostgreSQL still applies.
     """
     now = time.time()
     uncounted = Rate(limit, 0, int(now) + WINDOW_S)
@@ -94,7 +95,7 @@ def count(subject: str, limit: int) -> Rate:
     key = f"rate:{subject}"
     lifetime_ms = int((int(now) + WINDOW_S - now) * 1000)
     try:
-        # In a transaction, so that a key that SET finds does not expire before INCR.
+        # A transaction, because otherwise an existing key might expire between SET and INCR.
         with _redis.pipeline(transaction=True) as pipeline:
             pipeline.set(key, int(now) * COUNTS, nx=True, px=lifetime_ms)
             pipeline.incr(key)

@@ -1,6 +1,6 @@
-"""Schemas of TypedDicts for openapi.yaml: the type of what a view returns is its description, too.
+"""OpenAPI schemas of TypedDicts: the return type of a view method describes the response in openapi.yaml.
 
-`website_scan.json_types` has what `typing.Annotated` adds to the types of keys.
+`website_scan.json_types` defines the metadata that `typing.Annotated` adds to the types of keys.
 """
 
 from __future__ import annotations
@@ -48,24 +48,24 @@ Stored = TypeVar("Stored")
 Schema = dict[str, Any]
 
 
-class Answer(Generic[Document], Response):  # not the other way: Response[…] is Response
-    """Response with a document as JSON. `-> Answer[Mute]` at a view's method makes `Mute` the schema of RETURNED."""
+class Answer(Generic[Document], Response):  # Generic comes first, because subscripting Response drops the parameter.
+    """Response with a JSON document. A view method annotated `-> Answer[Mute]` has the schema `Mute` for RETURNED."""
 
     def __init__(self, document: Document, *, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(document, status=status, headers=headers)
 
 
-class _Kind(type):
-    def __subclasscheck__(cls, kind: type) -> bool:
-        return is_typeddict(kind)
+class _TypedDictMeta(type):
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return is_typeddict(subclass)
 
 
-class TypedDictClass(metaclass=_Kind):
-    """Every TypedDict, to `issubclass`."""
+class TypedDictClass(metaclass=_TypedDictMeta):
+    """Class of which `issubclass` considers every TypedDict a subclass, so that drf-spectacular recognizes them."""
 
 
 class TypedDictSchema(OpenApiSerializerExtension):
-    """Schema of a TypedDict, a component with the name of the class or that of `json_types.component`."""
+    """OpenAPI schema of a TypedDict: a component named after the class, or as `json_types.component` specifies."""
 
     target_class = TypedDictClass
     match_subclasses = True
@@ -78,7 +78,7 @@ class TypedDictSchema(OpenApiSerializerExtension):
 
 
 class ItemField(serializers.Field[Any, Any, Any, Any]):
-    """Item of a list of documents, as drf-spectacular takes it."""
+    """Serializer field for a list item of any type that `schema_of` supports, as drf-spectacular requires a field."""
 
     def __init__(self, document: Any) -> None:
         super().__init__()
@@ -93,16 +93,16 @@ class ItemFieldSchema(OpenApiSerializerFieldExtension):
 
 
 def returned_by(method: Callable[..., object]) -> Any:
-    """Return the type `Document` of a method that returns Answer[Document], as drf-spectacular takes it."""
+    """Return the type `Document` of a method annotated `-> Answer[Document]`, in a form for drf-spectacular."""
     (document,) = get_args(get_type_hints(method)["return"])
-    if get_origin(document) is list:  # drf-spectacular would put its items in place, without a component
+    if get_origin(document) is list:  # drf-spectacular would repeat the item's schema instead of making a component.
         (item,) = get_args(document)
         return serializers.ListSerializer(child=ItemField(item))
     return document
 
 
 def in_order(kind: type[Stored], stored: Stored) -> Stored:
-    """Return a stored document with its keys in the order of the type: PostgreSQL sorts the keys of JSON by length."""
+    """Return a JSON document with its keys in the order of its TypedDict. PostgreSQL's jsonb sorts keys by length."""
     ordered: Stored = _in_order(kind, stored)
     return ordered
 
@@ -117,24 +117,24 @@ def _in_order(hint: Any, value: Any) -> Any:
     if value is None:
         return None
     if kind in (Union, UnionType):
-        (inner,) = (each for each in arguments if each is not type(None))
+        (inner,) = (argument for argument in arguments if argument is not type(None))
         return _in_order(inner, value)
     if kind is list:
-        return [_in_order(arguments[0], each) for each in value]
+        return [_in_order(arguments[0], item) for item in value]
     if kind is dict:
-        return {key: _in_order(arguments[1], each) for key, each in value.items()}
+        return {key: _in_order(arguments[1], item) for key, item in value.items()}
     if is_typeddict(hint):
-        return {key: _in_order(of_key, value[key]) for key, of_key in _hints(hint).items() if key in value}
+        return {key: _in_order(key_hint, value[key]) for key, key_hint in _hints(hint).items() if key in value}
     return value
 
 
 def _object(kinds: Sequence[Any], text: str, auto_schema: AutoSchema, direction: Direction) -> Schema:
-    """Return the schema of an object that is one of the TypedDicts: all of their keys, required if they all have it."""
+    """Return the schema of an object of one of several TypedDicts. Keys that all TypedDicts require are required."""
     hints: dict[str, list[Any]] = {}
     required: Counter[str] = Counter()
     for kind in kinds:
         for key, hint in get_type_hints(kind, include_extras=True).items():
-            # Python does not recognize NotRequired in annotations that are strings, as ours are.
+            # With `from __future__ import annotations`, __optional_keys__ does not contain keys marked NotRequired.
             is_optional = key in kind.__optional_keys__ or get_origin(hint) is NotRequired
             inner = get_args(hint)[0] if get_origin(hint) is NotRequired else hint
             metadata = get_args(inner) if get_origin(inner) is Annotated else ()
@@ -143,24 +143,24 @@ def _object(kinds: Sequence[Any], text: str, auto_schema: AutoSchema, direction:
                 required[key] += not is_optional or Published.PRESENT in metadata
     schema: Schema = {"type": "object"} | ({"description": text} if text else {})
     schema["properties"] = {
-        key: schema_of(Union[tuple(of_key)], auto_schema, direction)  # noqa: UP007  # of a list
-        for key, of_key in hints.items()
+        key: schema_of(Union[tuple(key_hints)], auto_schema, direction)  # noqa: UP007  # The members are in a list.
+        for key, key_hints in hints.items()
     }
     names = sorted(key for key, count in required.items() if count == len(kinds))
     return schema | ({"required": names} if names else {})
 
 
 def schema_of(hint: Any, auto_schema: AutoSchema, direction: Direction = "response") -> Schema:
-    """Return the schema of a type; TypedDicts become references to components."""
+    """Return the OpenAPI schema of a type hint. TypedDicts become references to components."""
     if hint in (Any, object, JsonValue):
         return {}
     kind, arguments = get_origin(hint), get_args(hint)
     if kind is Annotated:
         return _annotated(arguments[0], arguments[1:], auto_schema, direction)
     if kind in (Union, UnionType):
-        inner = tuple(each for each in arguments if each is not type(None))
-        if all(get_origin(each) is Literal for each in inner):
-            inner = (Literal[tuple(value for each in inner for value in get_args(each))],)
+        inner = tuple(argument for argument in arguments if argument is not type(None))
+        if all(get_origin(member) is Literal for member in inner):
+            inner = (Literal[tuple(value for literal in inner for value in get_args(literal))],)
         if len(inner) > 1:
             raise TypeError(f"{hint} has no schema: name the union with json_types.Component")
         schema = schema_of(inner[0], auto_schema, direction)
@@ -183,23 +183,25 @@ def schema_of(hint: Any, auto_schema: AutoSchema, direction: Direction = "respon
 
 
 def _annotated(hint: Any, metadata: tuple[object, ...], auto_schema: AutoSchema, direction: Direction) -> Schema:
-    for each in metadata:
-        if isinstance(each, Component):
-            schema = _object(get_args(hint), each.description, auto_schema, direction)
-            made = ResolvedComponent(each.name, ResolvedComponent.SCHEMA, schema, each.name)
-            auto_schema.registry.register_on_missing(made)
-            return dict(made.ref)
+    """Return the schema of `Annotated[hint, *metadata]`."""
+    for component in metadata:
+        if isinstance(component, Component):
+            schema = _object(get_args(hint), component.description, auto_schema, direction)
+            resolved = ResolvedComponent(component.name, ResolvedComponent.SCHEMA, schema, component.name)
+            auto_schema.registry.register_on_missing(resolved)
+            return dict(resolved.ref)
     if Published.NOT_NULL in metadata:
-        (hint,) = (each for each in get_args(hint) if each is not type(None))
+        (hint,) = (argument for argument in get_args(hint) if argument is not type(None))
     schema = schema_of(hint, auto_schema, direction)
-    texts = [each for each in metadata if isinstance(each, str)]
-    for each in metadata:
-        if isinstance(each, type) and issubclass(each, serializers.Serializer):  # of a request, which has the same part
-            return dict(auto_schema.resolve_serializer(each, direction).ref)
-        if isinstance(each, Keywords):
-            schema |= {name: value for name, value in asdict(each).items() if value is not None}
-        elif isinstance(each, Values):
-            schema |= _enumeration(each.choices)
+    texts = [item for item in metadata if isinstance(item, str)]
+    for item in metadata:
+        # Request bodies contain the same object, so the schema is that of the request's serializer.
+        if isinstance(item, type) and issubclass(item, serializers.Serializer):
+            return dict(auto_schema.resolve_serializer(item, direction).ref)
+        if isinstance(item, Keywords):
+            schema |= {name: value for name, value in asdict(item).items() if value is not None}
+        elif isinstance(item, Values):
+            schema |= _enumeration(item.choices)
     if texts:
         schema = append_meta(schema, {"description": "\n\n".join([*texts, *filter(None, [schema.get("description")])])})
     return schema

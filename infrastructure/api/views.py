@@ -18,27 +18,27 @@ from infrastructure.api.parsing import Upload
 from infrastructure.api.scopes import InsufficientScope, Scope
 
 
-class Scoped(Protocol):
-    """Protocol: the attribute of a caller that the views read."""
+class ScopedCaller(Protocol):
+    """Protocol of an API caller: the scope of its key."""
 
     @property
     def scope(self) -> Scope: ...
 
 
 class ApiView(APIView):
-    """Base view: checks the key's scope, and puts the rate limit headers on every response to a valid key."""
+    """Base class of API views. Checks the key's scope, and adds rate limit headers to responses to valid keys."""
 
-    # The scope that each HTTP method requires. By default, safe methods require `read` and all others `manage`.
+    # Scope that each HTTP method requires. By default, safe methods require `read` and all others `manage`.
     scopes: ClassVar[Mapping[str, Scope]] = {}
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[Any, str]:
-        """Return the JSON renderer: the API ignores Accept."""
+        """Return the JSON renderer, because the API ignores the Accept header."""
         renderer = JSONRenderer()
         return renderer, renderer.media_type
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Authenticate, check permissions and rate, then the scope; refuse in maintenance, and refuse unknown names."""
+        """Check authentication, permissions, rate and scope. Refuse requests in maintenance or with unknown names."""
         super().initial(request, *args, **kwargs)
         self._refuse_below_scope(request)
         refuse_in_maintenance()
@@ -46,22 +46,22 @@ class ApiView(APIView):
 
     @classmethod
     def scope_of(cls, method: str) -> Scope:
-        """Return the least scope that the method requires."""
+        """Return the lowest scope that permits the HTTP method."""
         return cls.scopes.get(method, Scope.READ if method in SAFE_METHODS else Scope.MANAGE)
 
     def _refuse_below_scope(self, request: Request) -> None:
         method = request.method or ""
         if request.auth is None or method.lower() not in self.http_method_names or not hasattr(self, method.lower()):
-            return  # an unknown method is a 405 or a 404 for every key
-        scope = cast("Scoped", request.auth).scope
-        if not scope.holds(needed := self.scope_of(method)):
-            raise InsufficientScope(scope, needed)
+            return  # Unsupported methods get a 405 or 404 whatever the key's scope is.
+        scope = cast("ScopedCaller", request.auth).scope
+        if not scope.holds(required := self.scope_of(method)):
+            raise InsufficientScope(scope, required)
 
     def _refuse_unknown(self, request: Request) -> None:
-        """Raise InvalidParams for unknown parameters and fields, so that a misspelt name is not ignored silently."""
+        """Raise InvalidParams for unknown query parameters and body fields, such as misspelt names."""
         names: Names | None = getattr(getattr(self, (request.method or "").lower(), None), "names", None)
         if names is None:
-            return  # no operation: a 404 or a 405
+            return  # The method has no `@operation`, so the response is a 404 or 405.
         names.refuse_other_parameters(request.query_params)
         has_fields = request.method not in (*SAFE_METHODS, "DELETE") and _has_body(request)
         if has_fields and not isinstance(request.data, Upload):
@@ -77,25 +77,25 @@ class ApiView(APIView):
 
 
 def json_body(request: Request) -> dict[str, Any]:
-    """Return the JSON object in the body. Raises InvalidParams if there is no body, and the parser's refusals."""
+    """Return the JSON object in the request body. Raises InvalidParams without a body, and the parser's refusals."""
     if not _has_body(request):
         raise InvalidParams("The body is empty; send a JSON object.")
     body = request.data
-    assert isinstance(body, dict)  # the parser accepts nothing else
+    assert isinstance(body, dict)  # StrictJSONParser refuses everything else.
     return body
 
 
 def optional_json_body(request: Request) -> dict[str, Any]:
-    """Return the JSON object in the body, or an empty one if there is no body."""
+    """Return the JSON object in the request body, or an empty dictionary without a body."""
     return json_body(request) if _has_body(request) else {}
 
 
 def upload_of(request: Request) -> Upload:
-    """Return the body as it was sent. Raises InvalidParams if there is none, and the parser's refusals."""
+    """Return the raw request body. Raises InvalidParams without a body, and the parser's refusals."""
     if not _has_body(request):
         raise InvalidParams("The body is empty.")
     upload = request.data
-    assert isinstance(upload, Upload)  # of the view's parsers
+    assert isinstance(upload, Upload)  # The view's parsers return nothing else.
     return upload
 
 
@@ -105,11 +105,11 @@ def _has_body(request: Request) -> bool:
 
 @extend_schema(exclude=True)
 class UnknownPath(ApiView):
-    """View for all paths under /v1 and /api that are no endpoint: 404 `NOT_FOUND` for every method."""
+    """View for unknown paths under /v1 and /api: returns 404 `NOT_FOUND` for every method."""
 
     permission_classes = [AllowAny]
     scopes = dict.fromkeys(("POST", "PATCH", "DELETE", "PUT", "TRACE"), Scope.READ)
-    default_response_headers: ClassVar[dict[str, str]] = {}  # no Allow, as there is no resource
+    default_response_headers: ClassVar[dict[str, str]] = {}  # A path without a resource has no Allow header.
     http_method_names = [*ApiView.http_method_names, "options", "trace"]
 
     def answer(self, request: object, *args: object, **kwargs: object) -> Response:

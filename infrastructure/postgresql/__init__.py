@@ -1,1 +1,1 @@
-"""Django's PostgreSQL backend with a health check that costs no round trip."""
+"""Django database backend for PostgreSQL with a connection check that needs no round trip to the server."""

@@ -1,4 +1,4 @@
-"""Whether PostgreSQL can serve: it answers and writes, and its schema is this version's. Else requests get a 503."""
+"""Availability of PostgreSQL: the server answers and accepts writes, and all migrations are applied. Else, a 503."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ logger = logging.getLogger(__name__)
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Return True, and log the reason, if PostgreSQL does not answer or lacks migrations. False for other errors."""
+    """Return True, and log the reason, if an error means that PostgreSQL does not answer or lacks migrations."""
     if isinstance(error, OperationalError | InterfaceError):
         log_failure(error)
         return True
     if isinstance(error, ProgrammingError) and getattr(error.__cause__, "sqlstate", None) in MISSING:
-        return _is_behind()
+        return _lacks_migrations()
     return False
 
 
@@ -32,9 +32,10 @@ def has_pending_migrations() -> bool:
 
 
 def write_to_postgresql() -> None:
-    """Let PostgreSQL write. A read is not enough: with a full disk it still answers reads. Raises DatabaseError.
+    """Make PostgreSQL write to its disk. Raises DatabaseError. A read proves less: reads work even if the disk is full.
 
-    An exported snapshot is a small file in the data directory that lasts as long as its transaction, so no table grows.
+    An exported snapshot is a small file in the data directory, which PostgreSQL deletes after the transaction. So no
+    table grows.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_export_snapshot()")
@@ -45,7 +46,8 @@ def is_disk_full(error: DatabaseError) -> bool:
     return getattr(error.__cause__, "sqlstate", None) == DiskFull.sqlstate
 
 
-def _is_behind() -> bool:
+def _lacks_migrations() -> bool:
+    """Return True, and log it, if migrations are pending. False if the database cannot be queried."""
     try:
         if not has_pending_migrations():
             return False

@@ -1,4 +1,4 @@
-"""The database engine `infrastructure.postgresql`."""
+"""Database engine `infrastructure.postgresql` of Django's setting DATABASES."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from infrastructure.postgresql.silence import server
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Detects a dead connection without a query, and a server that hangs.
+    """Database wrapper that detects closed connections without a query, and servers that hang.
 
-    Django's own check sends a query before the first one of every request. A server that stops or restarts closes its
-    connections, which makes the socket readable; between two requests the server sends nothing else.
+    Django's own check sends an extra query in every request. A server that stops or restarts closes its connections,
+    which makes the client's socket readable. Between two requests the server sends nothing else.
     """
 
     Database = driver
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """Connect. Raises psycopg.OperationalError at once while the server is known to hang."""
+        """Connect to the server. Raises psycopg.OperationalError without an attempt while the server hangs."""
         server.refuse_while_silent()
         try:
             connection = super().get_new_connection(conn_params)
         except psycopg.errors.ConnectionTimeout:
-            server.let_wait()
+            server.record_timeout()
             raise
-        server.met(connection.fileno())
+        server.record_connection(connection.fileno())
         return connection
 
     def is_usable(self) -> bool:
-        """Return True if the idle connection has nothing to read, neither data nor end-of-file."""
+        """Return True if the idle connection is open: its socket has neither data nor end-of-file to read."""
         if self.connection is None or self.connection.closed:
             return False
         poller = select.poll()

@@ -1,4 +1,4 @@
-"""Deletion of rows, with the rows that refer to them, in small transactions."""
+"""Deletion of rows, and of rows that refer to them, in small transactions."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from typing import Any
 
 from django.db.models import CASCADE, QuerySet
 
-# Small enough for a statement to take less than a second for any table, large enough to need few statements.
+# Rows for each DELETE: few enough that a statement takes less than a second, and enough to need few statements.
 BATCH = 1000
 
 
 def delete_with_what_refers(rows: QuerySet[Any], has_time: Callable[[], bool] = lambda: True) -> bool:
-    """Delete these rows in batches. Before each batch, delete in the same way the rows that cascade from it.
+    """Delete rows in batches. Rows that refer to a batch with on_delete=CASCADE are deleted first, in the same way.
 
-    So no statement takes long, however many rows refer to one. `has_time` is called before each batch; returns False if
-    the time ran out before all rows were deleted.
+    So no statement takes long, however many rows refer to one row. `has_time` is called before each batch. Returns
+    False if `has_time` returned False before all rows were deleted.
     """
     while ids := list(rows.values_list("pk", flat=True)[:BATCH]):
         for relation in rows.model._meta.related_objects:
             if relation.on_delete is CASCADE:
-                of_batch = {f"{relation.field.name}__in": ids}
-                if not delete_with_what_refers(relation.related_model._base_manager.filter(**of_batch), has_time):
+                refers_to_batch = {f"{relation.field.name}__in": ids}
+                referring_rows = relation.related_model._base_manager.filter(**refers_to_batch)
+                if not delete_with_what_refers(referring_rows, has_time):
                     return False
         if not has_time():
             return False

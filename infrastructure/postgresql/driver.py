@@ -1,4 +1,4 @@
-"""psycopg with connections that wait for a slow server, but not for one that hangs."""
+"""Database driver: psycopg with connections that wait for a slow server, but not for a server that hangs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import *  # noqa: F403  # the names that PEP 249 and Django require of a driver
+from psycopg import *  # noqa: F403  # PEP 249 and Django require psycopg's names in a driver module.
 from psycopg.abc import PQGen
 
 from infrastructure.postgresql.silence import PATIENCE_S, server
@@ -14,34 +14,34 @@ from infrastructure.postgresql.silence import PATIENCE_S, server
 T = TypeVar("T")
 
 
-class PatientConnection(psycopg.Connection[Any]):
-    """Connection that probes the server when an answer takes long. psycopg calls `wait` whenever it waits for it."""
+class ProbingConnection(psycopg.Connection[Any]):
+    """psycopg connection that probes the server when a response takes long. psycopg calls `wait` for each response."""
 
     def wait(self, gen: PQGen[T], *args: Any, **kwargs: Any) -> T:
-        """Run the generator. When the server is silent, closes the connection and raises psycopg.OperationalError."""
+        """Run psycopg's generator. If the server hangs, close the connection and raise psycopg.OperationalError."""
         server.refuse_while_silent()
         return super().wait(self._watched(gen), *args, **kwargs)
 
     def _watched(self, gen: PQGen[T]) -> PQGen[T]:
-        """Wrap the generator, and probe the server when nothing has come for PATIENCE_S.
+        """Wrap psycopg's generator, and probe the server when no data has arrived for PATIENCE_S.
 
         psycopg sends a false `ready` into the generator each time that its wait for the socket times out.
         """
-        look_at = time.monotonic() + PATIENCE_S
+        probe_at = time.monotonic() + PATIENCE_S
         try:
             state = next(gen)
             while True:
                 if ready := (yield state):
-                    look_at = time.monotonic() + PATIENCE_S
-                elif time.monotonic() >= look_at:
+                    probe_at = time.monotonic() + PATIENCE_S
+                elif time.monotonic() >= probe_at:
                     if server.is_silent():
                         self.close()
                         raise psycopg.OperationalError("the server does not answer")
-                    look_at = time.monotonic() + PATIENCE_S
+                    probe_at = time.monotonic() + PATIENCE_S
                 state = gen.send(ready)
         except StopIteration as end:
             result: T = end.value
             return result
 
 
-connect = PatientConnection.connect
+connect = ProbingConnection.connect

@@ -1,7 +1,7 @@
-"""Detection of a PostgreSQL server that hangs, by one thread for all threads of the process.
+"""Detection of a PostgreSQL server that hangs. One thread at a time probes the server for the whole process.
 
-A frozen process or a lost host closes no connection, so a query's answer may come late or never. To tell a slow server
-from a silent one, a probe sends SSLRequest, which every server answers before authentication.
+A frozen server process or a lost host closes no connection, so the response to a query may come late or never. A probe
+distinguishes a slow server from a silent one: it sends SSLRequest, which every server answers before authentication.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import psycopg
 
 from infrastructure.logging import Outage
 
-PATIENCE_S = 1.0  # time to wait for a query's answer before the probe
-ASK_S = 2.0  # time limit of the probe
-CONNECT_S = 3.0  # time limit of a new connection, as in the settings
-PAUSE_S = 1.0  # how long the result of a probe holds, for all threads
-# SSLRequest: the server answers S or N (PostgreSQL's "Message Formats"). It needs no password and no connection slot.
-QUESTION = struct.pack("!II", 8, 80877103)
+PATIENCE_S = 1.0  # Time to wait for a query's response before the server is probed.
+PROBE_TIMEOUT_S = 2.0  # Time limit of the probe.
+CONNECT_S = 3.0  # Time limit of a new connection, as in the settings.
+PAUSE_S = 1.0  # Time for which the result of a probe is valid, for all threads.
+# The server answers SSLRequest with S or N (PostgreSQL's "Message Formats"), without a password or a connection slot.
+SSL_REQUEST = struct.pack("!II", 8, 80877103)
 
-SAYS_NOTHING = "it takes a connection, and says nothing"
+SILENT_SERVER = "it takes a connection, and says nothing"
 
 logger = logging.getLogger(__name__)
 
@@ -34,9 +34,9 @@ outage = Outage("PostgreSQL")
 
 
 def log_failure(error: BaseException) -> None:
-    """Log Django's OperationalError or InterfaceError: one line per outage, or one per error that the server sent."""
+    """Log Django's OperationalError or InterfaceError: one line per outage, or one line per error of the server."""
     state = getattr(error.__cause__, "sqlstate", None)
-    # Class 08 is connection errors, 57P a shutdown of the server (PostgreSQL's "Error Codes").
+    # SQLSTATE class 08 means connection errors, 57P a shutdown of the server (PostgreSQL's "Error Codes").
     if state is None or state.startswith(("08", "57P")):
         outage.begin(error)
     else:
@@ -44,56 +44,56 @@ def log_failure(error: BaseException) -> None:
 
 
 class Server:
-    """State of the PostgreSQL server as this process last saw it: its address, and whether it is silent."""
+    """PostgreSQL server as last observed by this process: its address, and whether it is silent (does not answer)."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._asking = threading.Lock()
+        self._probe_lock = threading.Lock()
         self._address: tuple[int, Any] | None = None
-        self._asked_at = float("-inf")
+        self._probed_at = float("-inf")
         self._is_silent = False
 
-    def met(self, connection: int) -> None:
-        """Record a successful connection (its file descriptor): remember the peer's address; the server answers."""
+    def record_connection(self, connection: int) -> None:
+        """Record that the server answers, and its address, after a new connection with this file descriptor."""
         with socket.socket(fileno=os.dup(connection)) as copy:
             self._address = copy.family, copy.getpeername()
         self._is_silent = False
         outage.end()
 
-    def let_wait(self) -> None:
-        """Record that a new connection timed out."""
+    def record_timeout(self) -> None:
+        """Record that a new connection timed out, so the server is silent."""
         self._is_silent = True
-        self._asked_at = self._clock()
-        outage.begin(SAYS_NOTHING)
+        self._probed_at = self._clock()
+        outage.begin(SILENT_SERVER)
 
     def refuse_while_silent(self) -> None:
-        """Raise psycopg.OperationalError at once while the server is silent. Once a second, one caller probes it."""
+        """Raise psycopg.OperationalError without waiting if the server is silent. One caller per second probes it."""
         if not self._is_silent:
             return
-        if self._clock() - self._asked_at >= PAUSE_S and self._asking.acquire(blocking=False):
+        if self._clock() - self._probed_at >= PAUSE_S and self._probe_lock.acquire(blocking=False):
             try:
                 if self._address is None:
-                    # No address to probe: this caller tries to connect; until it has, all others are refused.
-                    self._asked_at = self._clock() + CONNECT_S
+                    # There is no address to probe, so this caller connects. All others are refused until it has.
+                    self._probed_at = self._clock() + CONNECT_S
                     return
-                self._ask()
+                self._probe()
             finally:
-                self._asking.release()
+                self._probe_lock.release()
         if self._is_silent:
             raise psycopg.OperationalError("the server does not answer")
 
     def is_silent(self) -> bool:
         """Return True if the server does not answer a probe. Callers that wait at the same time share one probe."""
-        with self._asking:
-            if self._clock() - self._asked_at >= PAUSE_S:
-                self._ask()
+        with self._probe_lock:
+            if self._clock() - self._probed_at >= PAUSE_S:
+                self._probe()
             return self._is_silent
 
-    def _ask(self) -> None:
+    def _probe(self) -> None:
         self._is_silent = not self._answers()
-        self._asked_at = self._clock()
+        self._probed_at = self._clock()
         if self._is_silent:
-            outage.begin(SAYS_NOTHING)
+            outage.begin(SILENT_SERVER)
         else:
             outage.end()
 
@@ -103,14 +103,14 @@ class Server:
         family, address = self._address
         try:
             with socket.socket(family, socket.SOCK_STREAM) as probe:
-                probe.settimeout(ASK_S)
+                probe.settimeout(PROBE_TIMEOUT_S)
                 probe.connect(address)
-                probe.sendall(QUESTION)
+                probe.sendall(SSL_REQUEST)
                 probe.recv(1)
-        except (TimeoutError, BlockingIOError):  # BlockingIOError: a Unix socket whose backlog is full
+        except (TimeoutError, BlockingIOError):  # A Unix socket with a full backlog raises BlockingIOError.
             return False
         except OSError:
-            pass  # there is no server: connections fail by themselves
+            pass  # No server listens. New connections fail at once by themselves.
         return True
 
 

@@ -1,4 +1,4 @@
-"""Prepared statements for queries of every request: PostgreSQL plans them once per connection."""
+"""Prepared statements for frequent queries, which PostgreSQL plans only once per connection."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from django.db import connection
 
 
 def fetch(sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of a query with a fixed text and `%(name)s` parameters. Raises Django's database errors."""
+    """Return the rows of a query with constant SQL text and `%(name)s` parameters. Raises Django's database errors."""
     with _cursor() as cursor:
         return cursor.execute(sql, params, prepare=True).fetchall()
 
 
 def execute(sql: str, params: Mapping[str, Any]) -> int:
-    """Run a statement without a result, prepared like a query of `fetch`. Return the number of rows that it affected.
+    """Run a prepared statement that returns no rows. Return the number of affected rows.
 
-    Values are sent beside the text: neither side has to quote, escape and parse them, which counts for long ones.
+    Values are sent separately from the SQL text, so long values need no quoting, escaping and parsing.
     """
     with _cursor() as cursor:
         return cursor.execute(sql, params, prepare=True).rowcount
@@ -30,13 +30,13 @@ def execute(sql: str, params: Mapping[str, Any]) -> int:
 def _cursor() -> Iterator[psycopg.Cursor[tuple[Any, ...]]]:
     connection.close_if_health_check_failed()
     connection.ensure_connection()
-    # Django's own cursors put the values into the query's text, so that it cannot be prepared.
+    # Django's own cursors put values into the SQL text, which then cannot be prepared.
     with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
         yield cursor
 
 
 def now() -> datetime:
-    """Return the time of PostgreSQL's clock, which all processes on all hosts share."""
+    """Return the time of PostgreSQL's clock, which is the same for all hosts."""
     ((moment,),) = fetch("SELECT statement_timestamp()", {})
     assert isinstance(moment, datetime)
     return moment
@@ -49,5 +49,5 @@ def server_major() -> int:
 
 
 def sql_timestamp(column: str) -> str:
-    """Return an SQL expression that formats a `timestamptz` column as the API does; see `website_scan.timestamps`."""
+    """Return an SQL expression that formats a `timestamptz` column as in the API (`website_scan.timestamps`)."""
     return f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""

@@ -1,4 +1,4 @@
-"""Migration operation that converts JSON in a column while the service runs."""
+"""Migration operation that converts the JSON in a column while the service runs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from django.db import router, transaction
 from django.db.migrations.operations.base import Operation
 
 ROWS_AT_ONCE = 100
-# Changes a document in place. Returns False for one that needs no change, such as one that was changed already.
+# Function that changes a JSON document in place, and returns False if the document needs no change.
 Convert = Callable[[Any], bool]
 
 
 class ConvertJson(Operation):
-    """Converts the JSON in a column, which is `text` or `jsonb`, with a transaction for each hundred rows.
+    """Migration operation that converts JSON in a `text` or `jsonb` column, in transactions of a hundred rows.
 
-    For migrations that are not atomic: no row is locked for long, and a run that was interrupted is repeated.
-    `backwards` undoes the conversion. `source` is an SQL expression to read in place of the column.
+    For migrations with `atomic = False`: no row is locked for long, and an interrupted run can be repeated.
+    `backwards` reverts the conversion. `source` is an SQL expression that is read instead of the column.
     """
 
     reduces_to_sql = False
@@ -32,7 +32,7 @@ class ConvertJson(Operation):
         self.source = source or column
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """Change nothing: the column stays as it is."""
+        """Change nothing, because the column's type and name remain."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002
         self._convert(schema_editor.connection, app_label, self.forwards)
@@ -46,7 +46,7 @@ class ConvertJson(Operation):
     def _convert(self, connection: Any, app_label: str, convert: Convert) -> None:
         if not router.allow_migrate(connection.alias, app_label):
             return
-        write = f"UPDATE {self.table} SET {self.column} = %s::{self.type} WHERE id = %s"  # noqa: S608 -- names of ours
+        write = f"UPDATE {self.table} SET {self.column} = %s::{self.type} WHERE id = %s"  # noqa: S608 -- no user input
         last = None
         while True:
             after = "" if last is None else "WHERE id > %s"
@@ -64,5 +64,5 @@ class ConvertJson(Operation):
 
 
 def _text(document: object) -> str:
-    """Return a document as `reports.build` stores it."""
+    """Return a JSON document as text, in the format of `reports.build`."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -1,6 +1,6 @@
 """Access log: one line per request, scan and delivery attempt, with organization, duration and request ID.
 
-It has routes as the code names them instead of URLs, so that no key, token or shared link gets into a log.
+Lines contain URL patterns (routes) instead of URLs, so that no key, token or shared link gets into a log.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from infrastructure.logging import NO_ID, current_id, current_job
 
 
 def write(kind: str, what: str, fields: dict[str, object]) -> None:
-    """Write a line of this kind ("request", "scan", "delivery") in the format of the log.
+    """Write an access log line of a kind ("request", "scan" or "delivery") to stderr.
 
-    With `LOG_FORMAT=json` the line has `fields`, else the text `what`. A logger is not used, because its record and
-    handler cost as much as all other telemetry of a request.
+    With `LOG_FORMAT=json` the line consists of `fields`, else of the text `what`. Python's logging is not used, because
+    a record and its handler cost as much as all other telemetry of a request.
     """
     if not settings.ACCESS_LOG:
         return
     request, job = current_id.get(), current_job.get()
     if settings.LOG_FORMAT == "json":
-        named = {"time": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "level": "INFO", "logger": "access"}
-        line = json.dumps({**named, "request_id": request, "job": job, "kind": kind, "message": what, **fields})
+        header = {"time": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "level": "INFO", "logger": "access"}
+        line = json.dumps({**header, "request_id": request, "job": job, "kind": kind, "message": what, **fields})
     else:
         line = f"INFO access [{request if job == NO_ID else f'{request} {job}'}] {what}"
-    with contextlib.suppress(OSError, ValueError):  # nobody reads stderr any more
+    with contextlib.suppress(OSError, ValueError):  # The reader of stderr may have closed the pipe.
         sys.stderr.write(line + "\n")
 
 
-def request_line(
+def log_request(
     *, method: str, route: str, status: int, wall_s: float, cpu_s: float, organization: int | None, client: str
 ) -> None:
-    """Write the line of an answered request. `client` is its IP address, behind trusted proxies."""
+    """Write the line of an answered request. `client` is the client's IP address behind trusted proxies."""
     write(
         "request",
         f"{method} {route} {status} {wall_s * 1000:.1f} ms, {cpu_s * 1000:.1f} ms CPU, "
@@ -53,7 +53,7 @@ def request_line(
     )
 
 
-def scan_line(  # noqa: PLR0913 -- the fields of the line, by keyword
+def scan_line(  # noqa: PLR0913 -- The arguments are the fields of the line, by keyword.
     *,
     scan: str,
     scan_type: str,
@@ -65,7 +65,7 @@ def scan_line(  # noqa: PLR0913 -- the fields of the line, by keyword
     attempt: int,
     organization: int,
 ) -> None:
-    """Write the line of a scan that has ended. `cpu_s` is its share of the visit's CPU time, None if not known."""
+    """Write the line of an ended scan. `cpu_s` is the scan's share of the visit's CPU time, or None if unknown."""
     cpu = "-" if cpu_s is None else f"{cpu_s:.2f}"
     write(
         "scan",
@@ -85,7 +85,7 @@ def scan_line(  # noqa: PLR0913 -- the fields of the line, by keyword
     )
 
 
-def delivery_line(  # noqa: PLR0913 -- the fields of the line, by keyword
+def log_delivery(  # noqa: PLR0913 -- The arguments are the fields of the line, by keyword.
     *, delivery: str, webhook: str, event: str, outcome: str, status: int | None, error: str, wall_ms: int, attempt: int
 ) -> None:
     """Write the line of an attempt to deliver an event. `status` is the HTTP status of the receiver's response."""

@@ -1,8 +1,8 @@
-"""Counters and histograms: each process adds up in memory and flushes every few seconds to one hash in Redis.
+"""Counters and histograms: each process counts in memory, and adds its counts to a hash in Redis every few seconds.
 
-So any web process can answer /metrics for all processes on all hosts, and no other opens a port. A killed process
-loses the counts of some seconds. When Redis is emptied, counting starts at 0, which Prometheus takes for a restart.
-Numbers that must not be lost are counted from rows (ADR 15).
+So any web process can answer /metrics for all processes on all hosts, and no other process opens a port. A killed
+process loses the counts of a few seconds. When Redis is emptied, counting starts at 0, which Prometheus treats as a
+restart. Numbers that must not be lost are computed from database rows (ADR 15).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import redis
 from django.conf import settings
 
-PREFIX = "website_scan_"  # of the names of all metrics
+PREFIX = "website_scan_"  # All metrics have names with this prefix.
 KEY = "telemetry:counters"
 HAND_OVER_EVERY_S = 5.0
-SEPARATOR = "\x1f"  # occurs in no label
+SEPARATOR = "\x1f"  # No label contains this character.
 MICRO = 1_000_000
 
 # A series: the metric's name, then the values of its labels; for a histogram also the bucket's name, or "sum".
@@ -31,7 +31,7 @@ Series = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """Definition of a counter: of events or, with `is_seconds`, of seconds, which are stored as whole microseconds."""
+    """Definition of a counter of events, or of seconds if `is_seconds`. Seconds are stored as whole microseconds."""
 
     name: str
     help: str
@@ -59,31 +59,31 @@ class Histogram:
 
 
 class Counters:
-    """Counts of this process that are not yet in Redis. Thread-safe, and empty after a fork."""
+    """Counts of this process that are not yet in Redis. Thread-safe; a forked child starts without counts."""
 
     def __init__(self) -> None:
         self._client = redis.Redis.from_url(settings.REDIS_URL, **settings.REDIS_TIMEOUTS)
-        self.begin_anew()
+        self.reset()
 
-    def begin_anew(self) -> None:
-        """Reset the counts. In a forked child, because its parent flushes what it has counted itself."""
+    def reset(self) -> None:
+        """Drop all counts. Called in forked children, because the parent process flushes its own counts."""
         self._lock = threading.Lock()
-        self._handing_over = threading.Lock()
+        self._flush_lock = threading.Lock()
         self._pending: defaultdict[Series, int] = defaultdict(int)
         self._thread: threading.Thread | None = None
 
     def add(self, amounts: Sequence[tuple[Series, int]]) -> None:
-        """Add amounts to series, and start the flushing thread if it does not run yet."""
+        """Add amounts to series. The first call starts the thread that flushes counts to Redis."""
         with self._lock:
             for series, amount in amounts:
                 self._pending[series] += amount
             if self._thread is None:
-                self._thread = threading.Thread(target=self._hand_over_for_ever, name="telemetry", daemon=True)
+                self._thread = threading.Thread(target=self._flush_periodically, name="telemetry", daemon=True)
                 self._thread.start()
 
     def hand_over(self) -> None:
-        """Flush the counts to Redis. If Redis fails, they stay for the next flush; other modules log the outage."""
-        with self._handing_over:
+        """Flush the counts to Redis. If Redis fails, counts remain for the next flush; other modules log the outage."""
+        with self._flush_lock:
             with self._lock:
                 pending, self._pending = self._pending, defaultdict(int)
             if not pending:
@@ -99,39 +99,39 @@ class Counters:
                         self._pending[series] += amount
 
     def totals(self) -> Mapping[Series, int]:
-        """Return the totals of all processes, after a flush of this one. Raises redis.RedisError."""
+        """Flush this process's counts, and return the totals of all processes. Raises redis.RedisError."""
         self.hand_over()
-        found: dict[bytes, bytes] = self._client.hgetall(KEY)  # type: ignore[assignment]  # no awaitable
-        return {tuple(field.decode().split(SEPARATOR)): int(value) for field, value in found.items()}
+        counts: dict[bytes, bytes] = self._client.hgetall(KEY)  # type: ignore[assignment]  # The client is synchronous.
+        return {tuple(field.decode().split(SEPARATOR)): int(value) for field, value in counts.items()}
 
-    def _hand_over_for_ever(self) -> None:
+    def _flush_periodically(self) -> None:
         pause = threading.Event()
         while not pause.wait(HAND_OVER_EVERY_S):
             self.hand_over()
 
 
 counters = Counters()
-os.register_at_fork(after_in_child=counters.begin_anew)
+os.register_at_fork(after_in_child=counters.reset)
 atexit.register(counters.hand_over)
 
 
 def count(counter: Counter, *labels: str, by: float = 1) -> None:
-    """Add to a counter."""
+    """Add `by` to a counter's series with these label values."""
     counters.add([counted(counter, *labels, by=by)])
 
 
 def observe(histogram: Histogram, seconds: float, *labels: str) -> None:
-    """Add an observation to a histogram."""
+    """Add an observation to a histogram's series with these label values."""
     counters.add([*observed(histogram, seconds, *labels)])
 
 
 def counted(counter: Counter, *labels: str, by: float = 1) -> tuple[Series, int]:
-    """Return an increment of a counter for `Counters.add`."""
+    """Return the increment of a counter as an argument of `Counters.add`."""
     return (counter.name, *labels), round(by * MICRO) if counter.is_seconds else int(by)
 
 
 def observed(histogram: Histogram, seconds: float, *labels: str) -> tuple[tuple[Series, int], tuple[Series, int]]:
-    """Return the increments of an observation for `Counters.add`: of its bucket and of the sum."""
+    """Return the increments of an observation as arguments of `Counters.add`: bucket and sum."""
     return (
         ((histogram.name, *labels, histogram.bucket(seconds)), 1),
         ((histogram.name, *labels, "sum"), round(seconds * MICRO)),

@@ -1,4 +1,4 @@
-"""Telemetry middleware: counts and times every request by its route, and writes it to the access log."""
+"""Middleware that counts and times every request by its route, and writes an access log line."""
 
 from __future__ import annotations
 
@@ -14,24 +14,28 @@ from infrastructure.telemetry.counters import counted, counters, observed
 from infrastructure.telemetry.process_metrics import HTTP_CPU, HTTP_DURATION, HTTP_REQUESTS
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-# Paths that are answered before URLs are resolved, and that monitoring requests all day long.
+# Health check paths: answered before Django resolves the URL, and requested by monitoring systems all day long.
 PROBE_PATHS = ("/healthz", "/readyz")
 METRICS_PATH = "/metrics"
-MACHINES = frozenset({*PROBE_PATHS, METRICS_PATH})
+MONITORING_PATHS = frozenset({*PROBE_PATHS, METRICS_PATH})
 UNKNOWN = "unknown"
 
 
 class TelemetryMiddleware:
-    """Telemetry of each request. Only TrustedProxyMiddleware and RequestIdMiddleware run outside, as it needs both."""
+    """Middleware for metrics, access log and tracing of requests.
+
+    It runs inside TrustedProxyMiddleware and RequestIdMiddleware, because it needs the client's address and the request
+    ID, and outside all other middleware.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not tracing.is_on():
-            return self._noted(request)[0]
+            return self._measured(request)[0]
         with tracing.request_span(current_id.get()) as attributes:
-            response, route = self._noted(request)
+            response, route = self._measured(request)
             attributes |= {
                 "name": f"{request.method} {route}",
                 "http.request.method": request.method or "",
@@ -40,15 +44,15 @@ class TelemetryMiddleware:
             }
         return response
 
-    def _noted(self, request: HttpRequest) -> tuple[HttpResponse, str]:
+    def _measured(self, request: HttpRequest) -> tuple[HttpResponse, str]:
         began_s, began_cpu_s = time.perf_counter(), time.thread_time()
         response = self.get_response(request)
         cpu_s = time.thread_time() - began_cpu_s
-        return response, note(request, response.status_code, time.perf_counter() - began_s, cpu_s)
+        return response, record_request(request, response.status_code, time.perf_counter() - began_s, cpu_s)
 
 
-def note(request: HttpRequest, status: int, wall_s: float, cpu_s: float) -> str:
-    """Count a request and write its access log line (for probes and /metrics only if not 200). Returns the route."""
+def record_request(request: HttpRequest, status: int, wall_s: float, cpu_s: float) -> str:
+    """Count a request, write its access log line (for health checks and /metrics only if not 200), return the route."""
     route = route_of(request)
     method = request.method if request.method in METHODS else "other"
     counters.add(
@@ -58,8 +62,8 @@ def note(request: HttpRequest, status: int, wall_s: float, cpu_s: float) -> str:
             *observed(HTTP_DURATION, wall_s, route),
         ]
     )
-    if route not in MACHINES or status != 200:
-        access_log.request_line(
+    if route not in MONITORING_PATHS or status != 200:
+        access_log.log_request(
             method=method,
             route=route,
             status=status,
@@ -72,19 +76,19 @@ def note(request: HttpRequest, status: int, wall_s: float, cpu_s: float) -> str:
 
 
 def route_of(request: HttpRequest) -> str:
-    """Return the route as `config.urls` writes it, with names for the variable parts. There are as many as views."""
+    """Return the request's URL pattern from `config.urls`, such as `/v1/scans/<any:scan_id>`, or `unknown`."""
     match = request.resolver_match
     if match is not None:
-        # The only routes that are regular expressions are the fallbacks for unknown paths.
+        # Only the fallbacks for unknown paths are regular expressions.
         return UNKNOWN if match.route.startswith("^") else f"/{match.route}"
     path = request.path_info
-    if path in MACHINES:
+    if path in MONITORING_PATHS:
         return path
     return settings.STATIC_URL if path.startswith(settings.STATIC_URL) else UNKNOWN
 
 
 def _organization(request: HttpRequest) -> int | None:
-    """Return the ID of the API key's organization, or of the one whose page was requested."""
+    """Return the ID of the organization of the API key or of the dashboard page. None for other requests."""
     membership = getattr(request, "membership", None)
-    found: int | None = membership.organization_id if membership else getattr(request, "organization_id", None)
-    return found
+    id: int | None = membership.organization_id if membership else getattr(request, "organization_id", None)
+    return id

@@ -1,4 +1,4 @@
-"""Definitions of the metrics that processes count: any package above counts them, `operations.metrics` shows them."""
+"""Definitions of the metrics that processes count in memory. `operations.metrics` exposes them at /metrics."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ DELIVERY_DURATION = Histogram(
     (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
 )
 
-OF_PROCESSES = (
+PROCESS_METRICS = (
     *(HTTP_REQUESTS, HTTP_DURATION, HTTP_CPU, REFUSALS, EGRESS_REFUSED),
     *(OTHER_SITES, OTHER_SITES_REFUSED),
     *(BROWSER_STARTS, BROWSER_ENDS, DELIVERY_ATTEMPTS, DELIVERY_DURATION),
 )
-COUNTERS = tuple(each for each in OF_PROCESSES if isinstance(each, Counter))
-HISTOGRAMS = tuple(each for each in OF_PROCESSES if isinstance(each, Histogram))
+COUNTERS = tuple(metric for metric in PROCESS_METRICS if isinstance(metric, Counter))
+HISTOGRAMS = tuple(metric for metric in PROCESS_METRICS if isinstance(metric, Histogram))

@@ -1,8 +1,8 @@
-"""Tracing: spans of requests, scans with their probes, and deliveries, for an OTLP collector (OpenTelemetry).
+"""Tracing with OpenTelemetry: spans of requests, scans with their probes, and deliveries, for an OTLP collector.
 
 Unless the settings call `start`, OpenTelemetry is not imported, and a span costs next to nothing. The trace ID of a
-request, and of the jobs it asked for, is computed from the request's ID. So it needs no column, and the request's ID
-is enough to find the trace.
+request and of its jobs is computed from the request's ID. So no column stores the trace ID, and the request's ID is
+enough to find the trace.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Attribute = str | int | float | bool
 
 _tracer: Tracer | None = None
 _provider: TracerProvider | None = None
-# The ID of the request whose span is being created.
-_named: ContextVar[str] = ContextVar("_named", default="")
+# ID of the request whose span is being created, from which IdGenerator computes the trace ID.
+_span_request_id: ContextVar[str] = ContextVar("_span_request_id", default="")
 
 
 def start(service: str, version: str, processor: SpanProcessor | None = None) -> None:
-    """Switch tracing on, in this process and those forked from it.
+    """Switch tracing on, in this process and in processes forked from it later.
 
     Sends spans in batches to `OTEL_EXPORTER_OTLP_ENDPOINT`, or to `processor`. Raises ImportError without the extra
     `otel`.
@@ -40,16 +40,16 @@ def start(service: str, version: str, processor: SpanProcessor | None = None) ->
 
     class IdGenerator(RandomIdGenerator):
         def generate_trace_id(self) -> int:
-            return _trace_id(name) if (name := _named.get()) else super().generate_trace_id()
+            return _trace_id(request_id) if (request_id := _span_request_id.get()) else super().generate_trace_id()
 
         def generate_span_id(self) -> int:
-            return _span_id(name) if (name := _named.get()) else super().generate_span_id()
+            return _span_id(request_id) if (request_id := _span_request_id.get()) else super().generate_span_id()
 
     resource = Resource.create({SERVICE_VERSION: version})
-    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # OTEL_SERVICE_NAME is not set
+    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # OTEL_SERVICE_NAME is not set.
         resource = resource.merge(Resource({SERVICE_NAME: service}))
     _provider = TracerProvider(resource=resource, id_generator=IdGenerator())
-    _provider.add_span_processor(processor or _batches())
+    _provider.add_span_processor(processor or _batch_processor())
     _tracer = _provider.get_tracer("website-scan-service")
     trace_with(span)
 
@@ -60,24 +60,24 @@ def is_on() -> bool:
 
 
 def stop() -> None:
-    """Send the remaining spans, for 2 seconds at most."""
+    """Send the remaining spans to the collector, for 2 seconds at most."""
     if _provider is not None:
         _provider.force_flush(2_000)
 
 
 @contextlib.contextmanager
 def request_span(request_id: str) -> Iterator[dict[str, Attribute]]:
-    """Span of a request. The caller puts the span's attributes into the yielded dictionary, its name as `name`.
+    """Create the span of a request. The block adds attributes, and the name as `name`, to the yielded dictionary.
 
     Tracing must be on.
     """
     attributes: dict[str, Attribute] = {}
     assert _tracer is not None
-    token = _named.set(request_id)
+    token = _span_request_id.set(request_id)
     try:
-        span = _tracer.start_span("request", kind=_kind("SERVER"))
+        span = _tracer.start_span("request", kind=_span_kind("SERVER"))
     finally:
-        _named.reset(token)
+        _span_request_id.reset(token)
     with _current(span):
         try:
             yield attributes
@@ -88,9 +88,9 @@ def request_span(request_id: str) -> Iterator[dict[str, Attribute]]:
 
 @contextlib.contextmanager
 def job_span(name: str, request_id: str, **attributes: Attribute) -> Iterator[None]:
-    """Span of a job, in the trace of the request that asked for it, which may have ended long ago.
+    """Create the span of a job, in the trace of the request that created the job. Does nothing if tracing is off.
 
-    Without a `request_id`, the job gets a trace of its own.
+    With an empty `request_id`, the job has a trace of its own.
     """
     if _tracer is None:
         yield
@@ -100,15 +100,15 @@ def job_span(name: str, request_id: str, **attributes: Attribute) -> Iterator[No
     context = None
     if request_id:
         flags = TraceFlags(TraceFlags.SAMPLED)
-        asked = SpanContext(_trace_id(request_id), _span_id(request_id), is_remote=True, trace_flags=flags)
-        context = set_span_in_context(NonRecordingSpan(asked))
-    with _current(_tracer.start_span(name, context, kind=_kind("CONSUMER"), attributes=attributes)):
+        parent = SpanContext(_trace_id(request_id), _span_id(request_id), is_remote=True, trace_flags=flags)
+        context = set_span_in_context(NonRecordingSpan(parent))
+    with _current(_tracer.start_span(name, context, kind=_span_kind("CONSUMER"), attributes=attributes)):
         yield
 
 
 @contextlib.contextmanager
 def span(name: str) -> Iterator[None]:
-    """Span within the current one."""
+    """Create a span within the current span. Does nothing if tracing is off."""
     if _tracer is None:
         yield
     else:
@@ -116,19 +116,19 @@ def span(name: str) -> Iterator[None]:
             yield
 
 
-def _current(of: Any) -> contextlib.AbstractContextManager[Any]:
+def _current(span: Any) -> contextlib.AbstractContextManager[Any]:
     from opentelemetry.trace import use_span
 
-    return use_span(of, end_on_exit=True, record_exception=False)
+    return use_span(span, end_on_exit=True, record_exception=False)
 
 
-def _kind(name: str) -> Any:
+def _span_kind(name: str) -> Any:
     from opentelemetry.trace import SpanKind
 
     return SpanKind[name]
 
 
-def _batches() -> SpanProcessor:
+def _batch_processor() -> SpanProcessor:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
@@ -136,7 +136,7 @@ def _batches() -> SpanProcessor:
 
 
 def _trace_id(request_id: str) -> int:
-    """Return the trace ID for a request ID: the same 32 hexadecimal digits if the service made the ID, else a hash."""
+    """Return the trace ID of a request: the request's ID if it is 32 hexadecimal digits, else a hash of the ID."""
     if len(request_id) == 32 and set(request_id) <= set("0123456789abcdef"):
         return int(request_id, 16) or 1
     return int.from_bytes(hashlib.sha256(request_id.encode()).digest()[:16]) or 1

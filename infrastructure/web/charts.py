@@ -1,4 +1,4 @@
-"""Charts of scores over time: coordinates for inline SVG. Pure functions. The page shows the same data as text."""
+"""Charts of scores over time: coordinates for inline SVG. Pages contain the same data as text."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from datetime import datetime
 from itertools import groupby
 from typing import Generic, Protocol, TypeVar
 
-# In SVG user units. Both charts are stretched to the available width; the style sheet keeps the stroke widths.
+# Sizes in SVG user units. Both charts are stretched to the available width, without a change of the stroke width (CSS).
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_MARGIN = 100, 28, 3
 TREND_WIDTH, TREND_HEIGHT, TREND_MARGIN = 600, 160, 6
-# The least distance of two points on the x axis, so that scans within a day do not cover each other.
+# Smallest distance of two points on the x axis, so that points of scans on one day do not overlap.
 LEAST_STEP = 4
 GRID = (100, 75, 50, 25, 0)
 
 
 class Scored(Protocol):
-    """Protocol of a score with its catalogue version. Scores of different catalogue versions are not comparable."""
+    """Protocol of a scan result. Scores of different catalogue versions are not comparable."""
 
     @property
     def score(self) -> int: ...
@@ -37,7 +37,7 @@ S = TypeVar("S", bound=Scored)
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """Sparkline of scores from the oldest to the newest: a polyline per catalogue version; `x` and `y` of the end."""
+    """Sparkline of scores from the oldest to the newest: one polyline per catalogue version, and its end (`x`, `y`)."""
 
     lines: tuple[str, ...]
     x: float
@@ -63,10 +63,10 @@ class Point(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class Trend(Generic[S]):
-    """Chart of results over time, the oldest first, between `begin` and `end`.
+    """Chart of scan results over time, the oldest first, between `begin` and `end`.
 
-    `lines` and `areas` are the points of polylines and polygons, one for each run of results with the same catalogue
-    version.
+    `lines` and `areas` are the points of SVG polylines and polygons, one for each sequence of results with the same
+    catalogue version.
     """
 
     points: tuple[Point[S], ...]
@@ -81,12 +81,12 @@ class Trend(Generic[S]):
 
     @property
     def grid(self) -> tuple[float, ...]:
-        """The y coordinates of the grid lines for 100, 75, 50, 25 and 0."""
-        return tuple(_height(score, TREND_HEIGHT, TREND_MARGIN) for score in GRID)
+        """Y coordinates of the grid lines for the scores 100, 75, 50, 25 and 0."""
+        return tuple(_y(score, TREND_HEIGHT, TREND_MARGIN) for score in GRID)
 
     @property
     def changes_of_rules(self) -> int:
-        """Number of changes of the catalogue version. The line is interrupted there."""
+        """Number of changes of the catalogue version, at each of which the line is interrupted."""
         return len(self.lines) - 1
 
     @property
@@ -95,9 +95,9 @@ class Trend(Generic[S]):
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Labels of both ends of the x axis: their dates, or their times if it is one day."""
-        form = "%-d %b %Y" if self.begin.date() != self.end.date() else "%-d %b %Y, %H:%M"
-        return self.begin.strftime(form), self.end.strftime(form)
+        """Labels of both ends of the x axis: dates, with times if both are on the same day."""
+        date_format = "%-d %b %Y" if self.begin.date() != self.end.date() else "%-d %b %Y, %H:%M"
+        return self.begin.strftime(date_format), self.end.strftime(date_format)
 
     @property
     def summary(self) -> str:
@@ -110,60 +110,63 @@ class Trend(Generic[S]):
 
 
 def spark(newest_first: Sequence[Scored]) -> Spark | None:
-    """Return the sparkline of these scores, with equal steps. None without a score."""
+    """Return the sparkline of scores, with equal steps on the x axis. None without a score."""
     results = newest_first[::-1]
-    scores = tuple(each.score for each in results)
+    scores = tuple(result.score for result in results)
     if not scores:
         return None
-    room = SPARK_WIDTH - 2 * SPARK_MARGIN
-    places = [
+    width = SPARK_WIDTH - 2 * SPARK_MARGIN
+    points = [
         (
-            round(SPARK_MARGIN + (room * at / (len(scores) - 1) if len(scores) > 1 else room), 1),
-            _height(score, SPARK_HEIGHT, SPARK_MARGIN),
+            round(SPARK_MARGIN + (width * index / (len(scores) - 1) if len(scores) > 1 else width), 1),
+            _y(score, SPARK_HEIGHT, SPARK_MARGIN),
         )
-        for at, score in enumerate(scores)
+        for index, score in enumerate(scores)
     ]
-    lines = tuple(_line(places[begin:end]) for begin, end in _same_rules(results))
-    return Spark(lines, *places[-1], scores)
+    lines = tuple(_svg_points(points[begin:end]) for begin, end in _version_ranges(results))
+    return Spark(lines, *points[-1], scores)
 
 
 def trend(scored: Sequence[S]) -> Trend[S] | None:
-    """Return the chart of results, given in any order. None for fewer than two, because one point is no trend."""
+    """Return the chart of results in any order. None for fewer than two results."""
     if len(scored) < 2:
         return None
-    results = sorted(scored, key=lambda each: each.created_at)
+    results = sorted(scored, key=lambda result: result.created_at)
     begin, end = results[0].created_at, results[-1].created_at
-    span = (end - begin).total_seconds() or 1
-    room = TREND_WIDTH - 2 * TREND_MARGIN
-    # Move close points apart, then compress the whole to the width.
+    duration_s = (end - begin).total_seconds() or 1
+    width = TREND_WIDTH - 2 * TREND_MARGIN
+    # Move close points apart, then compress all points to the width of the chart.
     xs: list[float] = []
     for result in results:
-        x = room * (result.created_at - begin).total_seconds() / span
+        x = width * (result.created_at - begin).total_seconds() / duration_s
         xs.append(max(x, xs[-1] + LEAST_STEP) if xs else x)
-    stretch = room / xs[-1]
+    factor = width / xs[-1]
     points = tuple(
-        Point(round(TREND_MARGIN + x * stretch, 1), _height(result.score, TREND_HEIGHT, TREND_MARGIN), result)
+        Point(round(TREND_MARGIN + x * factor, 1), _y(result.score, TREND_HEIGHT, TREND_MARGIN), result)
         for x, result in zip(xs, results, strict=True)
     )
-    floor = _height(0, TREND_HEIGHT, TREND_MARGIN)
-    runs = [points[begin:end] for begin, end in _same_rules(results)]
-    lines = tuple(_line([(point.x, point.y) for point in run]) for run in runs)
-    areas = tuple(f"{run[0].x},{floor} {line} {run[-1].x},{floor}" for run, line in zip(runs, lines, strict=True))
+    bottom = _y(0, TREND_HEIGHT, TREND_MARGIN)
+    segments = [points[begin:end] for begin, end in _version_ranges(results)]
+    lines = tuple(_svg_points([(point.x, point.y) for point in segment]) for segment in segments)
+    areas = tuple(
+        f"{segment[0].x},{bottom} {line} {segment[-1].x},{bottom}"
+        for segment, line in zip(segments, lines, strict=True)
+    )
     return Trend(points, lines, areas, begin, end)
 
 
-def _same_rules(results: Sequence[Scored]) -> Iterator[tuple[int, int]]:
-    """Yield the runs of results with the same catalogue version, as slice bounds."""
+def _version_ranges(results: Sequence[Scored]) -> Iterator[tuple[int, int]]:
+    """Yield the begin and end index of each sequence of results with the same catalogue version."""
     begin = 0
-    for _, run in groupby(results, key=lambda each: each.catalogue_version):
-        end = begin + len(list(run))
+    for _, group in groupby(results, key=lambda result: result.catalogue_version):
+        end = begin + len(list(group))
         yield begin, end
         begin = end
 
 
-def _height(score: int, height: int, margin: int) -> float:
+def _y(score: int, height: int, margin: int) -> float:
     return round(margin + (height - 2 * margin) * (100 - score) / 100, 1)
 
 
-def _line(places: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x},{y}" for x, y in places)
+def _svg_points(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x},{y}" for x, y in points)

@@ -1,4 +1,4 @@
-"""Colours of grades for badges, cards and e-mails, which have no style sheet. The scanner's `site.css` has the same."""
+"""Colours of grades for badges, cards and e-mails, which have no style sheet. `site.css` defines the same colours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """Fill and text colour as `#rrggbb`, with a contrast of at least 4.5:1 (WCAG 2.2, 1.4.3)."""
+    """Background and text colour as `#rrggbb`, with a contrast of at least 4.5:1 (WCAG 2.2, 1.4.3)."""
 
     fill: str
     text: str
@@ -21,15 +21,15 @@ GRADES = {
     "D": Colours("#ff8a3d", "#2b1200"),
     "F": Colours("#c81e3a", "#ffffff"),
 }
-# For lines and large letters on a light page, `--line-a` and so on.
+# Colours of lines and large letters on a light background: `--line-a` and so on in site.css.
 LINES = {"A": "#0b7a4b", "B": "#5b8c00", "C": "#b87a00", "D": "#d9560b", "F": "#c81e3a"}
 
 
 def of_grade(grade: str) -> Colours:
-    """Return the colours of a grade. `A+` has those of `A`."""
+    """Return background and text colour of a grade. `A+` has the colours of `A`."""
     return GRADES[grade[:1]]
 
 
-def line_of(grade: str) -> str:
-    """Return the colour of a grade's gauge. `A+` has that of `A`."""
+def gauge_colour(grade: str) -> str:
+    """Return the colour of a grade's gauge. `A+` has the colour of `A`."""
     return LINES[grade[:1]]

@@ -1,4 +1,4 @@
-"""Content-Security-Policy middleware and decorator. Names are those of Django 6, whose own will replace this file."""
+"""Content-Security-Policy middleware and decorator, named as in Django 6, which will replace this module."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEADER = "Content-Security-Policy"
 
 
 class ContentSecurityPolicyMiddleware:
-    """Sends the policy `SECURE_CSP` with every response that has none from `csp_override`."""
+    """Middleware that sends the policy `SECURE_CSP` with every response, except for views with `csp_override`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -28,14 +28,14 @@ class ContentSecurityPolicyMiddleware:
 
 
 def policy(directives: Directives) -> str:
-    """Return the header's value (CSP Level 3, section 2.2)."""
+    """Return the value of the Content-Security-Policy header (CSP Level 3, section 2.2)."""
     return "; ".join(f"{name} {' '.join(sources)}".rstrip() for name, sources in directives.items())
 
 
 def csp_override(
     directives: Directives,
 ) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
-    """Decorate a view to send these directives instead of the settings'."""
+    """Decorate a view to send these directives instead of `SECURE_CSP`."""
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @functools.wraps(view)

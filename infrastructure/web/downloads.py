@@ -6,14 +6,14 @@ import errno
 import time
 from collections.abc import Callable, Iterator
 
-# A slow client keeps a thread for this long at most.
+# A slow client occupies a thread of the web server for at most this time.
 TIME_LIMIT_S = 120.0
 
 
 def in_time(
     pieces: Iterator[bytes], clock: Callable[[], float] = time.monotonic, limit_s: float = TIME_LIMIT_S
 ) -> Iterator[bytes]:
-    """Yield the pieces. Raises ConnectionResetError between two when the client has not read them within `limit_s`."""
+    """Yield the pieces of a download. Raises ConnectionResetError if the client is still reading after `limit_s`."""
     deadline = clock() + limit_s
     for piece in pieces:
         if clock() > deadline:

@@ -1,4 +1,4 @@
-"""Forms that leave validation to the service functions, so that pages show the API's error messages."""
+"""Forms without validation of their own: service functions validate, so pages display the API's error messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HintedLabel:
 
 
 class TicksField(forms.MultipleChoiceField):
-    """Field of checkboxes, each with a hint. It accepts all values; the service function validates them."""
+    """Field of checkboxes, each with a hint. The field accepts all values; the service function validates them."""
 
     widget = forms.CheckboxSelectMultiple
 
@@ -40,7 +40,7 @@ class TicksField(forms.MultipleChoiceField):
 
 
 class AddressField(forms.CharField):
-    """Field for a URL, unchanged as entered. The service function parses and validates it."""
+    """Field for a URL, which is passed unchanged to the service function. The service function validates the URL."""
 
     def __init__(self, label: str, placeholder: str, autocomplete: str) -> None:
         attrs = {"placeholder": placeholder, "autocomplete": autocomplete, "maxlength": 2048, "required": True}
@@ -49,28 +49,28 @@ class AddressField(forms.CharField):
 
 
 class JudgedForm(forms.Form):
-    """Form that shows each refusal beside the field that is wrong.
+    """Form that displays each refusal of a service function beside the invalid field.
 
-    `about` maps fields of the input and error codes to fields of the form. All other refusals are form errors.
+    `about` maps API field names and error codes to fields of the form. All other refusals are errors of the whole form.
     """
 
-    default_renderer = Jinja2()  # one template language on a page, and half the time
+    default_renderer = Jinja2()  # Jinja2 renders forms in half the time, and pages are Jinja2 templates too.
     about: ClassVar[Mapping[str, str]] = {}
 
     def add_refusal(self, refusal: Refusal) -> int:
-        """Show a refusal beside its field, and return the status of the response."""
+        """Add a refusal as an error of its field, and return the HTTP status for the response."""
         count(REFUSALS, refusal.code)
         self.add_error(self.field_of(refusal), str(refusal))
         return refusal.status
 
     def field_of(self, refusal: Refusal) -> str | None:
-        """Return the name of the form's field that is wrong; None where no single one is."""
+        """Return the name of the form field that a refusal is about. None if it is about no single field."""
         name = self.about.get(refusal.field) or self.about.get(refusal.code) or refusal.field.rpartition(".")[2]
         return name if name in self.fields else None
 
 
 class OnceForm(JudgedForm):
-    """Form that creates one `noun`, however often it is sent: the hidden field `once` is an Idempotency-Key."""
+    """Form that creates only one `noun` even if it is sent twice: the hidden field `once` is an Idempotency-Key."""
 
     noun: ClassVar[str]
     once = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
@@ -81,12 +81,12 @@ class OnceForm(JudgedForm):
 
     @property
     def key(self) -> str | None:
-        """Return the key of a valid form; None if the field was not sent as it was rendered."""
+        """Return the Idempotency-Key of a valid form. None if the hidden field is missing or malformed."""
         entered = self.cleaned_data["once"]
         return f"form-{entered}" if ONCE.fullmatch(entered) else None
 
     def add_refusal(self, refusal: Refusal) -> int:
-        """Show a refusal. A form that has created something and was changed since must be confirmed, with a new key."""
+        """Add a refusal as an error. A changed form with a used key gets a new key and asks for confirmation."""
         if not isinstance(refusal, IdempotencyMismatch):
             return super().add_refusal(refusal)
         assert isinstance(self.data, QueryDict)

@@ -1,4 +1,4 @@
-"""In-process cache of rendered HTML, for fragments that are slow to render and do not change."""
+"""In-process cache of rendered HTML, for fragments that are slow to render and never change."""
 
 from __future__ import annotations
 
@@ -10,52 +10,51 @@ from collections.abc import Callable, Hashable
 
 from django.utils.safestring import SafeString
 
-QUICK = 1  # zlib's level: a fifth of the size, in a hundredth of the time that rendering takes
+COMPRESSION_LEVEL = 1  # zlib's fastest level: a fifth of the size, in a hundredth of the rendering time.
 
 
 class KeptHtml:
-    """LRU cache of at most `max_bytes` of compressed HTML, each entry for `max_age_s`.
+    """LRU cache of at most `max_bytes` of compressed HTML. Entries expire after `max_age_s`.
 
-    A key must contain all that the HTML depends on, including what its reader may see. A release needs no
-    invalidation, because it starts new processes.
+    A key must contain everything that the HTML depends on, including the permissions of its reader. A release starts
+    new processes, so their caches are empty.
     """
 
     def __init__(self, max_bytes: int, max_age_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._max_bytes, self._max_age_s, self._clock = max_bytes, max_age_s, clock
-        self._kept: OrderedDict[Hashable, tuple[float, bytes]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[float, bytes]] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], SafeString]) -> SafeString:
-        """Return the HTML of this key; call `make` if it is not in the cache."""
+        """Return the cached HTML of a key, or the result of `make`, which is then cached."""
         with self._lock:
-            self._forget()
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-        if found is not None:
-            return SafeString(zlib.decompress(found[1]).decode())
-        made = make()
-        self._put(key, zlib.compress(made.encode(), QUICK))
-        return made
+            self._drop_expired()
+            entry = self._entries.get(key)
+            if entry is not None:
+                self._entries.move_to_end(key)
+        if entry is not None:
+            return SafeString(zlib.decompress(entry[1]).decode())
+        html = make()
+        self._put(key, zlib.compress(html.encode(), COMPRESSION_LEVEL))
+        return html
 
-    def _put(self, key: Hashable, packed: bytes) -> None:
-        if len(packed) > self._max_bytes:
+    def _put(self, key: Hashable, compressed: bytes) -> None:
+        if len(compressed) > self._max_bytes:
             return
         with self._lock:
             # Another thread may have stored the key meanwhile.
             self._drop(key)
-            self._kept[key] = (self._clock() + self._max_age_s, packed)
-            self._bytes += len(packed)
+            self._entries[key] = (self._clock() + self._max_age_s, compressed)
+            self._bytes += len(compressed)
             while self._bytes > self._max_bytes:
-                self._drop(next(iter(self._kept)))
+                self._drop(next(iter(self._entries)))
 
-    def _forget(self) -> None:
-        """Drop expired entries."""
+    def _drop_expired(self) -> None:
         now = self._clock()
-        for key in [key for key, (until, _) in self._kept.items() if until <= now]:
+        for key in [key for key, (expires_at, _) in self._entries.items() if expires_at <= now]:
             self._drop(key)
 
     def _drop(self, key: Hashable) -> None:
-        _, packed = self._kept.pop(key, (0.0, b""))
-        self._bytes -= len(packed)
+        _, compressed = self._entries.pop(key, (0.0, b""))
+        self._bytes -= len(compressed)

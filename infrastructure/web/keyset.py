@@ -1,6 +1,6 @@
-"""Keyset pagination: a page begins beyond a row's key, so the last page costs as much as the first, unlike with OFFSET.
+"""Keyset pagination: a page begins after a row's key, so the last page costs as much as the first, unlike with OFFSET.
 
-`turn` has the rules for any order and any form of cursor. `by_time` and `by_columns` return pages with links.
+`turn` implements pagination for any order and any form of cursor. `by_time` and `by_columns` return pages with links.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ Moment: TypeAlias = tuple[datetime, str]
 # Key of a row in an order by columns with whole numbers.
 Numbers: TypeAlias = tuple[int | None, ...]
 
-# The number of rows that one page searches with a condition that no index serves.
+# Number of rows that one page examines for a condition without an index.
 WINDOW = 10_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class KeysetPage(Generic[T, K]):
-    """Page of rows, and the keys beyond which the previous and the next page begin; None if there is none.
+    """Page of rows, and the keys after which the previous and the next page begin. None if there is no such page.
 
-    `searched_to` is the key to which the rows were searched, if the search stopped before the end.
+    `searched_to` is the key of the last examined row, if the search stopped before the end.
     """
 
     rows: list[T]
@@ -45,7 +45,7 @@ class KeysetPage(Generic[T, K]):
 
 @dataclass(frozen=True, slots=True)
 class LinkedPage(Generic[T, K]):
-    """Page of rows as `KeysetPage`, with the query strings of the previous and the next page."""
+    """Page of rows with the query strings of the previous and the next page. None if there is no such page."""
 
     rows: list[T]
     previous: str | None
@@ -54,9 +54,10 @@ class LinkedPage(Generic[T, K]):
 
 
 class Read(Protocol[T_co, K]):
-    """Function that reads a page beyond a key, nearest rows first, or from the beginning for None.
+    """Protocol of a function that reads the rows after a key, nearest rows first, or from the beginning for None.
 
-    Returns the rows, and the key beyond which there may be more rows, None at the end.
+    Returns the rows, and the key after which there may be more rows, or None at the end. With `is_backward`, reads rows
+    before the key.
     """
 
     def __call__(self, beyond: K | None, *, is_backward: bool) -> tuple[Sequence[T_co], K | None]: ...
@@ -64,10 +65,10 @@ class Read(Protocol[T_co, K]):
 
 @dataclass(frozen=True, slots=True)
 class Order(Generic[K]):
-    """Order of rows by a key, as links write it: `parse` returns None for text that is no key.
+    """Order of rows, with the text form of keys in links. `parse` returns None for text that is not a key.
 
-    `beside` returns the key to continue with in the other direction from a page without rows, so that the row of the
-    link's own key is included. It gets the key, and True if the page was read backward.
+    `beside` is for a page without rows: it returns the key from which to read in the other direction, so that the row
+    of the link's own key is included. Its arguments are that key, and True if the page was read backward.
     """
 
     parse: Callable[[str], K | None]
@@ -77,7 +78,7 @@ class Order(Generic[K]):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Return the parameters of links to the previous and to the next page."""
+        """Return the names of the query parameters of links to the previous and to the next page."""
         return ("after", "before") if self.is_descending else ("before", "after")
 
 
@@ -92,7 +93,7 @@ def turn(
 ) -> KeysetPage[T, K]:
     """Return the page before the key `back`, the page after the key `on`, or the first page. `size` rows fill a page.
 
-    If the rows before `back` do not fill a page, it is the first one.
+    If fewer than `size` rows come before `back`, the first page is returned.
     """
     if back is not None:
         rows, end = read(back, is_backward=True)
@@ -115,15 +116,15 @@ def linked(
     key: Callable[[T], K],
     filters: Mapping[str, str],
 ) -> LinkedPage[T, K]:
-    """Return the page that a query string asks for, with links; the first page if its key is invalid.
+    """Return the page for the parameters of a query string, or the first page if the key in them is invalid.
 
-    `filters` go into the links.
+    `filters` are query parameters that are added to the links.
     """
     back, on = (order.parse(query.get(name, "")) for name in order.names)
     page = turn(read, back=back, on=on, size=size, key=key, beside=order.beside)
     previous_query, next_query = (
-        None if place is None else urlencode({**filters, name: order.text(place)})
-        for name, place in zip(order.names, (page.previous, page.next), strict=True)
+        None if link_key is None else urlencode({**filters, name: order.text(link_key)})
+        for name, link_key in zip(order.names, (page.previous, page.next), strict=True)
     )
     return LinkedPage(page.rows, previous_query, next_query, page.searched_to)
 
@@ -161,9 +162,9 @@ def by_time(
 ) -> LinkedPage[M, Moment]:
     """Return a page of the rows of all sources in an order by time, newest first by default.
 
-    Each of the `sources` needs the columns `column` and `id`, and an index that ends with the first or with both. Rows
-    of several sources with the same time are ordered by the prefix of their IDs. `match` is a condition that no index
-    serves: each page tests at most WINDOW rows of each source.
+    Each of the `sources` needs the columns `column` and `id`, and an index that ends with `column` or with both. Rows
+    of different sources with the same time are ordered by the prefix of their IDs. `match` is a condition without an
+    index: each page examines at most WINDOW rows of each source.
     """
 
     def read(beyond: Moment | None, *, is_backward: bool) -> tuple[list[M], Moment | None]:
@@ -192,19 +193,19 @@ def _beyond(rows: QuerySet[M], column: str, key: Moment, *, is_ascending: bool) 
 def _take(
     sources: Sequence[QuerySet[M]], column: str, size: int, match: Q | None, *, is_ascending: bool
 ) -> tuple[list[M], Moment | None]:
-    """Return up to `size` rows of all sources, merged in order, and the key beyond which there may be more."""
-    taken = [_window(ordered, column, size, match, is_ascending=is_ascending) for ordered in sources]
+    """Return up to `size` rows of all sources, merged in order, and the key after which there may be more rows."""
+    windows = [_window(ordered, column, size, match, is_ascending=is_ascending) for ordered in sources]
 
     def order(row: M) -> tuple[datetime, str]:
         return _merge_key(_moment_of(row, column))
 
-    merged = list(heapq.merge(*(rows for rows, _ in taken), key=order, reverse=not is_ascending))
-    ends = [end for _, end in taken if end is not None]
-    # Cut off at the first key at which a source has stopped: beyond it, that source may have rows not yet read.
+    merged = list(heapq.merge(*(rows for rows, _ in windows), key=order, reverse=not is_ascending))
+    ends = [end for _, end in windows if end is not None]
+    # Drop rows after the first key at which a source stopped: that source may have unread rows among them.
     stop = (min if is_ascending else max)(ends, key=_merge_key, default=None)
     if stop is not None:
-        at = _merge_key(stop)
-        merged = [row for row in merged if (order(row) <= at if is_ascending else order(row) >= at)]
+        limit = _merge_key(stop)
+        merged = [row for row in merged if (order(row) <= limit if is_ascending else order(row) >= limit)]
     if len(merged) > size:
         return merged[:size], _moment_of(merged[size - 1], column)
     return merged, stop
@@ -213,7 +214,7 @@ def _take(
 def _window(
     ordered: QuerySet[M], column: str, size: int, match: Q | None, *, is_ascending: bool
 ) -> tuple[list[M], Moment | None]:
-    """Return up to `size` + 1 matching rows of a source, and the key of the last row searched, None at the end."""
+    """Return up to `size` + 1 matching rows of a source, and the key of the last examined row, or None at the end."""
     last = None
     if match is not None:
         beyond = ordered.values_list(column, "id")[WINDOW - 1 : WINDOW + 1]
@@ -224,12 +225,12 @@ def _window(
 
 
 def _merge_key(key: Moment) -> tuple[datetime, str]:
-    """Return the sort key for merging: the time, then the ID's prefix. Rows of one source keep their order."""
+    """Return the sort key for merging: the time, then the ID's prefix. Within a source, heapq.merge is stable."""
     return key[0], key[1].partition("_")[0]
 
 
 def numbers(count: int) -> Order[Numbers]:
-    """Return the ascending order by this many columns with whole numbers from 0 to 999,999,999, or null."""
+    """Return the ascending order by `count` columns with whole numbers from 0 to 999,999,999, or null."""
 
     def parse(raw: str) -> Numbers | None:
         match = re.fullmatch(r"[0-9]{0,9}(\.[0-9]{0,9})*", raw, re.ASCII)
@@ -243,7 +244,7 @@ def numbers(count: int) -> Order[Numbers]:
     return Order(parse, lambda key: ".".join("" if part is None else str(part) for part in key), beside)
 
 
-# By a text, such as a host. From an empty page, the link back leads to the first page.
+# Ascending order by a text column, such as a host. The previous-page link of an empty page leads to the first page.
 BY_TEXT: Order[str] = Order(
     parse=lambda raw: raw.replace("\0", "") or None,
     text=str,
@@ -261,7 +262,7 @@ def by_columns(
 ) -> LinkedPage[M, Numbers]:
     """Return a page of rows in the ascending order of columns with whole numbers, nulls last.
 
-    Together the columns are unique; the last one is never null.
+    The combination of columns must be unique, and the last column must not be null.
     """
 
     def key(row: M) -> Numbers:
@@ -270,26 +271,29 @@ def by_columns(
     def read(beyond: Numbers | None, *, is_backward: bool) -> tuple[list[M], Numbers | None]:
         expressions = [F(column) for column in columns[:-1]]
         if is_backward:
-            ordered = rows.order_by(*(each.desc(nulls_first=True) for each in expressions), f"-{columns[-1]}")
+            ordered = rows.order_by(*(column.desc(nulls_first=True) for column in expressions), f"-{columns[-1]}")
         else:
-            ordered = rows.order_by(*(each.asc(nulls_last=True) for each in expressions), columns[-1])
+            ordered = rows.order_by(*(column.asc(nulls_last=True) for column in expressions), columns[-1])
         if beyond is not None:
             ordered = ordered.filter(_beyond_numbers(columns, beyond, is_backward=is_backward))
-        found = list(ordered[: size + 1])
-        return found[:size], key(found[size - 1]) if len(found) > size else None
+        page = list(ordered[: size + 1])
+        return page[:size], key(page[size - 1]) if len(page) > size else None
 
     return linked(read, query, order=numbers(len(columns)), size=size, key=key, filters=filters)
 
 
 def _beyond_numbers(columns: Sequence[str], key: Numbers, *, is_backward: bool) -> Q:
-    """Return the condition of rows beyond a key: an equal beginning, and then a column that is farther."""
+    """Return the condition for rows after a key: the first columns are equal, and the next column is greater.
+
+    Backward, the next column is less. Nulls count as greater than all numbers.
+    """
     condition, equal = Q(), Q()
     for column, value in zip(columns, key, strict=True):
         if value is not None:
-            farther = Q(**{f"{column}__{'lt' if is_backward else 'gt'}": value})
+            is_beyond = Q(**{f"{column}__{'lt' if is_backward else 'gt'}": value})
             if not is_backward and column != columns[-1]:
-                farther |= Q(**{f"{column}__isnull": True})
-            condition |= equal & farther
+                is_beyond |= Q(**{f"{column}__isnull": True})
+            condition |= equal & is_beyond
         elif is_backward:
             condition |= equal & Q(**{f"{column}__isnull": False})
         equal &= Q(**{f"{column}__isnull": True}) if value is None else Q(**{column: value})

@@ -8,5 +8,5 @@ CONSOLE = "django.core.mail.backends.console.EmailBackend"
 
 
 def goes_to_log() -> bool:
-    """Return True if no mail server is set, so that e-mails go to the log of the process that sends them."""
+    """Return True if no mail server is configured, so that e-mails are written to the log of the sending process."""
     return settings.EMAIL_BACKEND == CONSOLE

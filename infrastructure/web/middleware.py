@@ -1,4 +1,4 @@
-"""Middleware of all responses: X-Request-ID, Permissions-Policy, compression of pages, and 503 in an outage."""
+"""Middleware for X-Request-ID, Permissions-Policy, compression of pages, and a 503 in an outage of the database."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from django.middleware.gzip import GZipMiddleware
 from infrastructure.logging import current_id
 from infrastructure.postgresql.availability import is_unavailable
 
-# A request ID that a client may send: short, and without characters that could break a log line.
+# Request IDs that clients may send: short, and without characters that could break a log line.
 WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,128}")
 
 
 class PageCompressionMiddleware(GZipMiddleware):
-    """Compresses pages, to about a tenth. Django's GZipMiddleware adds random bytes against BREACH.
+    """Middleware that compresses HTML pages, to about a tenth. Django's GZipMiddleware adds padding against BREACH.
 
-    The API's responses are short, and the proxy in front may compress them.
+    API responses are short, and a reverse proxy may compress them.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Compress HTML only."""
+        """Compress the response if it is HTML."""
         if not response.headers.get("Content-Type", "").startswith("text/html"):
             return response
         return super().process_response(request, response)
 
 
 class OutageMiddleware:
-    """Answers pages with a 503 while the database does not answer or is not migrated, without tracebacks in the log."""
+    """Middleware that returns a 503 for pages while the database does not answer or lacks migrations.
+
+    The outage is logged once, without tracebacks.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -41,7 +44,7 @@ class OutageMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """Return a 503 for database outages, None for other exceptions. Uses no template, as templates query too."""
+        """Return a 503 for database outages, else None. No template is used, because templates query the database."""
         if not is_unavailable(exception):
             return None
         message = "The service is temporarily unavailable. Try again in a few seconds."
@@ -51,14 +54,14 @@ class OutageMiddleware:
 
 
 class RequestIdMiddleware:
-    """Takes a well-formed `X-Request-ID` from the request or generates one, and sends it with the response."""
+    """Middleware that returns the request's `X-Request-ID` in the response, or a new ID if it has no valid one."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        sent = request.headers.get("X-Request-ID", "")
-        request_id = sent if WELL_FORMED.fullmatch(sent) else secrets.token_hex(16)
+        client_id = request.headers.get("X-Request-ID", "")
+        request_id = client_id if WELL_FORMED.fullmatch(client_id) else secrets.token_hex(16)
         token = current_id.set(request_id)
         try:
             response = self.get_response(request)
@@ -69,7 +72,7 @@ class RequestIdMiddleware:
 
 
 class PermissionsPolicyMiddleware:
-    """Sends `PERMISSIONS_POLICY` with every response. It would also bind frames, of which our pages have none."""
+    """Middleware that sends the setting `PERMISSIONS_POLICY` as a header of every response."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,6 +1,6 @@
-"""The client's address behind reverse proxies, from the entries of `X-Forwarded-For` that trusted proxies wrote.
+"""The client's IP address behind reverse proxies, from the entries that trusted proxies add to `X-Forwarded-For`.
 
-Also tells operators about proxies whose headers do not fit the settings.
+This module also detects proxies whose headers contradict the settings, and reports them to operators.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from infrastructure.telemetry.middleware import MACHINES
+from infrastructure.telemetry.middleware import MONITORING_PATHS
 from website_scan.environment import IPNetwork
 
 logger = logging.getLogger(__name__)
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# Key of `request.META` with the problem that `header_problem` has found, for the operations page.
+# Key in `request.META` of the problem that `header_problem` returned. The operations page displays the problem.
 PROBLEM = "website_scan.proxy_problem"
-# Each proxy appends one entry; longer chains do not occur.
+# Entries of X-Forwarded-For that are parsed. Each proxy appends one entry, and real chains are shorter.
 MAX_ENTRIES = 32
 
 
 class TrustedProxyMiddleware:
-    """Puts the client's address into REMOTE_ADDR, where all other code reads it.
+    """Middleware that sets REMOTE_ADDR to the client's IP address, which all other code reads there.
 
-    Every proxy appends the address of its peer, so the last entries, written by our proxies, can be trusted. Entries
-    that the client sent itself come before them and are ignored.
+    Every proxy appends the address of its peer to X-Forwarded-For, so the last entries, written by trusted proxies, are
+    reliable. Earlier entries, which the client may have sent, are ignored.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -38,8 +38,8 @@ class TrustedProxyMiddleware:
         self._logged: set[str] = set()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        # Load balancers and Prometheus send requests of their own, without the headers of one that they pass on.
-        if request.path_info not in MACHINES and (problem := header_problem(request.META)):
+        # Health checks of load balancers and requests of Prometheus have no forwarding headers, and need none.
+        if request.path_info not in MONITORING_PATHS and (problem := header_problem(request.META)):
             request.META[PROBLEM] = problem
             self._log_once(problem)
         trusted = settings.TRUSTED_PROXIES
@@ -53,7 +53,7 @@ class TrustedProxyMiddleware:
         return self.get_response(request)
 
     def _log_once(self, problem: str) -> None:
-        """Log each kind of problem once in a process; anybody can send wrong headers."""
+        """Log each kind of problem only once in a process, because any client can send wrong headers."""
         kind = problem.partition(":")[0]
         if kind not in self._logged:
             self._logged.add(kind)
@@ -61,10 +61,10 @@ class TrustedProxyMiddleware:
 
 
 def header_problem(meta: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the headers of the proxy that sent a request, and the remedy; None if they fit.
+    """Return the problem with the forwarding headers of a request, and its remedy. None if they match the settings.
 
-    The part before the colon is the same for all requests with the problem. `meta` is that of the request, with the
-    peer in REMOTE_ADDR. A peer with a public address is a client, whose headers mean nothing.
+    The text before the colon is the same for all requests with the problem. `meta` is `request.META`, with the peer's
+    address in REMOTE_ADDR. A peer with a public address is a client, so its headers are not examined.
     """
     peer = _address(meta.get("REMOTE_ADDR", ""))
     if peer is None or peer.is_global:
@@ -96,26 +96,26 @@ def header_problem(meta: Mapping[str, Any]) -> str | None:
 
 
 def _behind_hops(peer: str, entries: list[str], hops: int) -> str:
-    """Return the entry that the outermost of `hops` proxies wrote; the peer if there are fewer, or it is no address."""
+    """Return the entry that the outermost of `hops` proxies wrote, or the peer if that entry is missing or invalid."""
     client = _address(entries[-hops]) if hops <= len(entries) else None
     return peer if client is None else str(client)
 
 
 def _behind_networks(peer: str, entries: list[str], trusted: tuple[IPNetwork, ...]) -> str:
-    """Walk back from the peer over trusted addresses, and return the first address that is not trusted."""
-    found = peer
+    """Return the first address that is not in a trusted network, from the peer backwards through the entries."""
+    client = peer
     address = _address(peer)
     for entry in reversed(entries):
         if address is None or not any(address in network for network in trusted):
             break
         address = _address(entry)
         if address is not None:
-            found = str(address)
-    return found
+            client = str(address)
+    return client
 
 
 def _address(raw: str) -> Address | None:
-    """Parse an address, with or without a port. Unmaps IPv4-mapped IPv6. None for anything else, such as `unknown`."""
+    """Parse an IP address with an optional port. None for other text, such as `unknown`. Unmaps IPv4-mapped IPv6."""
     raw = raw.strip()
     if raw.startswith("["):
         raw = raw[1:].partition("]")[0]

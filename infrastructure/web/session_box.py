@@ -1,4 +1,4 @@
-"""Values kept in a session for a later page: encrypted, for a limited time, and handed out once."""
+"""Session values for a later page: encrypted, stored for a limited time, and deleted when they are read."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from infrastructure.encryption import decrypt, encrypt
 
 @dataclass(frozen=True, slots=True)
 class SessionBox:
-    """Box of a session for JSON values by key. It holds at most `most` of them, each for `max_age_s` seconds.
+    """Small key-value store in the session, for at most `most` JSON values that expire after `max_age_s` seconds.
 
-    Two tabs keep values under different keys. The session's row holds them encrypted, since a copy of the database
-    must not contain them.
+    Different keys separate the tabs of a browser. Values are encrypted, because copies of the database must not reveal
+    them.
     """
 
     name: str
@@ -27,36 +27,36 @@ class SessionBox:
     max_age_s: int
 
     def put(self, request: HttpRequest, key: str, value: Any) -> None:
-        """Keep a value; the oldest ones make room for it."""
-        kept: dict[str, str] = request.session.get(self.name, {})
-        kept.pop(key, None)
-        kept[key] = encrypt(json.dumps({"at": time.time(), "value": value})).decode()
-        request.session[self.name] = dict(list(kept.items())[-self.most :])
+        """Store a value under a key. The oldest values are deleted if there are more than `most`."""
+        values: dict[str, str] = request.session.get(self.name, {})
+        values.pop(key, None)
+        values[key] = encrypt(json.dumps({"at": time.time(), "value": value})).decode()
+        request.session[self.name] = dict(list(values.items())[-self.most :])
 
     def take(self, request: HttpRequest, key: str) -> Any:
-        """Hand out and forget the value of the key; returns None if there is none, or if it is too old."""
-        kept: dict[str, str] = request.session.get(self.name, {})
-        if key not in kept:
+        """Delete and return the value of a key. Returns None if there is no value or it has expired."""
+        values: dict[str, str] = request.session.get(self.name, {})
+        if key not in values:
             return None
-        stored = kept.pop(key)
-        self._set(request, kept)
-        return self._value(stored)
+        encrypted = values.pop(key)
+        self._set(request, values)
+        return self._decrypted(encrypted)
 
-    def keep_only(self, request: HttpRequest, wanted: Callable[[Any], bool]) -> None:
-        """Forget all values but those that are `wanted`."""
-        kept: dict[str, str] = request.session.get(self.name, {})
-        if kept:
-            self._set(request, {key: each for key, each in kept.items() if wanted(self._value(each))})
+    def keep_only(self, request: HttpRequest, is_wanted: Callable[[Any], bool]) -> None:
+        """Delete all values for which `is_wanted` returns False."""
+        values: dict[str, str] = request.session.get(self.name, {})
+        if values:
+            self._set(request, {key: value for key, value in values.items() if is_wanted(self._decrypted(value))})
 
-    def _set(self, request: HttpRequest, kept: dict[str, str]) -> None:
-        if kept:
-            request.session[self.name] = kept
+    def _set(self, request: HttpRequest, values: dict[str, str]) -> None:
+        if values:
+            request.session[self.name] = values
         else:
             request.session.pop(self.name, None)
 
-    def _value(self, stored: str) -> Any:
+    def _decrypted(self, encrypted: str) -> Any:
         try:
-            found = json.loads(decrypt(stored.encode()))
-        except InvalidToken:  # its key has been removed from the ring since
+            entry = json.loads(decrypt(encrypted.encode()))
+        except InvalidToken:  # The encryption key has been removed from the key ring since.
             return None
-        return found["value"] if time.time() - found["at"] < self.max_age_s else None
+        return entry["value"] if time.time() - entry["at"] < self.max_age_s else None

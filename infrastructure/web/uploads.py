@@ -1,4 +1,4 @@
-"""File upload handler that keeps a file in memory for the views that ask for one, and discards all others."""
+"""File upload handler that stores files in memory for views that accept a file, and discards all other files."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ V = TypeVar("V", bound=Callable[..., object])
 
 
 def takes_file(max_bytes: int) -> Callable[[V], V]:
-    """Decorator for a view that takes a file from people who are logged in; outermost, because the router reads it.
+    """Decorate a view that accepts a file from logged-in users. Must be the outermost decorator of the view.
 
-    A file of more than `max_bytes` is cut after the byte that is too many, so that the view can tell.
+    A longer file is cut to `max_bytes` + 1 bytes, so that the view recognizes a file that is too large.
     """
 
     def decorate(view: V) -> V:
-        view.takes_file = max_bytes  # type: ignore[attr-defined]  # read by the handler
+        view.takes_file = max_bytes  # type: ignore[attr-defined]  # FilesInMemory reads this attribute.
         return view
 
     return decorate
 
 
 class FilesInMemory(FileUploadHandler):
-    """Keeps files for views with `takes_file`; Django's own handlers would write those of strangers to disk."""
+    """Upload handler for views decorated with `takes_file`. Django's handlers would write anybody's files to disk."""
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         super().new_file(*args, **kwargs)
         request = self.request
         match = request.resolver_match if request else None
-        self.most = getattr(match.func, "takes_file", 0) if match else 0
+        self.max_bytes = getattr(match.func, "takes_file", 0) if match else 0
         user = getattr(request, "user", None)
-        if not self.most or user is None or not user.is_authenticated:
+        if not self.max_bytes or user is None or not user.is_authenticated:
             raise SkipFile
         self.pieces: list[bytes] = []
-        self.kept = 0
+        self.size = 0
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
-        if room := self.most + 1 - self.kept:
-            piece = raw_data[:room]
+        if remaining := self.max_bytes + 1 - self.size:
+            piece = raw_data[:remaining]
             self.pieces.append(piece)
-            self.kept += len(piece)
+            self.size += len(piece)
 
     def file_complete(self, file_size: int) -> SimpleUploadedFile:
-        found = SimpleUploadedFile(self.file_name or "", b"".join(self.pieces), self.content_type or "")
+        file = SimpleUploadedFile(self.file_name or "", b"".join(self.pieces), self.content_type or "")
         self.pieces = []
-        return found
+        return file

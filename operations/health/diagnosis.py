@@ -1,4 +1,4 @@
-"""Diagnoses of a running installation for `manage.py doctor`: what works, what does not, and how to mend it."""
+"""Diagnoses of a running installation for `manage.py doctor`: which parts work, and remedies for those that do not."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from scans.browser import browser_program
 from scans.models import Scan
 from website_scan.written_urls import split_url
 
-# Clocks of two machines whose time is synchronized differ by less.
+# Largest difference between the clocks of two machines with synchronized time.
 CLOCK_TOLERANCE = timedelta(seconds=2)
 FREE_BYTES = 1024**3
 TIMEOUT_S = 5
@@ -46,7 +46,7 @@ CERTIFICATE = (
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """State of one part of the installation, with the remedy if it does not work as it should."""
+    """State of one part of the installation, with a remedy if that part does not work."""
 
     subject: str
     state: str
@@ -58,7 +58,7 @@ class Diagnosis:
 
 
 def diagnoses() -> Iterator[Diagnosis]:
-    """Look at all parts, one after the other. Those that need a server that does not answer are left out."""
+    """Diagnose all parts, one after the other. Parts that depend on an unreachable server are left out."""
     yield from _settings()
     yield from _disk()
     try:
@@ -67,18 +67,18 @@ def diagnoses() -> Iterator[Diagnosis]:
     except DatabaseError as error:
         yield _database_failure(error)
         is_up = False
-    yield from (redis_found := list(_redis()))
-    if all(each.is_well for each in redis_found) and is_up:
+    yield from (redis_diagnoses := list(_redis()))
+    if all(diagnosis.is_well for diagnosis in redis_diagnoses) and is_up:
         yield from _workers()
     yield from _mail()
     yield from _address()
 
 
 def _settings() -> Iterable[Diagnosis]:
-    found = checks.run_checks(tags=[ENVIRONMENT])
-    problems = [each for each in found if each.level >= checks.WARNING]
-    for each in problems:
-        yield Diagnosis("Settings", each.msg, each.hint or "See docs/operations.md.")
+    check_messages = checks.run_checks(tags=[ENVIRONMENT])
+    problems = [message for message in check_messages if message.level >= checks.WARNING]
+    for problem in problems:
+        yield Diagnosis("Settings", problem.msg, problem.hint or "See docs/operations.md.")
     if not problems:
         yield Diagnosis("Settings", "all environment variables are valid")
 
@@ -94,12 +94,12 @@ def _postgresql() -> Iterable[Diagnosis]:
         yield Diagnosis("Schema", "the database is older than this version", "Run `manage.py prepare`.")
         return
     yield Diagnosis("Schema", "all migrations are applied")
-    unreadable, tried = count_unreadable()
+    unreadable, total = count_unreadable()
     if unreadable:
-        yield Diagnosis("Keys", f"{unreadable} of the {tried} newest stored secrets cannot be decrypted", LOST_KEY)
+        yield Diagnosis("Keys", f"{unreadable} of the {total} newest stored secrets cannot be decrypted", LOST_KEY)
     else:
         yield Diagnosis(
-            "Keys", f"the {tried} newest stored secrets can be decrypted" if tried else "no secret is stored"
+            "Keys", f"the {total} newest stored secrets can be decrypted" if total else "no secret is stored"
         )
     yield from _newest_scan()
 
@@ -113,12 +113,12 @@ def _database_failure(error: DatabaseError) -> Diagnosis:
     )
 
 
-def _clock(ahead_of_us: timedelta) -> Diagnosis:
-    """Diagnose the clock of this machine by how far PostgreSQL's is ahead of it."""
-    if abs(ahead_of_us) <= CLOCK_TOLERANCE:
+def _clock(difference: timedelta) -> Diagnosis:
+    """Diagnose this machine's clock. `difference` is the time of PostgreSQL's machine minus the time of this one."""
+    if abs(difference) <= CLOCK_TOLERANCE:
         return Diagnosis("Clock", "agrees with PostgreSQL's")
-    side = "behind" if ahead_of_us > timedelta(0) else "ahead of"
-    seconds = abs(ahead_of_us).total_seconds()
+    side = "behind" if difference > timedelta(0) else "ahead of"
+    seconds = abs(difference).total_seconds()
     return Diagnosis(
         "Clock",
         f"is {seconds:,.0f} s {side} that of PostgreSQL's machine",
@@ -127,7 +127,7 @@ def _clock(ahead_of_us: timedelta) -> Diagnosis:
 
 
 def _newest_scan() -> Iterable[Diagnosis]:
-    """Find a clock that was put back: then the newest scan is of the future."""
+    """Yield a diagnosis if this machine's clock was set back: then the newest scan was created in the future."""
     newest = Scan.objects.order_by("-created_at").values_list("created_at", flat=True).first()
     if newest and newest > timezone.now() + CLOCK_TOLERANCE:
         yield Diagnosis(
@@ -143,7 +143,7 @@ def _redis() -> Iterable[Diagnosis]:
         with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True, **settings.REDIS_TIMEOUTS) as client:
             version = client.info("server")["redis_version"]
             memory = client.info("memory")
-        cache.set("readiness", 1)  # as /readyz does
+        cache.set("readiness", 1)  # The same write as for /readyz.
     except redis.RedisError as error:
         yield Diagnosis("Redis", f"does not answer ({error})", "Start it, or correct host and password in REDIS_URL.")
         return
@@ -158,22 +158,22 @@ def _redis() -> Iterable[Diagnosis]:
 
 
 def _workers() -> Iterable[Diagnosis]:
-    serving = queues_of_workers()
-    if serving is None:
+    queues_by_worker = queues_of_workers()
+    if queues_by_worker is None:
         yield Diagnosis("Workers", "could not be asked", "The log says why; usually Redis does not answer in time.")
         return
-    for queue, serves in QUEUES.items():
-        names = [worker for worker, queues in serving.items() if queue in queues]
+    for queue, work in QUEUES.items():
+        names = [worker for worker, queues in queues_by_worker.items() if queue in queues]
         if names:
             yield Diagnosis(f"Queue {queue}", f"served by {', '.join(sorted(names))}")
         elif queue != "browser" or settings.SCAN_BROWSER != "off":
             yield Diagnosis(
                 f"Queue {queue}",
-                f"no worker serves it: {serves} wait",
+                f"no worker serves it: {work} wait",
                 f"Start `celery -A config worker --queues {queue} …` as in compose.yaml; its log says why it ended.",
             )
     yield _scheduler()
-    yield from _browser(is_served=any("browser" in queues for queues in serving.values()))
+    yield from _browser(is_served=any("browser" in queues for queues in queues_by_worker.values()))
 
 
 def _scheduler() -> Diagnosis:
@@ -190,18 +190,21 @@ def _scheduler() -> Diagnosis:
 
 
 def _browser(*, is_served: bool) -> Iterable[Diagnosis]:
-    """Diagnose the browser if this machine has one, or should: in containers only the worker's own has."""
+    """Diagnose the browser of this machine, unless there is none and a worker elsewhere serves the queue `browser`.
+
+    In containers only one worker's image contains a browser.
+    """
     if browser_program() is None and is_served:
         return
-    for each in checks.run_checks(tags=[BROWSER], include_deployment_checks=True):
-        yield Diagnosis("Browser", each.msg, (each.hint or "") if each.level >= checks.WARNING else "")
+    for message in checks.run_checks(tags=[BROWSER], include_deployment_checks=True):
+        yield Diagnosis("Browser", message.msg, (message.hint or "") if message.level >= checks.WARNING else "")
 
 
 def _mail() -> Iterable[Diagnosis]:
     if goes_to_log():
         if not settings.SECURE:
             yield Diagnosis("Mail", "is written to the log: EMAIL_URL is not set")
-        return  # with https, the settings are told to be wrong
+        return  # With https, the system check `mail` reports the missing mail server.
     server = get_connection(timeout=TIMEOUT_S)
     where = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
     try:
@@ -210,7 +213,7 @@ def _mail() -> Iterable[Diagnosis]:
     except (OSError, smtplib.SMTPException) as error:
         yield Diagnosis(
             "Mail",
-            f"{where} does not accept a log-in ({_words(error)})",
+            f"{where} does not accept a log-in ({_innermost_reason(error)})",
             "Correct host, port, user and password in EMAIL_URL, or let the firewall pass this connection. Mails wait.",
         )
     else:
@@ -230,7 +233,7 @@ def _disk() -> Iterable[Diagnosis]:
 
 
 def _address() -> Iterable[Diagnosis]:
-    """Request /healthz at BASE_URL as people do: by name, with TLS, through the proxy."""
+    """Diagnose BASE_URL with a request for /healthz like a browser's: with DNS, TLS and the reverse proxy."""
     url = f"{settings.BASE_URL}/healthz"
     try:
         status, body = _get(url)
@@ -239,7 +242,7 @@ def _address() -> Iterable[Diagnosis]:
     except (OSError, HTTPException) as error:
         yield Diagnosis(
             "Address",
-            f"{url} does not answer ({_words(error)})",
+            f"{url} does not answer ({_innermost_reason(error)})",
             "Check the DNS record, ports 80 and 443 of the firewall, and the proxy's log. If only this machine cannot "
             "reach it, the router does not lead back: try from elsewhere.",
         )
@@ -255,15 +258,15 @@ def _address() -> Iterable[Diagnosis]:
 
 
 def _get(url: str) -> tuple[int, bytes]:
-    """Request a URL without following redirects; return status and the beginning of the body."""
+    """Request a URL without following redirects. Return the status and the first 1024 bytes of the body."""
     parts = split_url(url)
     host = parts.hostname or ""
     if parts.scheme == "https":
-        trust = ssl.create_default_context()
-        trust.load_verify_locations(certifi.where())
+        tls = ssl.create_default_context()
+        tls.load_verify_locations(certifi.where())
         if settings.SCAN_CA_BUNDLE is not None:
-            trust.load_verify_locations(settings.SCAN_CA_BUNDLE)
-        connection: HTTPConnection = HTTPSConnection(host, parts.port, timeout=TIMEOUT_S, context=trust)
+            tls.load_verify_locations(settings.SCAN_CA_BUNDLE)
+        connection: HTTPConnection = HTTPSConnection(host, parts.port, timeout=TIMEOUT_S, context=tls)
     else:
         connection = HTTPConnection(host, parts.port, timeout=TIMEOUT_S)
     with contextlib.closing(connection):
@@ -272,8 +275,8 @@ def _get(url: str) -> tuple[int, bytes]:
         return response.status, response.read(1024)
 
 
-def _words(error: Exception) -> str:
-    """Return the innermost reason of an error in one line."""
+def _innermost_reason(error: Exception) -> str:
+    """Return the message of an error's innermost cause in one line."""
     while isinstance(cause := error.__cause__ or error.__context__, Exception):
         error = cause
     return " ".join(str(error).split()) or type(error).__name__

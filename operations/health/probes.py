@@ -15,12 +15,12 @@ from infrastructure.telemetry.middleware import PROBE_PATHS
 
 
 def healthz(_request: HttpRequest) -> JsonResponse:
-    """Return 200 while the process lives. Uses neither PostgreSQL nor Redis."""
+    """Return 200 while the process runs. Neither PostgreSQL nor Redis is queried."""
     return JsonResponse({"status": "ok"})
 
 
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Return 200 when requests can be served, else 503 with the problems."""
+    """Return 200 if the service can answer requests, else a 503 with the problems."""
     problems = {}
     try:
         if has_pending_migrations():
@@ -47,7 +47,10 @@ PROBES = dict(zip(PROBE_PATHS, (healthz, readyz), strict=True))
 
 
 class HealthMiddleware:
-    """Answers both probes before the Host header is validated, because load balancers send an IP address as Host."""
+    """Middleware that answers both probes before Django validates the Host header.
+
+    Load balancers send an IP address as Host, which Django would refuse.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""State of the running service for operators; gathered quickly even if Redis or the workers do not answer."""
+"""State of the running service for operators, gathered quickly even if Redis or the workers do not answer."""
 
 from __future__ import annotations
 
@@ -29,24 +29,25 @@ from website_scan.net.browser import missing_packages, sandbox_problem
 
 logger = logging.getLogger(__name__)
 
-# Queues in the order in which a scan passes them, and the work that stops if no worker serves one.
+# Names of the Celery queues, with the work that stops if no worker serves the queue.
 QUEUES: Mapping[str, str] = {
     "scans": "scans without a browser",
     "browser": "scans with a browser",
     "webhooks": "deliveries",
     "maintenance": "the scheduler's tasks",
 }
-# Workers that do not answer within this time count as gone; each ping takes the whole time.
+# A worker that does not answer a ping within this time counts as stopped. Each ping takes the whole time.
 PING_S = 0.4
-# Cache lifetime of an answer, so that reloads of the page do not ping the workers each time.
-PING_KEPT_S = 10
+# Cache lifetime of the workers' answers, so that not every page load pings the workers.
+PING_CACHE_S = 10
 CONNECT_S = 0.2
 PERIOD = timedelta(hours=24)
-# A periodic task runs every 15 seconds, but a busy worker may delay it.
+# Time without periodic tasks after which the scheduler counts as silent. The most frequent task runs every 15 seconds,
+# but a busy worker may delay it.
 SILENCE = timedelta(minutes=3)
-# A monitor starts within a minute of its time; waiting for a free slot may take longer.
+# Delay after which a monitor counts as late. Usually a run starts within a minute, but it may wait for a free slot.
 LATE = timedelta(minutes=10)
-# Due monitors without a run yet, because the scheduler has not looked, and runs that wait to start.
+# Counts due monitors whose run the scheduler has not created yet, and runs that wait to start.
 DUE = """
     SELECT count(*), count(*) FILTER (WHERE at <= %(late)s) FROM (
         SELECT next_run_at AS at FROM sites_monitor WHERE next_run_at <= %(now)s
@@ -58,9 +59,9 @@ DUE = """
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Queue with its number of messages and the workers that serve it; None if unknown.
+    """Celery queue with its number of messages and the workers that serve it. None if unknown.
 
-    `waiting` is the number of queued scans for it, even if their messages were lost.
+    `waiting` is the number of queued scans for this queue, including scans whose messages were lost.
     """
 
     name: str
@@ -79,9 +80,9 @@ class Queue:
 class Operations:
     """State of the service at one moment.
 
-    `monitors_due` counts the monitors whose time has come and whose audit has not begun; `monitors_late` those due for
-    longer than LATE. `oldest` is the time of the oldest queued scan; `scheduled` is the time at which a periodic task
-    ran last, None if unknown.
+    `monitors_due` counts due monitors whose audit has not begun, `monitors_late` monitors due for longer than LATE.
+    `oldest` is the creation time of the oldest queued scan. `scheduled` is the time at which a periodic task last ran,
+    or None if unknown.
     """
 
     now: datetime
@@ -112,20 +113,23 @@ class Operations:
 
     @property
     def is_scheduler_silent(self) -> bool:
-        """Return True if periodic tasks do not run, according to Redis. The first one runs a while after the start."""
+        """Return True if, according to Redis, no scheduler has sent a task for longer than SILENCE.
+
+        After a start, no task has run yet: then a running scheduler is enough.
+        """
         if self.scheduled is None:
             return self.redis_answers and not self.has_scheduler
         return self.redis_answers and self.now - self.scheduled > SILENCE
 
 
 def operations() -> Operations:
-    """Gather the state with eleven queries, each served by an index of unfinished or new rows.
+    """Return the current state of the service, from eleven queries that use indexes of unfinished or new rows.
 
     Redis and the workers take at most a second.
     """
     now = timezone.now()
     depths = messages_in_queues()
-    serving = queues_of_workers() if depths is not None else None
+    queues_by_worker = queues_of_workers() if depths is not None else None
     unfinished = Scan.objects.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING)).aggregate(
         queued=Count("id", Q(status=Scan.Status.QUEUED)),
         oldest=Min("created_at", filter=Q(status=Scan.Status.QUEUED)),
@@ -152,8 +156,8 @@ def operations() -> Operations:
     ((monitors_due, monitors_late),) = fetch(DUE, {"now": now, "late": now - LATE})
     return Operations(
         now=now,
-        queues=tuple(_queues(depths, serving, by_type)),
-        workers=None if serving is None else tuple(sorted(serving)),
+        queues=tuple(_queues(depths, queues_by_worker, by_type)),
+        workers=None if queues_by_worker is None else tuple(sorted(queues_by_worker)),
         **unfinished,
         audits=audits.count(),
         waiting_pages=pages.count(),
@@ -180,18 +184,18 @@ def _has_scheduler() -> bool:
 
 
 def _queues(
-    depths: Mapping[str, int] | None, serving: Mapping[str, Iterable[str]] | None, by_type: Mapping[str, int]
+    depths: Mapping[str, int] | None, queues_by_worker: Mapping[str, Iterable[str]] | None, by_type: Mapping[str, int]
 ) -> Iterable[Queue]:
-    for name, serves in QUEUES.items():
-        workers = (
-            None if serving is None else tuple(sorted(worker for worker, taken in serving.items() if name in taken))
-        )
-        waiting = sum(by_type.get(each, 0) for each in types_of(name))
-        yield Queue(name, serves, None if depths is None else depths[name], workers, waiting)
+    for name, work in QUEUES.items():
+        workers = None
+        if queues_by_worker is not None:
+            workers = tuple(sorted(worker for worker, queues in queues_by_worker.items() if name in queues))
+        waiting = sum(by_type.get(scan_type, 0) for scan_type in types_of(name))
+        yield Queue(name, work, None if depths is None else depths[name], workers, waiting)
 
 
 def messages_in_queues() -> dict[str, int] | None:
-    """Count the messages in each queue; None if Redis does not answer."""
+    """Return the number of messages in each queue, or None if Redis does not answer."""
     client = redis.Redis.from_url(
         settings.REDIS_URL,
         **settings.REDIS_TIMEOUTS | {"socket_timeout": CONNECT_S, "socket_connect_timeout": CONNECT_S},
@@ -209,29 +213,29 @@ def messages_in_queues() -> dict[str, int] | None:
 
 
 def queues_of_workers() -> dict[str, list[str]] | None:
-    """Return the queues of each worker that answers; None if the workers could not be asked."""
+    """Return the queues of each worker that answers a ping, or None if the workers could not be pinged."""
     try:
-        known: dict[str, list[str]] | None = cache.get("operations:workers")
-        if known is None:
-            known = _ask_workers()
-            cache.set("operations:workers", known, PING_KEPT_S)
+        queues_by_worker: dict[str, list[str]] | None = cache.get("operations:workers")
+        if queues_by_worker is None:
+            queues_by_worker = _ping_workers()
+            cache.set("operations:workers", queues_by_worker, PING_CACHE_S)
     except (redis.RedisError, OperationalError, OSError) as error:
         logger.error("the workers could not be asked: %s", error)
         return None
-    return known
+    return queues_by_worker
 
 
-def _ask_workers() -> dict[str, list[str]]:
-    # Use a separate connection: the timeouts of the tasks' connections are too long for a page, even for closing.
-    times = {"socket_timeout": CONNECT_S, "socket_connect_timeout": CONNECT_S}
-    options: dict[str, Any] = {"transport_options": times, "connect_timeout": CONNECT_S}
+def _ping_workers() -> dict[str, list[str]]:
+    # The connections of tasks have timeouts that are too long for a page, so this function opens its own connection.
+    timeouts = {"socket_timeout": CONNECT_S, "socket_connect_timeout": CONNECT_S}
+    options: dict[str, Any] = {"transport_options": timeouts, "connect_timeout": CONNECT_S}
     with current_app.connection_for_write(**options) as connection:
         answers = current_app.control.inspect(timeout=PING_S, connection=connection).active_queues() or {}
     return {worker: [queue["name"] for queue in queues] for worker, queues in answers.items()}
 
 
 def _browser() -> str:
-    """Describe the browser that scans on this machine would use; workers elsewhere may have another."""
+    """Return a description of this machine's browser for scans. Workers on other machines may have another browser."""
     if settings.SCAN_BROWSER == "off":
         return "none: SCAN_BROWSER is off"
     program = browser_program()

@@ -1,4 +1,4 @@
-"""Django system checks that refuse wrong settings at start, each with an ID and a hint."""
+"""Django system checks that report invalid settings at start. Each message has an ID and a hint."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scans.browser import browser_program
 from website_scan.environment import problems
 from website_scan.net.browser import missing_packages, sandbox_problem
 
-# Commands with machine-readable output run only the checks of the environment: they do not need a browser.
+# Tags of checks. Commands with machine-readable output run only the checks of environment variables.
 ENVIRONMENT, BROWSER = "environment", "browser"
 
 
@@ -29,12 +29,12 @@ def environment_variables(**_: object) -> list[CheckMessage]:
 
 @register(ENVIRONMENT)
 def secret_key(**_: object) -> list[CheckMessage]:
-    """Return an error if no key is set; `environment_variables` reports a key that is too short."""
+    """Return an error if SECRET_KEY is not set. `environment_variables` reports a key that is too short."""
     try:
         if settings.SECRET_KEY:
             return []
     except ImproperlyConfigured:
-        pass  # Django's own error for an empty key; the error below names the variable
+        pass  # Django raises this for an empty key. The error below names the environment variable.
     if any(problem.name == "SECRET_KEY" for problem in problems):
         return []
     return [Error("SECRET_KEY is not set.", hint=HOW_TO_MAKE_A_KEY, id="environment.SECRET_KEY")]
@@ -42,7 +42,7 @@ def secret_key(**_: object) -> list[CheckMessage]:
 
 @register(ENVIRONMENT)
 def log_format(**_: object) -> list[CheckMessage]:
-    """Warn about an unknown log format, which would silently become text."""
+    """Return a warning about an unknown LOG_FORMAT, instead of which text is used."""
     if settings.LOG_FORMAT in ("text", "json"):
         return []
     return [
@@ -56,9 +56,9 @@ def log_format(**_: object) -> list[CheckMessage]:
 
 @register(ENVIRONMENT)
 def mail(**_: object) -> list[CheckMessage]:
-    """Warn about mail to the log on a public service: nobody receives it, and the log exposes its links.
+    """Return a warning if a public service writes e-mails to the log: nobody receives them, and the log exposes links.
 
-    Mail to the log is meant for one's own machine.
+    E-mails in the log are meant for a service on one's own machine.
     """
     if not settings.SECURE or not goes_to_log():
         return []
@@ -74,23 +74,24 @@ def mail(**_: object) -> list[CheckMessage]:
 
 @register(Tags.database)
 def stored_secrets(databases: Sequence[str] | None = None, **_: object) -> list[CheckMessage]:
-    """Warn if the keys that are set do not decrypt the stored secrets; `migrate` and `prepare` run it."""
+    """Return a warning if the configured keys do not decrypt stored secrets. Runs in `migrate` and `prepare`."""
     if not databases:
         return []
     try:
-        unreadable, tried = count_unreadable()
+        unreadable, total = count_unreadable()
     except DatabaseError:
-        return []  # nothing is stored yet, or the database does not answer, which the command itself reports
+        return []  # Tables do not exist yet, or the database does not answer, which the command itself reports.
     if not unreadable:
         return []
-    message = f"{unreadable} of the {tried} newest secrets in the database are encrypted with a key that is not set."
+    message = f"{unreadable} of the {total} newest secrets in the database are encrypted with a key that is not set."
     return [checks.Warning(message, hint=LOST_KEY, id="environment.SECRET_KEY_FALLBACKS")]
 
 
-# Not before every command: in containers only one worker has a browser, and the others would warn of theirs.
+# `deploy=True` leaves this check out of ordinary commands. In containers only one worker has a browser, so commands in
+# the other containers would warn of a missing browser.
 @register(BROWSER, deploy=True)
 def browser(**_: object) -> list[CheckMessage]:
-    """Report the browser that scans use: an operator should know that without one scans have fewer checks."""
+    """Return which browser scans use, or a warning: without a browser, scans have fewer checks."""
     if settings.SCAN_BROWSER == "off":
         return [Info("Scans use no browser: SCAN_BROWSER is off.", id="scans.I002")]
     program = browser_program()

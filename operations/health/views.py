@@ -23,9 +23,9 @@ SHOWN_SWITCHES = 5
 
 
 class SwitchForm(forms.Form):
-    """Form that switches maintenance on with a message, or off.
+    """Form that switches maintenance on, with a message for clients, or off.
 
-    It sends the wanted state instead of a toggle, so that two operators at once do not undo each other's switch.
+    The form sends the new state, not a toggle, so that two operators do not undo each other's change.
     """
 
     is_on = forms.TypedChoiceField(
@@ -36,7 +36,7 @@ class SwitchForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def operations_page(request: HttpRequest) -> HttpResponse:
-    """Show the state of the service; POST switches maintenance. For staff, like all of the admin."""
+    """Render the state of the service for staff. A POST switches maintenance on or off."""
     assert isinstance(request.user, User)
     may_switch = request.user.has_perm(PERMISSION)
     form = SwitchForm(request.POST if request.method == "POST" else None)

@@ -1,4 +1,4 @@
-"""/metrics for Prometheus: the metrics of all processes on all hosts. Any web process can answer."""
+"""/metrics for Prometheus: any web process can return the metrics of all processes on all hosts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from operations.metrics.processes import process_metrics
 from operations.metrics.rows import row_metrics
 from website_scan import __version__
 
-# Lifetime of collected metrics: PostgreSQL, Redis and the workers are not queried more often.
+# Cache lifetime of collected metrics, so that PostgreSQL, Redis and the workers are not queried more often.
 KEPT_S = 5.0
-# Maximum wait of a request while another one collects.
+# Maximum time for which a request waits while another request collects the metrics.
 PATIENCE_S = 10.0
 
 
 class MetricsMiddleware:
-    """Answer /metrics before Django validates the Host header, like health probes: Prometheus uses IP addresses."""
+    """Middleware that answers /metrics before Django validates the Host header: Prometheus sends IP addresses."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -57,12 +57,12 @@ def metrics(request: HttpRequest) -> HttpResponse:
     if families is None:
         return HttpResponse("Others are asking. Try again.\n", "text/plain", 503, headers={"Retry-After": "5"})
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Kept(families))
+    registry.register(_CachedCollector(families))
     encode, content_type = choose_encoder(request.headers.get("Accept", ""))
     return HttpResponse(encode(registry), content_type, headers={"Cache-Control": "no-store"})
 
 
-class _Kept(Collector):
+class _CachedCollector(Collector):
     def __init__(self, families: list[Metric]) -> None:
         self._families = families
 
@@ -70,31 +70,31 @@ class _Kept(Collector):
         return self._families
 
 
-class _Latest:
-    """Cache of the metrics. One thread collects; requests that arrive meanwhile wait for its result.
+class _MetricsCache:
+    """Cache of the collected metrics. One thread collects; requests that arrive meanwhile wait for the result.
 
-    They do not get the previous result: a client that has asked another process since would see counters decrease and
-    take that for a restart.
+    Waiting requests do not get the previous result: a client that has requested another process since would see
+    counters decrease, and treat that as a restart.
     """
 
     def __init__(self, collect: Callable[[], Iterator[Metric]]) -> None:
         self._collect = collect
         self._lock = threading.Lock()
         self._families: list[Metric] | None = None
-        self._until = self._ended_at = 0.0
+        self._expires_at = self._ended_at = 0.0
 
     def get(self) -> list[Metric] | None:
-        """Return metrics at most `KEPT_S` old; None if another thread collects for longer than `PATIENCE_S`."""
-        asked_at = time.monotonic()
-        if asked_at < self._until:
+        """Return metrics at most `KEPT_S` old, or None if another thread collects for longer than `PATIENCE_S`."""
+        requested_at = time.monotonic()
+        if requested_at < self._expires_at:
             return self._families
         if not self._lock.acquire(timeout=PATIENCE_S):
             return None
         try:
-            if self._ended_at < asked_at:
+            if self._ended_at < requested_at:
                 began_at = time.monotonic()
                 self._families = [*self._collect()]
-                self._until, self._ended_at = began_at + KEPT_S, time.monotonic()
+                self._expires_at, self._ended_at = began_at + KEPT_S, time.monotonic()
             return self._families
         finally:
             self._lock.release()
@@ -102,22 +102,22 @@ class _Latest:
     def forget(self) -> None:
         """Clear the cache, for tests."""
         self._families = None
-        self._until = self._ended_at = 0.0
+        self._expires_at = self._ended_at = 0.0
 
 
-def _all() -> Iterator[Metric]:
-    """Yield all metrics. If PostgreSQL or Redis does not answer, its metrics are missing and `up` says so."""
+def _all_metrics() -> Iterator[Metric]:
+    """Yield all metrics. If PostgreSQL or Redis does not answer, its metrics are missing, and its metric `up` is 0."""
     yield gauge(servers.INFO, {(__version__,): 1})
     messages = messages_in_queues()
     if messages is not None:
         yield from servers.redis_metrics(messages)
-    of_rows: list[Metric] = []
+    metrics_from_rows: list[Metric] = []
     try:
-        of_rows = [*row_metrics()]
+        metrics_from_rows = [*row_metrics()]
     except (DatabaseError, InterfaceError) as error:
         log_failure(error)
-    yield from of_rows
-    yield gauge(servers.UP, {("postgresql",): int(bool(of_rows)), ("redis",): int(messages is not None)})
+    yield from metrics_from_rows
+    yield gauge(servers.UP, {("postgresql",): int(bool(metrics_from_rows)), ("redis",): int(messages is not None)})
     try:
         totals = counters.totals()
     except redis.RedisError as error:
@@ -126,4 +126,4 @@ def _all() -> Iterator[Metric]:
         yield from process_metrics(totals)
 
 
-_latest = _Latest(_all)
+_latest = _MetricsCache(_all_metrics)

@@ -1,4 +1,4 @@
-"""Prometheus families from definitions and values; the classes of `prometheus_client` write the formats."""
+"""Metric families of `prometheus_client`, built from definitions and values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from infrastructure.telemetry.counters import Counter, Histogram, Series
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """Definition of a gauge: its name, help text and labels."""
+    """Definition of a gauge: name, help text and labels."""
 
     name: str
     help: str
@@ -21,7 +21,7 @@ class Gauge:
 
 
 def gauge(definition: Gauge, values: Mapping[Any, float]) -> Metric:
-    """Build a gauge from values by their label values."""
+    """Return a gauge's metric family. `values` maps label values to numbers."""
     family = GaugeMetricFamily(definition.name, definition.help, labels=definition.labels)
     for labels, value in values.items():
         family.add_metric(labels, value)
@@ -29,7 +29,7 @@ def gauge(definition: Gauge, values: Mapping[Any, float]) -> Metric:
 
 
 def counter(definition: Counter, values: Mapping[Series, float]) -> Metric:
-    """Build a counter from values by their label values."""
+    """Return a counter's metric family. `values` maps label values to numbers."""
     family = CounterMetricFamily(definition.name, definition.help, labels=definition.labels)
     for labels, value in values.items():
         family.add_metric(labels, value)
@@ -39,7 +39,7 @@ def counter(definition: Counter, values: Mapping[Series, float]) -> Metric:
 def histogram(
     definition: Histogram, buckets: Mapping[Series, Mapping[str, int]], sums: Mapping[Series, float]
 ) -> Metric:
-    """Build a histogram from the counts of each single bucket; unknown, retired buckets are left out."""
+    """Return a histogram's metric family from the count of each bucket. Buckets of older versions are left out."""
     family = HistogramMetricFamily(definition.name, definition.help, labels=definition.labels)
     for labels, counts in buckets.items():
         total = 0

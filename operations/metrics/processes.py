@@ -1,4 +1,4 @@
-"""Metrics that processes count, from their totals in Redis."""
+"""Metrics that processes count in memory, from the totals in Redis."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from operations.metrics.families import counter, histogram
 
 
 def process_metrics(totals: Mapping[Series, int]) -> Iterator[Metric]:
-    """Yield the metrics of OF_PROCESSES; one without labels is 0 until it is counted."""
-    of: dict[str, dict[Series, int]] = {}
+    """Yield the metrics of PROCESS_METRICS from totals by series. Metrics without labels have an initial value of 0."""
+    by_metric: dict[str, dict[Series, int]] = {}
     for series, value in totals.items():
-        of.setdefault(series[0], {})[series[1:]] = value
+        by_metric.setdefault(series[0], {})[series[1:]] = value
     for definition in COUNTERS:
         values: dict[Series, float] = {} if definition.labels else {(): 0}
-        for labels, value in of.get(definition.name, {}).items():
+        for labels, value in by_metric.get(definition.name, {}).items():
             values[labels] = value / MICRO if definition.is_seconds else value
         yield counter(definition, values)
-    for each in HISTOGRAMS:
+    for histogram_definition in HISTOGRAMS:
         buckets: dict[Series, dict[str, int]] = {}
         sums: dict[Series, float] = {}
-        for series, value in of.get(each.name, {}).items():
+        for series, value in by_metric.get(histogram_definition.name, {}).items():
             if series[-1] == "sum":
                 sums[series[:-1]] = value / MICRO
             else:
                 buckets.setdefault(series[:-1], {})[series[-1]] = value
-        yield histogram(each, buckets, sums)
+        yield histogram(histogram_definition, buckets, sums)

@@ -1,4 +1,4 @@
-"""Metrics from rows, the same from every web process: definitions, queries and values."""
+"""Metrics computed from database rows, and so the same in every web process: definitions, queries and values."""
 
 from __future__ import annotations
 
@@ -82,26 +82,26 @@ MAILS_WAITING = Gauge(f"{PREFIX}mails_waiting", "E-mails that wait to be sent.")
 OLDEST_MAIL = Gauge(f"{PREFIX}oldest_mail_seconds", "How long the oldest e-mail that waits has waited.")
 MAINTENANCE = Gauge(f"{PREFIX}maintenance", "1 while maintenance is on.")
 
-OF_ROWS = (
+ROW_METRICS = (
     *(SCANS_ENDED, SCAN_WAIT, SCAN_DURATION, SCAN_CPU),
     *(VISITS_QUEUED, OLDEST_VISIT, QUEUE_AGE, VISITS_RUNNING, VISITS_INTERRUPTED),
     *(AUDITS_UNFINISHED, AUDIT_PAGES_WAITING, MONITORS_DUE, MONITORS_LATE, LIST_RUNS, LIST_SITES_DUE, LISTS_LATE),
     *(DELIVERIES_PENDING, OLDEST_DUE_DELIVERY, WEBHOOKS, MAILS_WAITING, OLDEST_MAIL, MAINTENANCE),
 )
 
-# A partial index of unfinished rows serves each of these queries.
+# Each of the following queries uses a partial index of unfinished rows.
 VISITS = f"""
     SELECT type, is_background, status, count(*),
         count(*) FILTER (WHERE status = 'scanning' AND NOT {SCAN_LEASE.sql()}),
         extract(epoch FROM statement_timestamp() - min(created_at))::float
     FROM scans_scan WHERE status IN ('queued', 'scanning') AND lead_id IS NULL GROUP BY type, is_background, status
-"""  # noqa: S608  # of constants
+"""  # noqa: S608  # The query is composed of constants.
 AUDITS = f"""
     SELECT (SELECT count(*) FROM sites_audit WHERE status IN {UNFINISHED}), (
         SELECT count(*) FROM sites_auditpage AS page JOIN sites_audit AS audit ON audit.id = page.audit_id
         WHERE audit.status IN {UNFINISHED} AND page.status = 'waiting'
     )
-"""  # noqa: S608  # of constants
+"""  # noqa: S608  # The query is composed of constants.
 LISTS = """
     SELECT (SELECT count(*) FROM sites_listrun WHERE status = 'running'),
         (SELECT count(*) FROM sites_listresult WHERE status = 'waiting' AND starts_at <= %(now)s),
@@ -117,7 +117,7 @@ DELIVERIES = f"""
         FROM webhooks_delivery AS delivery JOIN webhooks_webhook AS webhook ON webhook.id = delivery.webhook_id
         WHERE delivery.status = 'pending' AND NOT delivery.is_held AND webhook.enabled
     ) AS delivery
-"""  # noqa: S608  # of constants
+"""  # noqa: S608  # The query is composed of constants.
 WEBHOOK_STATES = """
     SELECT count(*) FILTER (WHERE enabled AND failing_since IS NOT NULL),
         count(*) FILTER (WHERE NOT enabled AND disabled_reason <> 'requested')
@@ -130,11 +130,11 @@ MAILS = """
 
 
 def row_metrics() -> Iterator[Metric]:
-    """Yield the metrics of OF_ROWS. Raises DatabaseError or InterfaceError."""
-    yield from _of_visits(fetch(VISITS, {}))
+    """Yield the metrics of ROW_METRICS. Raises DatabaseError or InterfaceError."""
+    yield from _visit_metrics(fetch(VISITS, {}))
     ages_s = {(queue,): queue_age_s(queue) for queue in QUEUES}
     yield gauge(QUEUE_AGE, ages_s)
-    yield from _of_tallies(tallies.tallies())
+    yield from _tally_metrics(tallies.tallies())
     ((audits, pages),) = fetch(AUDITS, {})
     yield gauge(AUDITS_UNFINISHED, {(): audits})
     yield gauge(AUDIT_PAGES_WAITING, {(): pages})
@@ -159,29 +159,30 @@ def row_metrics() -> Iterator[Metric]:
     yield gauge(MAINTENANCE, {(): int(maintenance_notice() is not None)})
 
 
-def _of_visits(rows: Iterable[tuple[Any, ...]]) -> Iterator[Metric]:
-    places = [(queue, kind) for queue in QUEUES for kind in CLASSES]
-    queued, running, oldest_s = dict.fromkeys(places, 0), dict.fromkeys(places, 0), dict.fromkeys(places, 0.0)
-    lost = 0
+def _visit_metrics(rows: Iterable[tuple[Any, ...]]) -> Iterator[Metric]:
+    all_labels = [(queue, visit_class) for queue in QUEUES for visit_class in CLASSES]
+    queued, running = dict.fromkeys(all_labels, 0), dict.fromkeys(all_labels, 0)
+    oldest_s = dict.fromkeys(all_labels, 0.0)
+    all_interrupted = 0
     for scan_type, is_background, status, count, interrupted, age_s in rows:
-        place = (queue_of(ScanType(scan_type)), CLASSES[is_background])
+        labels = (queue_of(ScanType(scan_type)), CLASSES[is_background])
         if status == "queued":
-            queued[place] += count
-            oldest_s[place] = max(oldest_s[place], age_s)
+            queued[labels] += count
+            oldest_s[labels] = max(oldest_s[labels], age_s)
         else:
-            running[place] += count - interrupted
-        lost += interrupted
+            running[labels] += count - interrupted
+        all_interrupted += interrupted
     yield gauge(VISITS_QUEUED, queued)
     yield gauge(OLDEST_VISIT, oldest_s)
     yield gauge(VISITS_RUNNING, running)
-    yield gauge(VISITS_INTERRUPTED, {(): lost})
+    yield gauge(VISITS_INTERRUPTED, {(): all_interrupted})
 
 
-def _of_tallies(found: Mapping[str, Mapping[tuple[str, ...], int]]) -> Iterator[Metric]:
-    yield counter(SCANS_ENDED, found.get("ended", {}))
+def _tally_metrics(counts: Mapping[str, Mapping[tuple[str, ...], int]]) -> Iterator[Metric]:
+    yield counter(SCANS_ENDED, counts.get("ended", {}))
     for name, definition in (("waited", SCAN_WAIT), ("duration", SCAN_DURATION), ("cpu", SCAN_CPU)):
         buckets: dict[tuple[str, ...], dict[str, int]] = {}
-        for (value, bound), count in found.get(name, {}).items():
-            buckets.setdefault((value,), {})[bound] = count
-        sums = {labels: value / MS for labels, value in found.get(f"{name}_sum", {}).items()}
+        for (value, upper_bound), count in counts.get(name, {}).items():
+            buckets.setdefault((value,), {})[upper_bound] = count
+        sums = {labels: value / MS for labels, value in counts.get(f"{name}_sum", {}).items()}
         yield histogram(definition, buckets, sums)

@@ -1,4 +1,4 @@
-"""Metrics from Redis and the workers, and whether the servers answer."""
+"""Metrics of Redis, the workers and the scheduler, and whether the servers answer."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ UP = Gauge(
 )
 INFO = Gauge(f"{PREFIX}info", "Always 1; the version of the process that answered.", ("version",))
 
-OF_SERVERS = (QUEUE_MESSAGES, QUEUE_WORKERS, SCHEDULER_SILENCE, UP, INFO)
+SERVER_METRICS = (QUEUE_MESSAGES, QUEUE_WORKERS, SCHEDULER_SILENCE, UP, INFO)
 
 
 def redis_metrics(messages: Mapping[str, int]) -> Iterator[Metric]:
-    """Yield the metrics of the queues, by their numbers of messages, and of those who take from them."""
+    """Yield the metrics of queues, workers and scheduler. `messages` is the number of messages in each queue."""
     counts = {(name,): count for name, count in messages.items()}
     yield gauge(QUEUE_MESSAGES, counts)
-    serving = queues_of_workers()
-    if serving is not None:
-        workers = {(name,): sum(name in queues for queues in serving.values()) for name in messages}
+    queues_by_worker = queues_of_workers()
+    if queues_by_worker is not None:
+        workers = {(name,): sum(name in queues for queues in queues_by_worker.values()) for name in messages}
         yield gauge(QUEUE_WORKERS, workers)
     beat = last_beat()
     silence_s = {} if beat is None else {(): max(0.0, (timezone.now() - beat).total_seconds())}

@@ -1,6 +1,6 @@
 """Backup files: a tar archive of a dump in pg_dump's custom format, followed by a JSON manifest.
 
-`tar -xf FILE database.dump` and pg_restore read it without this program. Imports no Django.
+`tar -xf FILE database.dump` and pg_restore can read a backup without this program. This module does not import Django.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ CHUNK_BYTES = 1024 * 1024
 
 
 class BackupError(Exception):
-    """Failure of a backup or a restore, which has changed nothing; the message is for the person at the terminal."""
+    """Failure of a backup or a restore that has changed nothing. The message is printed on the terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Description of a backup. `keys`: fingerprints of the keys for secrets at rest, the encrypting key first."""
+    """Description of a backup. `keys` are fingerprints of the key ring, beginning with the key that encrypts."""
 
     version: str
     created_at: str
     postgresql: int
-    migrations: list[str]  # app.name
+    migrations: list[str]  # In the form "app.name".
     keys: list[str]
     sha256: str = ""
     bytes: int = 0
@@ -43,9 +43,9 @@ class Manifest:
 
 @contextlib.contextmanager
 def draft_of(path: Path) -> Iterator[IO[bytes]]:
-    """Open a draft beside `path`, private to its owner, and rename it to `path` when the block ends without an error.
+    """Open a draft file that becomes `path` when the block ends without an error. Only its owner can read it.
 
-    The next backup overwrites a draft whose writer was killed. Raises BackupError; an older backup is never replaced.
+    The next backup overwrites a draft whose writer was killed. Existing backups are never replaced. Raises BackupError.
     """
     draft = path.with_name(path.name + DRAFT_SUFFIX)
     try:
@@ -65,7 +65,7 @@ def draft_of(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            os.link(draft, path)  # fails if a file has appeared meanwhile, which a rename would replace
+            os.link(draft, path)  # Fails if `path` exists by now. A rename would replace the file.
         except OSError as error:
             raise BackupError(f"{path} can't be written: {error.strerror}.") from error
         finally:
@@ -78,8 +78,8 @@ def draft_of(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write(file: IO[bytes], dump: IO[bytes], manifest: Manifest) -> Manifest:
-    """Write the stream `dump` and its manifest to a new archive; return the manifest with size and checksum."""
-    file.write(bytes(tarfile.BLOCKSIZE))  # placeholder of the header, which contains the size
+    """Write the stream `dump` and its manifest to a new archive. Return the manifest with size and checksum."""
+    file.write(bytes(tarfile.BLOCKSIZE))  # Placeholder for the tar header, which contains the size.
     digest, size = hashlib.sha256(), 0
     while chunk := dump.read(CHUNK_BYTES):
         file.write(chunk)
@@ -101,8 +101,8 @@ def _header(name: str, size: int) -> bytes:
     return member.tobuf(tarfile.GNU_FORMAT)
 
 
-def checked(path: Path) -> Manifest:
-    """Verify the checksum of a backup and return its manifest. Raises BackupError if it is damaged."""
+def verified_manifest(path: Path) -> Manifest:
+    """Verify the checksum of a backup and return the manifest. Raises BackupError if the file is damaged."""
     try:
         with tarfile.open(path, "r:") as archive:
             dump, text = archive.extractfile(DUMP), archive.extractfile(MANIFEST)
@@ -123,7 +123,7 @@ def checked(path: Path) -> Manifest:
 
 @contextlib.contextmanager
 def dump_in(path: Path) -> Iterator[IO[bytes]]:
-    """Open pg_dump's file in a backup that `checked` has verified."""
+    """Open the database dump in a backup that `verified_manifest` has verified."""
     with tarfile.open(path, "r:") as archive:
         dump = archive.extractfile(DUMP)
         if dump is None:

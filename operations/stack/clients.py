@@ -1,4 +1,4 @@
-"""Search for PostgreSQL's client programs of the server's version. Imports no Django."""
+"""Search for PostgreSQL client programs of the server's version. This module does not import Django."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from operations.stack.postgres import find_binaries
 from operations.stack.processes import EmbeddedError
 
 PROGRAMS = ("pg_dump", "pg_restore", "psql")
-DISTRIBUTIONS = Path("/usr/lib/postgresql")  # of Debian and its derivatives, one folder for each version
+DISTRIBUTIONS = Path("/usr/lib/postgresql")  # Debian and its derivatives have one folder here for each version.
 
 
 class NoClients(Exception):
-    """Absence of client programs of the server's version; the message says what to install."""
+    """Error because client programs of the server's version are missing. The message says which package to install."""
 
 
 def clients_for(major: int, folders: Iterable[Path] | None = None) -> Path:
     """Return the folder with pg_dump, pg_restore and psql of the server's major version. Raises NoClients.
 
-    Older programs refuse the server, and the server may not understand the output of newer ones.
+    Older programs refuse to work with the server, and the server may not understand the output of newer programs.
     """
-    found = {folder: version_of(folder) for folder in (_folders() if folders is None else folders)}
-    for folder, version in found.items():
+    versions = {folder: version_of(folder) for folder in (_folders() if folders is None else folders)}
+    for folder, version in versions.items():
         if version == major:
             return folder
-    others = ", ".join(str(version) for version in sorted({each for each in found.values() if each})) or "none"
+    others = ", ".join(str(version) for version in sorted({version for version in versions.values() if version}))
+    others = others or "none"
     raise NoClients(
         f"PostgreSQL {major} needs pg_dump, pg_restore and psql {major}; found: {others}. "
         f"Install postgresql-client-{major}, or run this where they are."
@@ -41,25 +42,25 @@ def clients_for(major: int, folders: Iterable[Path] | None = None) -> Path:
 
 
 def version_of(folder: Path) -> int | None:
-    """Return the major version of the programs in a folder; None if one is missing or does not run."""
+    """Return the major version of the programs in a folder, or None if a program is missing or does not run."""
     if not all(os.access(folder / name, os.X_OK) for name in PROGRAMS):
         return None
     try:
-        ran = subprocess.run([folder / "pg_dump", "--version"], capture_output=True, text=True, check=False)
+        process = subprocess.run([folder / "pg_dump", "--version"], capture_output=True, text=True, check=False)
     except OSError:
         return None
-    matched = re.search(r"\(PostgreSQL\) (\d+)", ran.stdout)
-    return int(matched[1]) if matched else None
+    match = re.search(r"\(PostgreSQL\) (\d+)", process.stdout)
+    return int(match[1]) if match else None
 
 
-def address_of(parameters: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """Convert psycopg's connection parameters to a conninfo string and an environment for these programs.
+def connection_arguments(parameters: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """Convert psycopg's connection parameters to a conninfo string and environment variables for client programs.
 
-    The environment holds the password, because every user may read the command lines of all processes. `options` are
-    dropped: the time limit of a request does not suit a backup.
+    The password is passed in the environment, because every user may read the command lines of all processes. `options`
+    are dropped: the time limit of a request does not suit a backup.
     """
-    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - {"password", "options"}
-    conninfo = make_conninfo(**{name: value for name, value in parameters.items() if name in known})
+    keywords = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - {"password", "options"}
+    conninfo = make_conninfo(**{name: value for name, value in parameters.items() if name in keywords})
     password = parameters.get("password")
     return conninfo, dict(os.environ) | ({"PGPASSWORD": str(password)} if password else {})
 

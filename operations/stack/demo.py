@@ -1,4 +1,4 @@
-"""Login and API key of the demo organization, kept in the data folder so that every start can show them."""
+"""Login and API key of the demo organization, stored in the data folder so that every start can print them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class DemoLogin:
-    """Login of the demo organization's owner. Password and key are None if another process created them."""
+    """Login of the demo organization's owner. `password` and `api_key` are None if another process created them."""
 
     organization: str
     email: str
@@ -20,21 +20,21 @@ class DemoLogin:
     api_key: str | None
 
 
-def demo_path(data_dir: Path, env: Mapping[str, str], *, embedded: bool, wanted: bool) -> Path | None:
-    """Return the file for the login; each database has its own demo organization, hence its own file.
+def demo_path(data_dir: Path, env: Mapping[str, str], *, embedded: bool, with_demo: bool) -> Path | None:
+    """Return the path for the demo login. Each database has its own demo organization, hence its own file.
 
-    None if there is no demo: its owner is a superuser, which a user's own database gets only if it is `wanted`.
+    None for a database in DATABASE_URL without `with_demo`: its user must choose the demo, whose owner is a superuser.
     """
     if embedded:
         return data_dir / "demo.json"
-    if not wanted:
+    if not with_demo:
         return None
     digest = hashlib.sha256(env.get("DATABASE_URL", "").encode()).hexdigest()
     return data_dir / f"demo-{digest[:12]}.json"
 
 
 def read_demo(path: Path) -> DemoLogin | None:
-    """Return the login kept in `path`, or None."""
+    """Return the login stored in `path`, or None if there is none."""
     try:
         return DemoLogin(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -42,9 +42,9 @@ def read_demo(path: Path) -> DemoLogin | None:
 
 
 def login_to_show(path: Path | None, *, was_known: bool, on_terminal: bool) -> DemoLogin | None:
-    """Return the login kept in `path`. Its secrets are shown at first only, unless the output goes to a terminal.
+    """Return the login stored in `path`. Secrets are left out if the login is old and the output is not a terminal.
 
-    Other output is kept, for example by systemd.
+    Output that is not a terminal may be a log that others read, for example systemd's.
     """
     login = read_demo(path) if path else None
     if login and was_known and not on_terminal:
@@ -52,15 +52,15 @@ def login_to_show(path: Path | None, *, was_known: bool, on_terminal: bool) -> D
     return login
 
 
-def keep_demo(path: Path, login: DemoLogin) -> None:
-    """Save a login, readable by its owner only. Missing secrets are taken from the login that is already saved."""
-    known = read_demo(path)
-    if known and (known.organization, known.email) == (login.organization, login.email):
+def save_demo(path: Path, login: DemoLogin) -> None:
+    """Save a login, readable by its owner only. Missing secrets are copied from the login that is already saved."""
+    saved = read_demo(path)
+    if saved and (saved.organization, saved.email) == (login.organization, login.email):
         login = DemoLogin(
             login.organization,
             login.email,
-            login.password or known.password,
-            login.api_key or known.api_key,
+            login.password or saved.password,
+            login.api_key or saved.api_key,
         )
     write_private(path, json.dumps(asdict(login), indent=2) + "\n")
 

@@ -1,6 +1,6 @@
-"""Embedded PostgreSQL and Redis from wheels, with their own data folder, as child processes of this one.
+"""Embedded PostgreSQL and Redis: server programs from Python wheels, run as child processes on a data folder.
 
-Imports no Django. `stack()` is the entry point; only one process at a time may run it on a data folder.
+This module does not import Django. `stack()` is the entry point. Only one process at a time may use a data folder.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ SOCKET_FOLDER_PREFIX = "wss-"
 
 
 class AlreadyRunning(EmbeddedError):
-    """Failure because another process runs its servers on this data folder."""
+    """Error because another process runs servers on this data folder."""
 
 
 class Stack:
-    """Running servers. `env` holds the URLs of the requested ones, by environment variable."""
+    """Running servers. `env` contains their URLs by environment variable."""
 
     def __init__(self, servers: Sequence[Server]) -> None:
         self.env = {server.variable: server.url for server in servers}
         self._servers = servers
 
     def revive(self) -> list[str]:
-        """Restart every server that has died, without waiting until it is ready; return their names."""
+        """Restart all servers that have died, without waiting until they are ready. Return their names."""
         dead = [server for server in self._servers if server.has_died()]
         for server in dead:
             server.start()
@@ -52,9 +52,9 @@ class Stack:
 def stack(data_dir: Path, *, database: bool = True, redis: bool = True, durable: bool = True) -> Iterator[Stack]:
     """Run the requested servers on `data_dir` (created if missing) until the block ends.
 
-    Yields once they answer: `env` has `DATABASE_URL` and `REDIS_URL`. `durable` False trades the
-    database's safety in a crash of the machine for speed. Raises EmbeddedError or AlreadyRunning.
-    Call it from the main thread: the servers stop when their starting thread ends.
+    Yields when the servers answer. `env` has `DATABASE_URL` and `REDIS_URL`. With `durable=False`, the database is
+    faster but may lose data if the machine crashes. Raises EmbeddedError or AlreadyRunning. Must be called from the
+    main thread: the servers stop when their starting thread ends.
     """
     with locked(data_dir) as lock, servers(lock, database, redis, durable) as running:
         yield running
@@ -63,8 +63,8 @@ def stack(data_dir: Path, *, database: bool = True, redis: bool = True, durable:
 class Lock:
     """Lock of a data folder.
 
-    Its file names the holder's process, then its socket folder, and is emptied at an orderly end.
-    `after_kill`: the previous holder was killed, so its children may still be stopping.
+    The lock file contains the holder's process ID and socket folder, one per line, and is emptied at an orderly end.
+    `after_kill` is True if the previous holder was killed: then its child processes may still be stopping.
     """
 
     def __init__(self, data_dir: Path, file: TextIO, *, after_kill: bool) -> None:
@@ -72,20 +72,20 @@ class Lock:
         self.after_kill = after_kill
         self._file = file
 
-    def note(self, line: object) -> None:
+    def write_line(self, line: object) -> None:
         self._file.write(f"{line}\n")
         self._file.flush()
 
 
 @contextlib.contextmanager
 def locked(data_dir: Path) -> Iterator[Lock]:
-    """Lock `data_dir` (created if missing) for this process. Raises EmbeddedError, AlreadyRunning."""
+    """Lock `data_dir` (created if missing) for this process. Raises EmbeddedError or AlreadyRunning."""
     data_dir = data_dir.absolute()
     try:
-        # An existing folder keeps its permissions: they are the user's choice.
+        # The permissions of an existing folder do not change, because they are the user's choice.
         if not data_dir.is_dir():
             data_dir.mkdir(parents=True, exist_ok=True)
-            data_dir.chmod(0o700 if os.geteuid() else 0o711)  # root's database server runs as a user of its own
+            data_dir.chmod(0o700 if os.geteuid() else 0o711)  # For root, the database server runs as another user.
         file = _open_private(data_dir / LOCK_NAME)
     except OSError as error:
         raise EmbeddedError(f"DATA_DIR {data_dir} is not writable: {error.strerror}.") from error
@@ -98,13 +98,13 @@ def locked(data_dir: Path) -> Iterator[Lock]:
             raise AlreadyRunning(
                 f"The service already runs on {data_dir} (process {holder}). Stop it first, or choose another DATA_DIR."
             ) from error
-        notes = file.read().splitlines()
-        for leftover in notes[1:]:
-            if Path(leftover).name.startswith(SOCKET_FOLDER_PREFIX):
-                shutil.rmtree(leftover, ignore_errors=True)
+        old_lines = file.read().splitlines()
+        for folder in old_lines[1:]:
+            if Path(folder).name.startswith(SOCKET_FOLDER_PREFIX):
+                shutil.rmtree(folder, ignore_errors=True)
         file.truncate(0)
-        lock = Lock(data_dir, file, after_kill=bool(notes))
-        lock.note(os.getpid())
+        lock = Lock(data_dir, file, after_kill=bool(old_lines))
+        lock.write_line(os.getpid())
         try:
             yield lock
         finally:
@@ -112,7 +112,7 @@ def locked(data_dir: Path) -> Iterator[Lock]:
 
 
 def _open_private(path: Path) -> TextIO:
-    """Open the lock's file for its owner only: whoever may open it may also lock it."""
+    """Open the lock file with permissions for its owner only, because whoever can open the file can lock it."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     os.fchmod(descriptor, 0o600)
     return os.fdopen(descriptor, "a+", encoding="utf-8")
@@ -120,14 +120,14 @@ def _open_private(path: Path) -> TextIO:
 
 @contextlib.contextmanager
 def servers(lock: Lock, database: bool = True, redis: bool = True, durable: bool = True) -> Iterator[Stack]:
-    """Run the servers like `stack`, for a caller that already holds the lock."""
+    """Run the servers like `stack`, for a caller that has already locked the data folder."""
     with contextlib.ExitStack() as cleanup:
         sockets = cleanup.enter_context(_socket_folder(lock)) if database else None
         started: list[Server] = []
         cleanup.callback(_stop, started)
         if redis:
             started.append(Redis(lock.data_dir))
-            started[-1].start()  # starts up while PostgreSQL's cluster is initialised
+            started[-1].start()  # Redis starts while PostgreSQL's cluster is initialised.
         if sockets is not None:
             started.append(Postgres(lock.data_dir, sockets, durable=durable))
             started[-1].start()
@@ -137,10 +137,10 @@ def servers(lock: Lock, database: bool = True, redis: bool = True, durable: bool
 
 @contextlib.contextmanager
 def _socket_folder(lock: Lock) -> Iterator[Path]:
-    """Create a private folder with a short path; the lock file names it, so that the next start can delete it."""
+    """Create a private folder for sockets. Its path is written to the lock file, for cleanup by the next start."""
     folder = Path(tempfile.mkdtemp(prefix=SOCKET_FOLDER_PREFIX, dir=socket_parent()))
     try:
-        lock.note(folder)
+        lock.write_line(folder)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -151,22 +151,22 @@ def _await_ready(servers: Sequence[Server]) -> None:
     for server in servers:
         while not server.is_ready():
             if server.has_died() and not server.retry():
-                raise EmbeddedError(f"{server.name} did not start: {server.complaint()}")
+                raise EmbeddedError(f"{server.name} did not start: {server.last_error()}")
             if time.monotonic() > deadline:
                 raise EmbeddedError(
-                    f"{server.name} did not answer within {START_TIMEOUT_S:.0f} s: {server.complaint()}"
+                    f"{server.name} did not answer within {START_TIMEOUT_S:.0f} s: {server.last_error()}"
                 )
             time.sleep(POLL_S)
 
 
 def _stop(servers: Sequence[Server]) -> None:
-    """Stop all servers in parallel: first with an orderly signal, then an immediate one, then SIGKILL."""
-    running = [s for s in servers if s.process is not None and not s.has_died()]
+    """Stop all servers in parallel: first with the orderly stop signal, then the immediate one, then SIGKILL."""
+    running = [server for server in servers if server.process is not None and not server.has_died()]
     for step, timeout_s in enumerate((STOP_TIMEOUT_S, 0.5)):
         for server in running:
             server.send(server.stop_signals[step])
-        if wait_all((s.process for s in running if s.process is not None), timeout_s):
+        if wait_all((server.process for server in running if server.process is not None), timeout_s):
             return
     for server in running:
         server.send(signal.SIGKILL)
-    wait_all((s.process for s in running if s.process is not None), 1.0)
+    wait_all((server.process for server in running if server.process is not None), 1.0)

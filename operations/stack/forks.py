@@ -1,4 +1,4 @@
-"""Python programs as forks of this process: they start without importing again what it has imported, and share it."""
+"""Python programs as forks of this process: they start with its imported modules, and share their memory."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from typing import IO, NoReturn
 
 from operations.stack.processes import ENDING
 
-PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15  # of prctl(2)
+PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15  # Options of prctl(2).
 POLL_S = 0.01
-FIRST_FILE, LAST_FILE = 3, 1 << 16  # descriptors besides the standard streams
+FIRST_FILE, LAST_FILE = 3, 1 << 16  # Range of file descriptors after the standard streams.
 
 
 class Fork:
-    """Child process that executes a Python command: the part of `subprocess.Popen` that its parent needs.
+    """Child process that executes a Python command, with a part of the interface of `subprocess.Popen`.
 
-    `stdout` gets the output of the process, and its errors. `returncode` is negative for the signal that ended it.
+    `stdout` is a stream of the process's output and errors. `returncode` is the negative number of a signal that ended
+    the process.
     """
 
     def __init__(self, pid: int, stdout: IO[bytes]) -> None:
@@ -36,7 +37,7 @@ class Fork:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Return the status, or None while the process runs."""
+        """Return the exit status, or None while the process runs."""
         if self.returncode is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
@@ -44,7 +45,7 @@ class Fork:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end and return the status. Raises subprocess.TimeoutExpired."""
+        """Wait until the process has ended, and return the exit status. Raises subprocess.TimeoutExpired."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while (status := self.poll()) is None:
             if deadline is not None and time.monotonic() >= deadline:
@@ -53,7 +54,7 @@ class Fork:
         return status
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, unless the process has ended."""
+        """Send a signal to the process, unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
@@ -61,7 +62,7 @@ class Fork:
         self.send_signal(signal.SIGKILL)
 
     def read(self) -> bytes:
-        """Wait until the process has closed its output, and return all of it."""
+        """Return all output of the process, after the process has closed it."""
         if self.stdout is None:
             return b""
         with self.stdout as output:
@@ -71,14 +72,15 @@ class Fork:
 def fork(name: str, command: Sequence[str], *, env: Mapping[str, str], cwd: str | Path) -> Fork:
     """Start a Python command (`python -m module …` or `python file …`) in a session of its own.
 
-    Its environment is `env`, and on Linux `name` is its name in lists of processes. It shares no open file with this
-    process. On Linux the kernel sends it SIGTERM when the calling THREAD ends, so call this from the main thread.
+    The child's environment is `env`. It shares no open file with this process. On Linux, `name` is the child's name in
+    lists of processes, and the kernel sends SIGTERM to the child when the calling THREAD ends, so this function must be
+    called from the main thread.
     """
     read, write = os.pipe()
     parent = os.getpid()
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()  # else the child would write it once more
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until the child has handlers of its own
+        stream.flush()  # Otherwise the child would write the buffered output a second time.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # The child unblocks these signals when it has its own handlers.
     try:
         pid = os.fork()
         if pid == 0:
@@ -92,7 +94,7 @@ def fork(name: str, command: Sequence[str], *, env: Mapping[str, str], cwd: str 
 def _become(
     name: str, command: Sequence[str], env: Mapping[str, str], cwd: str | Path, parent: int, output: int
 ) -> NoReturn:
-    """Turn this process, which was forked just now, into the program, and end with its status."""
+    """Run the program in this newly forked process, and exit with the program's status."""
     status = 1
     try:
         _detach(name, parent, output)
@@ -107,13 +109,13 @@ def _become(
             sys.stderr.write(f"{end.code}\n")
     except KeyboardInterrupt:
         status = 128 + signal.SIGINT
-    except BaseException:  # noqa: BLE001 -- as Python itself does at the end of a program
+    except BaseException:  # noqa: BLE001 -- Python itself prints any exception at the end of a program.
         traceback.print_exc()
     finally:
-        # The end of a Python process, without the code of its parent that waits below on the stack.
+        # Exit as Python does at the end of a program, but without running the parent's code further up the call stack.
         with contextlib.suppress(BaseException):
-            threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 -- as multiprocessing does in its forks
-            atexit._run_exitfuncs()  # noqa: SLF001 -- as multiprocessing does in its forks
+            threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 -- multiprocessing calls it in forks, too.
+            atexit._run_exitfuncs()  # noqa: SLF001 -- multiprocessing calls it in forks, too.
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(status)
@@ -130,11 +132,11 @@ def _detach(name: str, parent: int, output: int) -> None:
         library.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
         if os.getppid() != parent:
             sys.exit("the parent has ended")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for target, source in enumerate((nothing, output, output)):
+    devnull = os.open(os.devnull, os.O_RDONLY)
+    for target, source in enumerate((devnull, output, output)):
         os.dup2(source, target)
     os.closerange(FIRST_FILE, LAST_FILE)
-    # Unbuffered, as lines of several programs become one stream.
+    # Line-buffered, because the supervisor merges the lines of several programs.
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115

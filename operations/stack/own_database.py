@@ -1,4 +1,4 @@
-"""Run of a command on the database of `make run` while the service does not run."""
+"""Execution of a command on the embedded database of `make run` while the service does not run."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from website_scan import environment
 
 
 def run_on_own_database(data_dir: Path) -> int | None:
-    """Start the embedded PostgreSQL and run this command again on it; return the exit status.
+    """Start the embedded PostgreSQL, run this command again with its DATABASE_URL, and return the exit status.
 
-    None if there is nothing to start: DATABASE_URL is set, a service runs on the folder, or it has no database.
-    Raises EmbeddedError.
+    Returns None without a start if DATABASE_URL is set (also by a service running on the folder), or if the folder has
+    no database. Raises EmbeddedError.
     """
     if environment.is_set("DATABASE_URL") or not (data_dir / "postgres" / "PG_VERSION").exists():
         return None

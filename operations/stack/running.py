@@ -1,4 +1,4 @@
-"""Data folder, and the file in it with the variables of the `manage.py up` that runs there, for other shells."""
+"""Data folder, and the file in it with the environment variables of a running `manage.py up`, for other commands."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ NAME = "running.json"
 
 
 @contextlib.contextmanager
-def shown(data_dir: Path, variables: Mapping[str, str]) -> Iterator[None]:
-    """Write the variables to the folder, readable by its owner only, until the block ends."""
+def published(data_dir: Path, variables: Mapping[str, str]) -> Iterator[None]:
+    """Write environment variables to a file in the data folder, readable by its owner only, until the block ends."""
     path = data_dir / NAME
     write_private(path, json.dumps(variables, indent=2) + "\n")
     with path.open(encoding="utf-8") as file:
-        # The lock marks the variables as valid: a killed service leaves the file behind.
+        # The file is valid only while it is locked, because a killed service cannot delete it.
         fcntl.flock(file, fcntl.LOCK_EX)
         try:
             yield
@@ -31,14 +31,17 @@ def shown(data_dir: Path, variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def variables_of(data_dir: Path) -> dict[str, str]:
-    """Return the variables of the service that runs on this folder; empty if none runs, or if it is another user's."""
+    """Return the environment variables of the service that runs on a data folder, readable by its own user only.
+
+    Returns an empty dictionary if no service runs there, or if it is another user's.
+    """
     try:
         with (data_dir / NAME).open(encoding="utf-8") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
-                found: dict[str, str] = json.load(file)
-                return found
+                variables: dict[str, str] = json.load(file)
+                return variables
     except OSError:
         pass
     return {}

@@ -28,8 +28,8 @@ class AuditStore:
     """Cached values of one kind for one audit. Thread-safe. No method raises an error.
 
     A value is cached for `lifetime_s` seconds; if `is_renewed`, each reading restarts this time. `max_bytes` limits the
-    compressed size of a value, and `max_total_bytes` the size of all values that are added in `lifetime_s` seconds. Larger
-    values are not stored.
+    compressed size of a value, and `max_total_bytes` the size of all values that are added in `lifetime_s` seconds.
+    Larger values are not stored.
     """
 
     def __init__(

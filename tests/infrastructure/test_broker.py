@@ -1,4 +1,4 @@
-"""Broker transport: what a worker holds while Redis does not answer."""
+"""Broker transport: acknowledgement of messages while Redis does not answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUEUE = "broker-test"
 
 @pytest.fixture
 def received() -> Iterator[Message]:
-    """A message that a worker with room for one has received."""
+    """Message received by a worker whose limit is one message."""
     with Connection(settings.REDIS_URL, transport="infrastructure.broker:Transport") as connection:
         queue = connection.SimpleQueue(QUEUE)
         queue.clear()
@@ -40,7 +40,7 @@ def received() -> Iterator[Message]:
     ],
     ids=["acknowledged", "rejected"],
 )
-def test_a_worker_that_cannot_tell_redis_that_a_task_has_ended_reads_the_next_one(
+def test_worker_reads_next_message_after_redis_timeout_on_acknowledgement(
     received: Message, end: Callable[[Message], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     channel: Any = received.channel
@@ -52,5 +52,5 @@ def test_a_worker_that_cannot_tell_redis_that_a_task_has_ended_reads_the_next_on
         outage.setattr(channel.qos, "_remove_from_indices", silent)
         end(received)
     assert channel.qos.can_consume()
-    # Redis still has the message, and gives it to a worker again later.
+    # Redis still has the unacknowledged message, and delivers it to a worker again later.
     assert channel.client.hexists(channel.unacked_key, received.delivery_tag)

@@ -1,4 +1,4 @@
-"""JSON serializer of the cache: values in Redis are data, never code."""
+"""JSON serializer of the cache: values read from Redis are never executed as code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Payload:
 
 
 @pytest.mark.django_db
-def test_who_writes_to_redis_runs_nothing_in_web(tmp_path: Path) -> None:
+def test_pickled_cache_value_is_not_executed(tmp_path: Path) -> None:
     trace = tmp_path / "run"
     Redis.from_url(settings.REDIS_URL).set(":1:readiness", pickle.dumps(Payload(trace)))
     assert cache.get("readiness") is None
@@ -30,12 +30,12 @@ def test_who_writes_to_redis_runs_nothing_in_web(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [0, 7, "7", "text", None, True, ["a"], {"a": [1, 2.5]}])
-def test_what_is_kept_comes_back(value: object, db: None) -> None:
+def test_cache_returns_json_value_with_its_type(value: object, db: None) -> None:
     cache.set("kept", value)
-    found = cache.get("kept", "missing")
-    assert (type(found), found) == (type(value), value)
+    cached = cache.get("kept", "missing")
+    assert (type(cached), cached) == (type(value), value)
 
 
-def test_numbers_can_be_counted_with(db: None) -> None:
+def test_cache_increments_integers(db: None) -> None:
     cache.set("count", 1)
     assert cache.incr("count") == 2

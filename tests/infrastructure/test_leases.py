@@ -1,4 +1,4 @@
-"""Leases on rows: one holder at a time, expiry, renewal, and writing results while the database is away."""
+"""Leases on rows: one claim at a time, expiry, renewal, and writing of results during a database outage."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ DEADLINE_S = 60
         (None, "nobody's"),
         (timedelta(seconds=10), "held"),
         (timedelta(seconds=-1), "run out"),
-        (timedelta(minutes=4), "held"),  # written by a statement that began earlier
-        (timedelta(hours=1), "run out"),  # written before the clock was put back
+        (timedelta(minutes=4), "held"),  # Within SLACK, because another statement may have begun later.
+        (timedelta(hours=1), "run out"),  # Written before the clock was set back.
     ],
 )
-def test_a_row_is_held_until_its_lease_runs_out(home: Member, ends_in: timedelta | None, state: str) -> None:
+def test_lease_conditions_match_free_held_and_expired_rows(home: Member, ends_in: timedelta | None, state: str) -> None:
     row = DataExport.objects.create(
         organization=home.organization, lease_expires_at=None if ends_in is None else timezone.now() + ends_in
     )
@@ -43,7 +43,7 @@ def test_a_row_is_held_until_its_lease_runs_out(home: Member, ends_in: timedelta
     assert is_held is (state == "held")
 
 
-def test_a_row_that_is_taken_is_held_and_free_when_it_is_released(home: Member) -> None:
+def test_claimed_row_cannot_be_claimed_again_until_released(home: Member) -> None:
     row = DataExport.objects.create(organization=home.organization)
     token = uuid.uuid4()
     assert DataExport.objects.filter(LEASE.free).update(**LEASE.taken(token)) == 1
@@ -55,7 +55,7 @@ def test_a_row_that_is_taken_is_held_and_free_when_it_is_released(home: Member) 
     assert DataExport.objects.filter(LEASE.free).exists()
 
 
-def test_a_lease_is_renewed_until_the_claim_is_lost() -> None:
+def test_renewal_stops_and_calls_lost_when_claim_is_lost() -> None:
     renewed = threading.Semaphore(0)
     lost = threading.Event()
     answers = iter([True, True, False])
@@ -66,10 +66,10 @@ def test_a_lease_is_renewed_until_the_claim_is_lost() -> None:
 
     with Renewal(Lease(timedelta(milliseconds=4)), renew, lost.set):
         assert lost.wait(DEADLINE_S)
-    assert next(answers, "all asked") == "all asked"
+    assert next(answers, "exhausted") == "exhausted"
 
 
-def test_a_renewal_is_hastened_and_ends_with_the_block() -> None:
+def test_hasten_renews_at_once_and_renewal_stops_after_block() -> None:
     renewed = threading.Event()
 
     def renew() -> bool:
@@ -84,7 +84,7 @@ def test_a_renewal_is_hastened_and_ends_with_the_block() -> None:
     assert not renewed.is_set()
 
 
-def test_renewals_one_after_the_other_share_a_thread_and_so_its_connection() -> None:
+def test_consecutive_renewals_reuse_one_thread() -> None:
     renewed = threading.Event()
     threads: list[str] = []
 
@@ -100,7 +100,7 @@ def test_renewals_one_after_the_other_share_a_thread_and_so_its_connection() -> 
     assert len(set(threads)) == 1
 
 
-def test_an_error_of_a_renewal_is_raised_at_the_end_of_the_block() -> None:
+def test_exception_in_renewal_is_raised_at_end_of_block() -> None:
     failed = threading.Event()
 
     def renew() -> bool:
@@ -111,7 +111,7 @@ def test_an_error_of_a_renewal_is_raised_at_the_end_of_the_block() -> None:
         assert failed.wait(DEADLINE_S)
 
 
-def test_a_database_that_is_away_does_not_end_renewals(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_renewal_continues_after_database_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     renewed = threading.Event()
     away = iter([OperationalError("away")])
 
@@ -125,7 +125,7 @@ def test_a_database_that_is_away_does_not_end_renewals(monkeypatch: pytest.Monke
         assert renewed.wait(DEADLINE_S)
 
 
-def test_an_end_is_written_as_soon_as_the_database_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_written_retries_until_database_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(connection, "close", lambda: None)
     away = iter([OperationalError("away"), OperationalError("still away")])
@@ -138,7 +138,7 @@ def test_an_end_is_written_as_soon_as_the_database_takes_it(monkeypatch: pytest.
     assert written(write) == "written"
 
 
-def test_the_databases_error_is_told_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_written_raises_database_error_at_soft_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(connection, "close", lambda: None)
     errors = iter([OperationalError("away"), SoftTimeLimitExceeded()])

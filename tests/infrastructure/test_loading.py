@@ -1,4 +1,4 @@
-"""Garbage collection is off while code is loaded, and on afterwards."""
+"""Garbage collection is disabled during imports, and enabled afterwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from infrastructure.loading import uncollected
 from tests.command_line import ROOT, environment
 
 
-def test_collecting_goes_on_after_loading_even_where_that_fails() -> None:
+def test_garbage_collection_is_enabled_again_after_failed_import() -> None:
     with uncollected():
         assert not gc.isenabled()
     with pytest.raises(ImportError), uncollected():
@@ -21,14 +21,14 @@ def test_collecting_goes_on_after_loading_even_where_that_fails() -> None:
     assert gc.isenabled()
 
 
-def test_a_command_loads_without_collecting_and_collects_while_it_works() -> None:
-    """`manage.py shell` stands for any command, and inspects its own process."""
-    look = "import gc; print(gc.isenabled(), gc.get_freeze_count() > 50_000)"
-    ran = subprocess.run(
-        [sys.executable, str(ROOT / "manage.py"), "shell", "--no-imports", "--command", look],
+def test_manage_py_freezes_imported_objects_and_collects_afterwards() -> None:
+    """`manage.py shell` is an example of any command, and prints the state of its own process."""
+    code = "import gc; print(gc.isenabled(), gc.get_freeze_count() > 50_000)"
+    process = subprocess.run(
+        [sys.executable, str(ROOT / "manage.py"), "shell", "--no-imports", "--command", code],
         env=environment(SECRET_KEY="k" * 40),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (ran.stdout, ran.returncode) == ("True True\n", 0), ran.stderr
+    assert (process.stdout, process.returncode) == ("True True\n", 0), process.stderr

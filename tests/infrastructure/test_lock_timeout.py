@@ -1,4 +1,4 @@
-"""Lock timeout of migrations on a database in use."""
+"""Lock timeout of migrations on the database of a running service."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from django.db.models.signals import pre_migrate
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_a_migration_waits_for_a_lock_for_a_short_time_only() -> None:
-    shown: list[str] = []
+def test_migrate_sets_lock_timeout_to_5_seconds() -> None:
+    timeouts: list[str] = []
 
-    def show(**_: object) -> None:
+    def record_timeout(**_: object) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SHOW lock_timeout")
-            shown.extend(cursor.fetchone())
+            timeouts.extend(cursor.fetchone())
 
-    pre_migrate.connect(show, sender=apps.get_app_config("webhooks"))
+    pre_migrate.connect(record_timeout, sender=apps.get_app_config("webhooks"))
     try:
         call_command("migrate", verbosity=0)
     finally:
-        pre_migrate.disconnect(show, sender=apps.get_app_config("webhooks"))
-    show()
-    assert shown == ["5s", "0"]
+        pre_migrate.disconnect(record_timeout, sender=apps.get_app_config("webhooks"))
+    record_timeout()
+    assert timeouts == ["5s", "0"]

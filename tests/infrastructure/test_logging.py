@@ -1,4 +1,4 @@
-"""Logging of known states: an outage is one line, and refusals and foreign hosts are none."""
+"""Logging of outages, each of which is one line, and of refused requests, which are not logged."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "outage", Outage("Redis"))
 
 
-def test_an_outage_is_a_line_when_it_begins_and_one_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:
+def test_outage_logs_one_line_at_begin_and_one_at_end(caplog: pytest.LogCaptureFixture) -> None:
     outage = Outage("PostgreSQL")
     outage.end()
     for _ in range(5):
         outage.begin("connection refused\n\tIs the server running?")
     outage.end()
     outage.end()
-    assert [(each.levelname, each.getMessage()) for each in caplog.records] == [
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("ERROR", "PostgreSQL does not answer: connection refused Is the server running?"),
         ("WARNING", "PostgreSQL answers again"),
     ]
 
 
-def test_a_foreign_host_is_no_error_of_ours(caplog: pytest.LogCaptureFixture) -> None:
+def test_unknown_Host_header_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     assert Client(headers={"Host": "evil.example.org"}).get("/").status_code == 400
     assert caplog.text == ""
 
@@ -48,22 +48,26 @@ def without_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("django.db.models.query.QuerySet._fetch_all", fail)
 
 
-def test_a_request_that_gets_a_503_is_no_line_of_its_own(
+def test_repeated_503s_in_an_outage_log_one_line(
     home: Member, without_database: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(3):
         assert home.api.get("/v1/usage").status_code == 503
-    assert [each.getMessage() for each in caplog.records] == ["PostgreSQL does not answer: the server does not answer"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "PostgreSQL does not answer: the server does not answer"
+    ]
 
 
-def test_a_page_gets_a_503_too(db: None, without_database: None, caplog: pytest.LogCaptureFixture) -> None:
+def test_page_is_503_without_traceback_during_database_outage(
+    db: None, without_database: None, caplog: pytest.LogCaptureFixture
+) -> None:
     response = Client(raise_request_exception=False).post("/login/", {"login": "a@b.test", "password": "x"})
     assert (response.status_code, response["Retry-After"]) == (503, "5")
     assert "Traceback" not in caplog.text
 
 
 @pytest.mark.parametrize(
-    ("name", "message", "begins"),
+    ("name", "message", "is_outage"),
     [
         ("celery.worker.consumer.consumer", "consumer: Cannot connect to %s: %s.\n%s\n", True),
         ("celery.worker.consumer.consumer", "consumer: Connection to broker lost. Trying to re-establish", True),
@@ -73,14 +77,16 @@ def test_a_page_gets_a_503_too(db: None, without_database: None, caplog: pytest.
         ("celery.beat", "beat: Starting...", False),
     ],
 )
-def test_celerys_tries_are_one_line(name: str, message: str, begins: bool, caplog: pytest.LogCaptureFixture) -> None:
-    known = OutageFilter()
+def test_celery_connection_errors_are_logged_once_per_outage(
+    name: str, message: str, is_outage: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    outage_filter = OutageFilter()
     arguments = ("there",) * message.count("%")
     record = logging.LogRecord(name, logging.ERROR, "", 0, message, arguments, None)
-    assert [known.filter(record) for _ in range(3)] == [not begins] * 3
-    assert caplog.text.count("Redis does not answer") == begins
+    assert [outage_filter.filter(record) for _ in range(3)] == [not is_outage] * 3
+    assert caplog.text.count("Redis does not answer") == is_outage
     connected = logging.LogRecord(
         "celery.worker.consumer.connection", logging.INFO, "", 0, "Connected to %s", ("x",), None
     )
-    assert not known.filter(connected)
-    assert caplog.text.count("Redis answers again") == begins
+    assert not outage_filter.filter(connected)
+    assert caplog.text.count("Redis answers again") == is_outage

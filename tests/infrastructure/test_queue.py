@@ -1,4 +1,4 @@
-"""Task queue: rows are enqueued by task name, outages are logged, and processes refuse invalid settings."""
+"""Task queue: tasks are sent by name, outages are logged, and processes refuse to start with invalid settings."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from tests.website_scan.net.tls_servers import self_signed, tls_server
 
 
 @pytest.mark.parametrize(("task", "queue"), [("scans.tasks.run_scan", "scans"), ("webhooks.tasks.deliver", "webhooks")])
-def test_a_row_waits_in_the_queue_of_its_task(task: str, queue: str) -> None:
+def test_enqueue_sends_message_to_queue_of_task(task: str, queue: str) -> None:
     redis = Redis.from_url(settings.REDIS_URL)
     redis.delete(queue)
     enqueue(task, "row_1")
-    (message,) = (json.loads(each) for each in redis.lrange(queue, 0, -1))
+    (message,) = (json.loads(raw) for raw in redis.lrange(queue, 0, -1))
     assert message["headers"]["task"] == task
     arguments, _, _ = json.loads(base64.b64decode(message["body"]))
     assert arguments == ["row_1"]
 
 
-def test_a_queue_that_takes_nothing_is_told_of_and_left_to_the_sweeper(
+def test_enqueue_during_redis_outage_logs_once_and_does_not_raise(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def down(*_: object, **__: object) -> None:
@@ -45,7 +45,7 @@ def test_a_queue_that_takes_nothing_is_told_of_and_left_to_the_sweeper(
     enqueue("scans.tasks.run_scan", "row_1")
     assert "scans.tasks.run_scan(row_1) could not be enqueued" in caplog.text
     enqueue("scans.tasks.run_scan", "row_2")
-    assert "row_2" not in caplog.text  # an outage is logged only once
+    assert "row_2" not in caplog.text  # An outage is logged only once.
 
 
 PROCESSES = pytest.mark.parametrize(
@@ -59,37 +59,37 @@ PROCESSES = pytest.mark.parametrize(
 )
 
 
-def ended_with(command: list[str], folder: Path, **environment: str) -> str:
+def output_of_failed_start(command: list[str], folder: Path, **environment: str) -> str:
     """Run a process that must refuse to start in this environment, and return its output."""
-    ended = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *command],
         env={name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
         | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
         | environment,
-        cwd=folder,  # the scheduler writes a file there
+        cwd=folder,  # The scheduler writes a file to its working directory.
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert ended.returncode != 0
-    assert "Traceback" not in ended.stderr
-    return ended.stderr + ended.stdout
+    assert process.returncode != 0
+    assert "Traceback" not in process.stderr
+    return process.stderr + process.stdout
 
 
 @PROCESSES
-def test_no_process_starts_on_a_setting_that_cannot_be_used(command: list[str], tmp_path: Path) -> None:
-    said = ended_with(command, tmp_path, SCAN_TIME_LIMIT="soon", SECRET_KEY="changeme")
-    assert "environment.SCAN_TIME_LIMIT" in said
-    assert "SECRET_KEY can't be used: it has fewer than 32 characters." in said
+def test_process_with_invalid_environment_exits_with_message(command: list[str], tmp_path: Path) -> None:
+    output = output_of_failed_start(command, tmp_path, SCAN_TIME_LIMIT="soon", SECRET_KEY="changeme")
+    assert "environment.SCAN_TIME_LIMIT" in output
+    assert "SECRET_KEY can't be used: it has fewer than 32 characters." in output
 
 
 @PROCESSES
-def test_no_process_starts_without_a_key(command: list[str], tmp_path: Path) -> None:
-    assert "SECRET_KEY is not set." in ended_with(command, tmp_path, SECRET_KEY="")
+def test_process_without_SECRET_KEY_exits_with_message(command: list[str], tmp_path: Path) -> None:
+    assert "SECRET_KEY is not set." in output_of_failed_start(command, tmp_path, SECRET_KEY="")
 
 
-def test_a_worker_touches_its_file_while_it_has_its_queue(tmp_path: Path) -> None:
+def test_worker_touches_WORKER_HEARTBEAT_FILE(tmp_path: Path) -> None:
     file = tmp_path / "heartbeat"
     command = ["-m", "celery", "-A", "config", "worker", "--queues", f"nobody-{os.getpid()}", "--concurrency", "1"]
     worker = subprocess.Popen(
@@ -106,7 +106,7 @@ def test_a_worker_touches_its_file_while_it_has_its_queue(tmp_path: Path) -> Non
         worker.wait(60)
 
 
-REACH = """
+CONNECT = """
 from config.celery import app
 try:
     app.connection_for_write().ensure_connection(max_retries=1, timeout=5)
@@ -115,31 +115,32 @@ except Exception as error:
 """
 
 
-def test_a_queue_whose_certificate_nobody_trusts_is_told_nothing(tmp_path: Path) -> None:
+def test_rediss_url_with_untrusted_certificate_is_refused(tmp_path: Path) -> None:
     with tls_server(tmp_path, self_signed("localhost"), respond=b"+PONG\r\n") as port:
-        said = ended_with(["-c", REACH], tmp_path, REDIS_URL=f"rediss://:password@localhost:{port}/0")
-    assert "CERTIFICATE_VERIFY_FAILED" in said
+        url = f"rediss://:password@localhost:{port}/0"
+        output = output_of_failed_start(["-c", CONNECT], tmp_path, REDIS_URL=url)
+    assert "CERTIFICATE_VERIFY_FAILED" in output
 
 
-def test_a_worker_that_has_lost_the_queue_with_tasks_under_way_gets_an_error_that_it_expects() -> None:
+def test_channel_close_after_lost_connection_raises_connection_error() -> None:
     """Celery handles connection errors; any other exception would end the worker."""
     enqueue("scans.tasks.run_scan", "row_1")
     connection = app.connection_for_read()
-    channel: Any = connection.channel()  # of kombu's transport for Redis, which has no stubs
-    assert channel.basic_get("scans") is not None  # running, so not acknowledged
-    connection.transport.client = None  # as kombu leaves it when it gives the connection up
+    channel: Any = connection.channel()  # kombu's Redis transport has no type stubs.
+    assert channel.basic_get("scans") is not None  # The message is not acknowledged, as while its task runs.
+    connection.transport.client = None  # kombu sets this when it closes a lost connection.
     channel._pool = None
     with pytest.raises(connection.connection_errors):
         channel.close()
     Redis.from_url(settings.REDIS_URL).flushdb()
 
 
-def test_a_worker_that_stops_does_not_wait_for_a_message_and_puts_back_the_one_that_came() -> None:
+def test_channel_close_unblocks_BRPOP_and_requeues_received_message() -> None:
     redis = Redis.from_url(settings.REDIS_URL)
     redis.delete("scans")
     for messages in (0, 1):
         connection = app.connection_for_read()
-        channel: Any = connection.channel()  # of kombu's transport for Redis, which has no stubs
+        channel: Any = connection.channel()  # kombu's Redis transport has no type stubs.
         channel.basic_consume("scans", no_ack=False, callback=lambda message: None, consumer_tag="tried")
         transport: Any = connection.transport
         transport.cycle._register_BRPOP(channel)

@@ -1,4 +1,4 @@
-"""Nightly deletion: one task runs the entries of the table, and another one continues when its time is over."""
+"""Nightly deletion: a task runs the entries of the retention table, and another task continues after the time limit."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from infrastructure import retention, tasks
 from infrastructure.retention import Retention, table
 
 
-def test_the_table_has_what_every_app_keeps_for_a_time() -> None:
-    names = [each.name for each in table()]
+def test_retention_table_has_unique_entries_of_all_apps_in_order() -> None:
+    names = [entry.name for entry in table()]
     assert len(set(names)) == len(names)
     assert {"audits", "scans", "deliveries", "reports", "mutes", "activity log", "sessions", "e-mails"} <= set(names)
     assert names.index("audits") < names.index("scans")
 
 
-def entry(name: str, done: list[str], ends: bool = True) -> Retention:
+def entry(name: str, done: list[str], is_finished: bool = True) -> Retention:
     def delete(has_time: Callable[[], bool]) -> bool:
         assert has_time()
         done.append(name)
-        return ends
+        return is_finished
 
     return Retention(name, delete)
 
 
-def night(monkeypatch: pytest.MonkeyPatch, *entries: Retention) -> list[tuple[str, Any]]:
+def run_delete_old(monkeypatch: pytest.MonkeyPatch, *entries: Retention) -> list[tuple[str, Any]]:
     sent: list[tuple[str, Any]] = []
     monkeypatch.setattr(retention, "table", lambda: entries)
     monkeypatch.setattr(current_app, "send_task", lambda *message: sent.append(message))
@@ -36,16 +36,16 @@ def night(monkeypatch: pytest.MonkeyPatch, *entries: Retention) -> list[tuple[st
     return sent
 
 
-def test_a_night_goes_through_all_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delete_old_runs_all_retention_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    assert night(monkeypatch, entry("a", done), entry("b", done)) == []
+    assert run_delete_old(monkeypatch, entry("a", done), entry("b", done)) == []
     assert done == ["a", "b"]
 
 
-def test_what_has_no_time_goes_on_in_another_task(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retention_entry_without_time_continues_in_new_task(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    entries = [entry("a", done), entry("b", done, ends=False), entry("c", done)]
-    assert night(monkeypatch, *entries) == [("infrastructure.tasks.delete_old", ("b",))]
+    entries = [entry("a", done), entry("b", done, is_finished=False), entry("c", done)]
+    assert run_delete_old(monkeypatch, *entries) == [("infrastructure.tasks.delete_old", ("b",))]
     assert done == ["a", "b"]
     assert retention.delete_from("b") == "b"
     assert retention.delete_from("c") is None
@@ -53,7 +53,7 @@ def test_what_has_no_time_goes_on_in_another_task(monkeypatch: pytest.MonkeyPatc
     assert retention.delete_from("a", limit_s=0) == "a"
 
 
-def test_an_entry_that_fails_does_not_keep_others_from_their_turn(
+def test_failed_retention_entry_is_logged_and_others_run(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     done: list[str] = []
@@ -61,6 +61,6 @@ def test_an_entry_that_fails_does_not_keep_others_from_their_turn(
     def fail(_: Callable[[], bool]) -> bool:
         raise ValueError("broken")
 
-    assert night(monkeypatch, Retention("a", fail), entry("b", done)) == []
+    assert run_delete_old(monkeypatch, Retention("a", fail), entry("b", done)) == []
     assert done == ["b"]
     assert "a that are kept no longer could not be deleted" in caplog.text

@@ -1,6 +1,6 @@
-"""Faults of operators, with the processes of production: each is answered by a sentence that names the remedy.
+"""Faults in an installation, with the processes of production: each causes a message with the remedy.
 
-The others are in test_doctor.py, test_browser_check.py, test_proxies.py and test_errors.py.
+Other faults are in test_doctor.py, test_browser_check.py, test_proxies.py and test_errors.py.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tests.releases import WEB
 
 PATIENCE_S = 60
 KEY = "only-for-this-test-which-keeps-nothing"
-AWAY = "postgresql://scan@127.0.0.1:1/scan"
+UNREACHABLE = "postgresql://scan@127.0.0.1:1/scan"
 BEAT = ["celery", "--quiet", "--no-color", "-A", "config", "beat", "--pidfile", "", "--loglevel", "WARNING"]
 BEAT += ["--schedule"]
 
 
 class Program:
-    """A process of the service with its output so far, which ends with the block."""
+    """Context manager of a process of the service, with its output so far."""
 
     def __init__(self, log: Path, command: list[str], **variables: str) -> None:
         self._log = log
@@ -65,23 +65,23 @@ class Program:
 
 @pytest.fixture
 def queue() -> Iterator[str]:
-    """URL of an empty Redis, which is emptied again."""
+    """URL of the tests' Redis, which is emptied before and after the test."""
     with redis.Redis.from_url(os.environ["REDIS_URL"]) as client:
         client.flushdb()
         yield os.environ["REDIS_URL"]
         client.flushdb()
 
 
-def test_a_database_that_is_away_at_the_start(tmp_path: Path, queue: str) -> None:
+def test_commands_and_processes_report_unreachable_database(tmp_path: Path, queue: str) -> None:
     for command in ("prepare", "migrate"):
-        ended = run(command, SECRET_KEY=KEY, DATABASE_URL=AWAY)
-        assert ended.returncode == 1
-        assert "PostgreSQL does not answer" in ended.stderr
-        assert "DATABASE_URL names the database." in ended.stderr
-    refused = run("up", DATABASE_URL=AWAY, DATA_DIR=str(tmp_path), PORT=str(free_port()))
+        process = run(command, SECRET_KEY=KEY, DATABASE_URL=UNREACHABLE)
+        assert process.returncode == 1
+        assert "PostgreSQL does not answer" in process.stderr
+        assert "DATABASE_URL names the database." in process.stderr
+    refused = run("up", DATABASE_URL=UNREACHABLE, DATA_DIR=str(tmp_path), PORT=str(free_port()))
     assert "DATABASE_URL can't be used: connection failed" in refused.stderr
     port = free_port()
-    servers = {"DATABASE_URL": AWAY, "REDIS_URL": queue}
+    servers = {"DATABASE_URL": UNREACHABLE, "REDIS_URL": queue}
     with (
         Program(tmp_path / "web.log", [*WEB, f"127.0.0.1:{port}"], **servers) as web,
         Program(tmp_path / "beat.log", [*BEAT, str(tmp_path / "schedule")], **servers) as beat,
@@ -92,7 +92,7 @@ def test_a_database_that_is_away_at_the_start(tmp_path: Path, queue: str) -> Non
         assert "Traceback" not in web.output + beat.output
 
 
-def test_a_port_that_is_taken(tmp_path: Path, queue: str) -> None:
+def test_web_and_up_report_port_in_use(tmp_path: Path, queue: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as holder:
         port = holder.getsockname()[1]
         with Program(tmp_path / "web.log", [*WEB, f"127.0.0.1:{port}"], REDIS_URL=queue) as web:
@@ -103,19 +103,21 @@ def test_a_port_that_is_taken(tmp_path: Path, queue: str) -> None:
     assert "set PORT to another number" in refused.stderr
 
 
-def test_two_schedulers(tmp_path: Path, queue: str) -> None:
+def test_second_scheduler_is_on_standby_until_first_is_killed(tmp_path: Path, queue: str) -> None:
     def scheduler(name: str) -> Program:
-        return Program(tmp_path / f"{name}.log", [*BEAT, str(tmp_path / name)], DATABASE_URL=AWAY, REDIS_URL=queue)
+        return Program(
+            tmp_path / f"{name}.log", [*BEAT, str(tmp_path / name)], DATABASE_URL=UNREACHABLE, REDIS_URL=queue
+        )
 
     with scheduler("second") as second, scheduler("first") as first:
         wait_until(lambda: "stands by: one is enough" in first.output + second.output, PATIENCE_S)
-        standing, sending = (first, second) if "stands by" in first.output else (second, first)
-        sending.process.kill()
-        standing.wait_for("this scheduler sends the tasks now")
+        standby, active = (first, second) if "stands by" in first.output else (second, first)
+        active.process.kill()
+        standby.wait_for("this scheduler sends the tasks now")
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or sys.platform != "linux", reason="only root makes a small file system")
-def test_a_full_disk_at_the_start() -> None:
+def test_up_reports_full_disk() -> None:
     with tempfile.TemporaryDirectory(prefix="wss-full-") as folder:
         Path(folder).chmod(0o755)
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", folder], check=False)

@@ -1,4 +1,4 @@
-"""The maintenance switch, in the environment and in the database, and its number of queries."""
+"""Maintenance mode: the environment variable, the switch in the database, and the number of queries."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ from tests.factories import Api, Member
 def new_process(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Return a function that resets the cached switch, as in a new process."""
 
-    def forget() -> None:
+    def reset() -> None:
         monkeypatch.setattr(maintenance, "_switch", maintenance._Switch(maintenance._stored))
 
-    forget()
-    return forget
+    reset()
+    return reset
 
 
-def test_it_is_off_at_first(home: Member, new_process: Callable[[], None]) -> None:
+def test_maintenance_is_off_by_default(home: Member, new_process: Callable[[], None]) -> None:
     assert home.api.get("/v1/usage").status_code == 200
     assert Client().get("/readyz").status_code == 200
 
 
-def test_switched_on_it_refuses_valid_keys_with_the_message(home: Member, new_process: Callable[[], None]) -> None:
+def test_maintenance_refuses_api_requests_with_message_of_operator(
+    home: Member, new_process: Callable[[], None]
+) -> None:
     switch_maintenance(is_on=True, message="Back at 14:00 UTC.", actor_email="operator@people.test")
     response = home.api.get("/v1/usage")
     assert response.status_code == 503
@@ -54,50 +56,50 @@ def test_switched_on_it_refuses_valid_keys_with_the_message(home: Member, new_pr
     assert home.api.get("/v1/usage").status_code == 200
 
 
-def test_without_a_message_it_says_so_in_general(home: Member, new_process: Callable[[], None]) -> None:
+def test_maintenance_without_message_has_default_message(home: Member, new_process: Callable[[], None]) -> None:
     switch_maintenance(is_on=True)
     assert home.api.get("/v1/usage").json()["error"] == maintenance.MESSAGE
 
 
-def test_the_environment_wins(home: Member, new_process: Callable[[], None], settings: Settings) -> None:
+def test_MAINTENANCE_MODE_overrides_switch(home: Member, new_process: Callable[[], None], settings: Settings) -> None:
     settings.MAINTENANCE_MODE = True
     switch_maintenance(is_on=False)
     assert home.api.get("/v1/usage").json()["error"] == maintenance.MESSAGE
 
 
-def test_a_process_asks_once_in_some_seconds(
+def test_maintenance_switch_is_queried_once_per_REFRESH_S(
     db: None, new_process: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    asked = []
+    queries = []
 
-    def noting(*query: Any) -> Any:
-        asked.append(1)
+    def counting_fetch(*query: Any) -> Any:
+        queries.append(1)
         return fetch(*query)
 
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    monkeypatch.setattr(maintenance, "fetch", noting)
+    monkeypatch.setattr(maintenance, "fetch", counting_fetch)
     assert [maintenance.maintenance_notice() for _ in range(100)] == [None] * 100
     switch_maintenance(is_on=True, message="Soon.")
     assert maintenance.maintenance_notice() is None
-    assert len(asked) == 1
+    assert len(queries) == 1
     now += maintenance.REFRESH_S
     assert [maintenance.maintenance_notice() for _ in range(100)] == [maintenance.Notice("Soon.")] * 100
-    assert len(asked) == 2
+    assert len(queries) == 2
 
 
-def test_a_database_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_error_does_not_change_cached_maintenance_switch(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     answers: list[str | Exception | None] = ["Soon.", OperationalError("gone"), None]
 
-    def ask() -> str | None:
+    def query() -> str | None:
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    switch = maintenance._Switch(ask)
+    switch = maintenance._Switch(query)
     assert switch.message() == "Soon."
     now += maintenance.REFRESH_S
     assert [switch.message(), switch.message()] == ["Soon.", "Soon."]
@@ -105,19 +107,19 @@ def test_a_database_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
     assert switch.message() is None
 
 
-def test_while_one_thread_asks_the_others_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str | None] = []
+def test_threads_do_not_wait_for_refresh_of_maintenance_switch(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages: list[str | None] = []
 
-    def ask() -> str | None:
-        asked.append(switch.message())  # like another thread during the query
+    def query() -> str | None:
+        messages.append(switch.message())  # Simulates another thread during the query.
         return "Soon."
 
-    switch = maintenance._Switch(ask)
+    switch = maintenance._Switch(query)
     assert switch.message() == "Soon."
-    assert asked == [None]
+    assert messages == [None]
 
 
-def test_the_command_switches_and_tells(db: None) -> None:
+def test_maintenance_command_switches_and_prints_state(db: None) -> None:
     def run(*words: str) -> str:
         output = StringIO()
         call_command("maintenance", *words, stdout=output)
@@ -134,7 +136,7 @@ def test_the_command_switches_and_tells(db: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "ends"),
+    ("message", "expected"),
     [
         ("Back at 14:00 UTC.", "2026-11-26 14:00"),
         ("Until 9:05 UTC", "2026-11-27 09:05"),
@@ -146,16 +148,16 @@ def test_the_command_switches_and_tells(db: None) -> None:
         ("", None),
     ],
 )
-def test_a_time_in_the_message_is_the_end(message: str, ends: str | None) -> None:
-    found = maintenance.end_in(message, datetime(2026, 11, 26, 13, 30, 5, tzinfo=UTC))
-    assert (found and f"{found:%Y-%m-%d %H:%M}") == ends
+def test_end_of_maintenance_is_time_in_message(message: str, expected: str | None) -> None:
+    end = maintenance.end_in(message, datetime(2026, 11, 26, 13, 30, 5, tzinfo=UTC))
+    assert (end and f"{end:%Y-%m-%d %H:%M}") == expected
 
 
-def test_clients_wait_until_the_time_that_they_are_told(home: Member, new_process: Callable[[], None]) -> None:
+def test_Retry_After_is_time_until_end_of_maintenance(home: Member, new_process: Callable[[], None]) -> None:
     end = (timezone.now() + timedelta(hours=2)).replace(second=0, microsecond=0)
     switch_maintenance(is_on=True, message=f"Back at {end:%H:%M} UTC.")
     for response in (home.api.get("/v1/usage"), Client().get("/readyz")):
-        back = timezone.now() + timedelta(seconds=int(response["Retry-After"]))
-        assert abs(back - end) < timedelta(seconds=30)
+        retry_at = timezone.now() + timedelta(seconds=int(response["Retry-After"]))
+        assert abs(retry_at - end) < timedelta(seconds=30)
     late = maintenance.Notice("Back at 14:00 UTC.", timezone.now() - timedelta(minutes=1))
     assert maintenance.retry_after_s(late) == maintenance.retry_after_s(maintenance.Notice("Soon.")) == 60

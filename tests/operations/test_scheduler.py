@@ -1,4 +1,4 @@
-"""The scheduler continues when the clock is set back, logs an outage of Redis in one line, and sends alone."""
+"""Scheduler: changes of the clock, outages of Redis, the lease of several schedulers, and the schedule file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from operations.scheduler import LEASE_KEY, LEASE_S, SendingLease, SteadySchedul
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the entries that were sent."""
+    """Names of the schedule entries whose tasks were sent."""
     names: list[str] = []
     monkeypatch.setattr(SteadyScheduler, "apply_async", lambda self, entry, **_: names.append(entry.name))
     monkeypatch.setattr(SteadyScheduler, "_has_work", lambda self, entry: True)
@@ -34,16 +34,16 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def steady(tmp_path: Path, sent: list[str]) -> Iterator[SteadyScheduler]:
     app.loader.import_default_modules()
-    made = SteadyScheduler(app, schedule_filename=str(tmp_path / "schedule"))
-    yield made
-    made.close()
+    scheduler = SteadyScheduler(app, schedule_filename=str(tmp_path / "schedule"))
+    yield scheduler
+    scheduler.close()
 
 
 def ticks(steady: SteadyScheduler, count: int = 12) -> float:
     return min(steady.tick() for _ in range(count))
 
 
-def test_a_clock_that_is_put_back_stops_no_task(
+def test_scheduler_sends_tasks_after_clock_was_set_back(
     steady: SteadyScheduler, sent: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = app.now()
@@ -53,14 +53,14 @@ def test_a_clock_that_is_put_back_stops_no_task(
         entry.last_run_at = now
     assert ticks(steady) <= 15
     clock[0] = now - timedelta(hours=1)
-    assert ticks(steady) <= 15, "not in an hour"
+    assert ticks(steady) <= 15, "the next tick is not an hour away"
     clock[0] += timedelta(seconds=61)
     sent.clear()
     ticks(steady)
     assert {"sweep-scans", "sweep-deliveries", "send-mails"} <= set(sent)
 
 
-def test_a_queue_that_takes_nothing_is_one_line(
+def test_scheduler_logs_redis_outage_once(
     steady: SteadyScheduler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.undo()
@@ -85,14 +85,14 @@ def test_a_queue_that_takes_nothing_is_one_line(
 
 @pytest.fixture
 def free_lease() -> Iterator[redis.Redis]:
-    """Client of the Redis in which no scheduler holds the lease."""
+    """Client of a Redis without a scheduler's lease."""
     with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True) as client:
         client.delete(LEASE_KEY)
         yield client
         client.delete(LEASE_KEY)
 
 
-def test_of_two_schedulers_one_sends_and_the_other_says_that_it_stands_by(
+def test_one_of_two_schedulers_sends_and_other_logs_standby(
     steady: SteadyScheduler,
     tmp_path: Path,
     sent: list[str],
@@ -100,13 +100,13 @@ def test_of_two_schedulers_one_sends_and_the_other_says_that_it_stands_by(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def tick_all_tasks(each: SteadyScheduler) -> list[str]:
-        for entry in each.schedule.values():
+    def tick_all_tasks(scheduler: SteadyScheduler) -> list[str]:
+        for entry in scheduler.schedule.values():
             entry.last_run_at = app.now() - timedelta(days=2)
-        each._heap = None
+        scheduler._heap = None
         sent.clear()
-        each._lease._asked_at = float("-inf")
-        ticks(each)
+        scheduler._lease._checked_at = float("-inf")
+        ticks(scheduler)
         return list(sent)
 
     assert tick_all_tasks(steady)
@@ -116,66 +116,68 @@ def test_of_two_schedulers_one_sends_and_the_other_says_that_it_stands_by(
     assert not tick_all_tasks(second)
     assert caplog.text.count("stands by: one is enough") == 1
     assert tick_all_tasks(steady), "the first still sends"
-    steady._lease.leave()
-    assert tick_all_tasks(second), "a scheduler that ends hands over at once"
+    steady._lease.release()
+    assert tick_all_tasks(second), "the lease of a scheduler that ends is free at once"
     assert caplog.text.count("the other one has ended") == 1
-    assert not tick_all_tasks(steady), "and does not take the lease back"
+    assert not tick_all_tasks(steady), "the first does not acquire the lease again"
     second.close()
 
 
-def test_the_lease_of_a_killed_scheduler_ends(free_lease: redis.Redis) -> None:
+def test_standby_scheduler_acquires_expired_lease(free_lease: redis.Redis) -> None:
     free_lease.set(LEASE_KEY, "another-host:1", ex=LEASE_S)
     lease = SendingLease()
     assert not lease.is_held()
     assert 0 < free_lease.ttl(LEASE_KEY) <= LEASE_S
     free_lease.delete(LEASE_KEY)
-    lease._asked_at = float("-inf")
+    lease._checked_at = float("-inf")
     assert lease.is_held()
     assert 0 < free_lease.ttl(LEASE_KEY) <= LEASE_S
 
 
-def test_a_scheduler_that_was_killed_on_this_host_is_replaced_at_once(free_lease: redis.Redis) -> None:
+def test_lease_of_ended_process_on_same_host_is_replaced_at_once(free_lease: redis.Redis) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
     free_lease.set(LEASE_KEY, f"{platform.node()}:{ended.pid}", ex=LEASE_S)
     assert SendingLease().is_held()
     free_lease.set(LEASE_KEY, f"{platform.node()}:1", ex=LEASE_S)
-    assert not SendingLease().is_held(), "process 1 lives"
+    assert not SendingLease().is_held(), "process 1 runs"
 
 
-def test_leaving_ends_only_ones_own_lease(free_lease: redis.Redis) -> None:
+def test_release_deletes_only_own_lease(free_lease: redis.Redis) -> None:
     free_lease.set(LEASE_KEY, "another-host:1", ex=LEASE_S)
-    SendingLease().leave()
+    SendingLease().release()
     assert free_lease.get(LEASE_KEY) == "another-host:1"
 
 
-def test_without_redis_a_scheduler_goes_on(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+def test_scheduler_holds_lease_during_redis_outage(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     lease = SendingLease()
     assert lease.is_held()
-    lease.leave()
+    lease.release()
 
 
-def test_a_full_disk_stops_no_task(tmp_path: Path, sent: list[str], caplog: pytest.LogCaptureFixture) -> None:
-    nowhere = SteadyScheduler(app, schedule_filename=str(tmp_path / "missing folder" / "schedule"))
-    for entry in nowhere.schedule.values():
+def test_scheduler_sends_tasks_if_schedule_file_cannot_be_written(
+    tmp_path: Path, sent: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    scheduler = SteadyScheduler(app, schedule_filename=str(tmp_path / "missing folder" / "schedule"))
+    for entry in scheduler.schedule.values():
         entry.last_run_at = app.now() - timedelta(days=2)
-    ticks(nowhere)
+    ticks(scheduler)
     assert sent
-    nowhere.sync()
-    nowhere.close()
+    scheduler.sync()
+    scheduler.close()
     assert caplog.text.count("the schedule can't be written") == 1
     assert "Free space there" in caplog.text
 
 
-def test_the_last_runs_survive_a_restart(tmp_path: Path, sent: list[str]) -> None:
+def test_schedule_file_keeps_last_runs_and_damaged_file_is_replaced(tmp_path: Path, sent: list[str]) -> None:
     path = tmp_path / "schedule"
     first = SteadyScheduler(app, schedule_filename=str(path))
-    then = app.now() - timedelta(days=2)
-    first.schedule["sweep-scans"].last_run_at = then
+    last_run_at = app.now() - timedelta(days=2)
+    first.schedule["sweep-scans"].last_run_at = last_run_at
     first.close()
     second = SteadyScheduler(app, schedule_filename=str(path))
-    assert second.schedule["sweep-scans"].last_run_at == then
+    assert second.schedule["sweep-scans"].last_run_at == last_run_at
     second.close()
     path.write_bytes(b"damaged")
     third = SteadyScheduler(app, schedule_filename=str(path))

@@ -1,4 +1,4 @@
-"""The scheduler sends a periodic task only if PostgreSQL has work for it, and the workers' pools follow their tasks."""
+"""Periodic tasks are sent only if there are rows for them, and pools of workers grow and shrink with their tasks."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from tests.sites.lists.cast import make_list
 from tests.sites.monitors.cast import make_monitor
 from webhooks.models import Delivery, Event, Webhook
 
-# Tasks of the schedule that look for rows; the others have a time of day.
-ASKED = {name for name, entry in app.conf.beat_schedule.items() if isinstance(entry["schedule"], float)}
+# Tasks that run at intervals if there are rows for them. Other tasks run at a time of day.
+INTERVAL_TASKS = {name for name, entry in app.conf.beat_schedule.items() if isinstance(entry["schedule"], float)}
 
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the entries that were sent."""
+    """Names of the schedule entries whose tasks were sent."""
     names: list[str] = []
     monkeypatch.setattr(SteadyScheduler, "apply_async", lambda self, entry, **_: names.append(entry.name))
     monkeypatch.setattr(SteadyScheduler, "producer", None)
@@ -43,15 +43,15 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def steady(tmp_path: Path, sent: list[str]) -> Iterator[SteadyScheduler]:
     app.loader.import_default_modules()
-    made = SteadyScheduler(app, schedule_filename=str(tmp_path / "schedule"))
-    yield made
-    made.close()
+    steady_scheduler = SteadyScheduler(app, schedule_filename=str(tmp_path / "schedule"))
+    yield steady_scheduler
+    steady_scheduler.close()
 
 
 def sent_now(steady: SteadyScheduler, sent: list[str]) -> set[str]:
-    """Let every entry that asks for work be due; return those that were sent."""
+    """Apply every interval task as if it were due. Return the names of tasks that were sent."""
     sent.clear()
-    for name in ASKED:
+    for name in INTERVAL_TASKS:
         steady.apply_entry(steady.schedule[name])
     return set(sent)
 
@@ -117,7 +117,7 @@ WORK: dict[str, tuple[Callable[[Member], object], set[str]]] = {
 
 
 @pytest.mark.django_db
-def test_nothing_is_sent_while_there_is_nothing_to_do(steady: SteadyScheduler, sent: list[str], home: Member) -> None:
+def test_scheduler_sends_nothing_without_work(steady: SteadyScheduler, sent: list[str], home: Member) -> None:
     make_scan(home, status="completed", score=90, grade="A")
     make_monitor(home, next_run_at=timezone.now() + timedelta(hours=1))
     assert sent_now(steady, sent) == set()
@@ -126,7 +126,7 @@ def test_nothing_is_sent_while_there_is_nothing_to_do(steady: SteadyScheduler, s
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("work", WORK)
-def test_a_task_is_sent_when_rows_wait_for_it(
+def test_scheduler_sends_task_if_rows_need_it(
     work: str, steady: SteadyScheduler, sent: list[str], home: Member
 ) -> None:
     make, expected = WORK[work]
@@ -134,26 +134,26 @@ def test_a_task_is_sent_when_rows_wait_for_it(
     assert sent_now(steady, sent) == expected
 
 
-def test_each_task_that_looks_for_rows_is_asked() -> None:
+def test_every_interval_task_is_a_PeriodicTask() -> None:
     app.loader.import_default_modules()
-    asked = {
+    periodic = {
         name for name, entry in app.conf.beat_schedule.items() if isinstance(app.tasks[entry["task"]], PeriodicTask)
     }
-    assert asked == ASKED
-    assert {name for _, names in WORK.values() for name in names} == ASKED
+    assert periodic == INTERVAL_TASKS
+    assert {name for _, names in WORK.values() for name in names} == INTERVAL_TASKS
 
 
 @pytest.mark.django_db
-def test_a_task_without_work_is_sent_after_a_long_pause(
+def test_task_without_work_is_sent_after_LONGEST_PAUSE_S(
     steady: SteadyScheduler, sent: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = time.monotonic() + scheduler.LONGEST_PAUSE_S
     monkeypatch.setattr(time, "monotonic", lambda: later)
-    assert sent_now(steady, sent) == ASKED
+    assert sent_now(steady, sent) == INTERVAL_TASKS
     assert sent_now(steady, sent) == set()
 
 
-def test_while_postgresql_does_not_answer_every_task_is_sent(
+def test_scheduler_sends_every_task_during_postgresql_outage(
     steady: SteadyScheduler, sent: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse() -> bool:
@@ -161,13 +161,13 @@ def test_while_postgresql_does_not_answer_every_task_is_sent(
 
     monkeypatch.setattr(scheduler, "connection", type("Closed", (), {"close": staticmethod(lambda: None)}))
     monkeypatch.setattr(scheduler, "log_failure", lambda error: None)
-    for name in ASKED:
+    for name in INTERVAL_TASKS:
         monkeypatch.setattr(app.tasks[app.conf.beat_schedule[name]["task"]], "has_work", refuse)
-    assert sent_now(steady, sent) == ASKED
+    assert sent_now(steady, sent) == INTERVAL_TASKS
 
 
 class Pool:
-    """Pool of processes that only counts them."""
+    """Fake pool that only counts its processes."""
 
     num_processes = 1
 
@@ -183,7 +183,7 @@ class Pool:
 
 @pytest.fixture
 def tasks(monkeypatch: pytest.MonkeyPatch) -> tuple[set[object], set[object]]:
-    """Tasks that the worker holds, and those that its processes have accepted."""
+    """Tasks that the worker has received, and tasks that its processes have accepted."""
     received: set[object] = set()
     accepted: set[object] = set()
     monkeypatch.setattr(state, "reserved_requests", received)
@@ -191,34 +191,34 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> tuple[set[object], set[object]]:
     return received, accepted
 
 
-def test_a_pool_grows_with_each_task_and_shrinks_half_a_minute_later(tasks: tuple[set[object], set[object]]) -> None:
+def test_pool_grows_with_tasks_and_shrinks_half_a_minute_later(tasks: tuple[set[object], set[object]]) -> None:
     received, accepted = tasks
     pool = Pool()
-    scaler = Autoscaler(pool, 3, 1)  # type: ignore[arg-type]  # it needs these methods alone
+    scaler = Autoscaler(pool, 3, 1)  # type: ignore[arg-type]  # Autoscaler calls only the methods of Pool.
     for number in range(5):
         received.add(number)
         accepted.add(number)
         scaler.maybe_scale(object())
-    assert pool.num_processes == 3, "not more than it may have"
+    assert pool.num_processes == 3, "the pool does not exceed its maximum"
     received.clear()
     accepted.clear()
     scaler.maybe_scale(object())
-    assert pool.num_processes == 3, "a task shrinks no pool"
+    assert pool.num_processes == 3, "a new task does not shrink the pool"
     scaler.maybe_scale()
     assert pool.num_processes == 3, "three were busy in this half minute"
     received.add("new")
     scaler.maybe_scale()
-    assert pool.num_processes == 3, "nobody knows which process gets the task"
+    assert pool.num_processes == 3, "the pool does not know yet which process gets the task"
     accepted.add("new")
     scaler.maybe_scale()
     assert pool.num_processes == 1
 
 
-def test_a_pool_that_began_empty_keeps_a_process_after_its_first_task(tasks: tuple[set[object], set[object]]) -> None:
+def test_pool_with_minimum_0_retains_one_process_after_first_task(tasks: tuple[set[object], set[object]]) -> None:
     received, _ = tasks
     pool = Pool()
     pool.num_processes = 0
-    scaler = Autoscaler(pool, 2, 0)  # type: ignore[arg-type]  # it needs these methods alone
+    scaler = Autoscaler(pool, 2, 0)  # type: ignore[arg-type]  # Autoscaler calls only the methods of Pool.
     scaler.maybe_scale()
     assert pool.num_processes == 0
     received.add("first")
@@ -229,11 +229,11 @@ def test_a_pool_that_began_empty_keeps_a_process_after_its_first_task(tasks: tup
     assert pool.num_processes == 1
 
 
-def test_the_memory_of_a_worker_is_frozen_before_it_forks() -> None:
+def test_keep_shared_freezes_objects_before_fork() -> None:
     before = gc.get_freeze_count()
-    kept: list[list[object]] = [[] for _ in range(100)]
+    objects: list[list[object]] = [[] for _ in range(100)]
     keep_shared()
     try:
-        assert gc.get_freeze_count() >= before + len(kept)
+        assert gc.get_freeze_count() >= before + len(objects)
     finally:
         gc.unfreeze()

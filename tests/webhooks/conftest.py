@@ -1,4 +1,4 @@
-"""Fixture of webhook tests: a receiver on the loopback interface."""
+"""Fixture of webhook tests: a webhook receiver on the loopback interface."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 @pytest.fixture
 def receiver(settings: Settings) -> Iterator[Site]:
-    """Receiver at /hook that answers 200, in a network that deliveries may reach. `routes` changes its answer."""
+    """Receiver that answers 200 at /hook, in a network that deliveries may reach. Tests change answers by `routes`."""
     settings.SCAN_ALLOWED_NETWORKS = LOOPBACK
     with Site({"/hook": Answer("ok")}) as site:
         yield site

@@ -1,4 +1,4 @@
-"""Operations on a webhook over the API: change, test, list deliveries, send again, rotate the secret."""
+"""API operations on a webhook: change, test, list deliveries, send again, rotate the secret."""
 
 from __future__ import annotations
 
@@ -30,8 +30,18 @@ from webhooks.models import Delivery, Event, FormerSecret, Webhook
 from webhooks.services import MAX_FORMER_SECRETS
 from website_scan.net import client
 
-DETAIL = {"id", "url", "events", "created_at", "enabled", "disabled_at", "disabled_reason", "failing_since", "format"}
-DELIVERY = {
+DETAIL_FIELDS = {
+    "id",
+    "url",
+    "events",
+    "created_at",
+    "enabled",
+    "disabled_at",
+    "disabled_reason",
+    "failing_since",
+    "format",
+}
+DELIVERY_FIELDS = {
     *("id", "event_id", "event", "scan_id", "audit_id", "test", "status"),
     *("created_at", "next_attempt_at", "finished_at", "attempts"),
 }
@@ -52,9 +62,9 @@ def path(webhook: Webhook) -> str:
     return f"/api/webhooks/{webhook.id}"
 
 
-def test_the_detail_says_how_a_webhook_fares_and_not_its_secret(home: Member, webhook: Webhook, path: str) -> None:
+def test_webhook_detail_has_state_but_no_secret(home: Member, webhook: Webhook, path: str) -> None:
     body = home.api.get(path).json()
-    assert set(body) == DETAIL
+    assert set(body) == DETAIL_FIELDS
     assert (body["enabled"], body["disabled_at"], body["disabled_reason"], body["failing_since"]) == (
         *(True, None),
         *(None, None),
@@ -62,23 +72,23 @@ def test_the_detail_says_how_a_webhook_fares_and_not_its_secret(home: Member, we
     assert home.api.get("/api/webhooks").json() == [{"id": webhook.id, "url": webhook.url, "events": ALL_EVENTS}]
 
 
-def test_url_and_events_can_be_changed(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
+def test_PATCH_changes_url_and_events(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
     finished_scan(home)
     receiver.routes["/new"] = Answer("ok")
     answer = home.api.patch(path, {"url": f"{receiver.url_as('localhost')}/new#x", "events": ["scan.failed"] * 2})
     assert answer.status_code == 200
     body = answer.json()
-    assert set(body) == DETAIL
+    assert set(body) == DETAIL_FIELDS
     assert (body["url"], body["events"]) == (f"http://localhost:{receiver.port}/new", ["scan.failed"])
     attempt_deliveries()
-    assert receiver.paths() == ["/new"], "what was waiting goes to the new address"
+    assert receiver.paths() == ["/new"], "waiting deliveries are sent to the new address"
     finished_scan(home)
     assert Delivery.objects.count() == 1
     webhook.refresh_from_db()
     assert webhook.receiver == f"localhost:{receiver.port}"
 
 
-def test_disabling_and_enabling(home: Member, webhook: Webhook, path: str) -> None:
+def test_PATCH_disables_and_enables_webhook(home: Member, webhook: Webhook, path: str) -> None:
     disabled = home.api.patch(path, {"enabled": False}).json()
     assert (disabled["enabled"], disabled["disabled_reason"]) == (False, "requested")
     assert disabled["disabled_at"] is not None
@@ -87,10 +97,10 @@ def test_disabling_and_enabling(home: Member, webhook: Webhook, path: str) -> No
     assert (enabled["enabled"], enabled["disabled_at"], enabled["disabled_reason"]) == (True, None, None)
 
 
-def test_the_port_of_a_name_is_judged_by_its_address(
+def test_unusual_port_is_allowed_only_for_address_in_allowed_network(
     home: Member, settings: Settings, receiver: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any port is allowed in exempted networks only; a public name must use an allowed port even if there are some."""
+    """Any port is allowed only in SCAN_ALLOWED_NETWORKS. Public names must use one of the allowed ports."""
     monkeypatch.setattr(client, "SystemResolver", lambda _: Names({"hooks.example.com": (PUBLIC,)}))
     body = {"url": "https://hooks.example.com:9999/", "events": ALL_EVENTS}
     assert refusal(home.api.post("/api/webhooks", body)) == (400, "INVALID_URL")
@@ -99,50 +109,48 @@ def test_the_port_of_a_name_is_judged_by_its_address(
     assert home.api.post("/api/webhooks", body).status_code == 201
 
 
-def test_a_test_event_is_sent_once_and_says_that_it_is_one(
-    home: Member, webhook: Webhook, path: str, receiver: Site
-) -> None:
+def test_test_event_is_sent_once_with_test_true(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
     answer = home.api.post(f"{path}/test", b"")
     assert answer.status_code == 202
     created = answer.json()
-    assert set(created) == DELIVERY
+    assert set(created) == DELIVERY_FIELDS
     assert (created["event"], created["test"], created["scan_id"]) == ("scan.completed", True, None)
     assert (created["status"], created["attempts"]) == ("pending", [])
     receiver.routes["/hook"] = Answer("no", status=500)
     attempt_deliveries()
     body = json.loads(receiver.requests[0].body)
     assert (body["event"], body["test"]) == ("scan.completed", True)
-    listed = home.api.get(f"{path}/deliveries").json()["deliveries"][0]
-    assert (listed["id"], listed["status"], len(listed["attempts"])) == (created["id"], "failed", 1)
+    delivery = home.api.get(f"{path}/deliveries").json()["deliveries"][0]
+    assert (delivery["id"], delivery["status"], len(delivery["attempts"])) == (created["id"], "failed", 1)
 
 
 @pytest.mark.parametrize("kind", ALL_EVENTS)
-def test_a_test_event_has_the_fields_of_a_real_one(home: Member, path: str, kind: str) -> None:
+def test_test_event_has_same_fields_as_real_event(home: Member, path: str, kind: str) -> None:
     finished_scan(home)
-    real = json.loads(bytes(Event.objects.get().body))
-    assert_described(real)
+    event = json.loads(bytes(Event.objects.get().body))
+    assert_described(event)
     assert home.api.post(f"{path}/test", {"event": kind}).status_code == 202
     example = json.loads(bytes(Event.objects.get(scan=None).body))
     assert example.pop("test") is True
     assert example["event"] == kind
-    assert set(example) == set(real)
-    assert set(example["data"]) - {"error"} == set(real["data"])
+    assert set(example) == set(event)
+    assert set(example["data"]) - {"error"} == set(event["data"])
     assert ("error" in example["data"]) == (kind == "scan.failed")
 
 
-def test_the_log_shows_every_attempt(home: Member, path: str, receiver: Site) -> None:
+def test_list_of_deliveries_has_every_attempt(home: Member, path: str, receiver: Site) -> None:
     scan = finished_scan(home)
     receiver.routes["/hook"] = Answer("not now", status=503)
     attempt_deliveries()
     page = home.api.get(f"{path}/deliveries").json()
     assert set(page) == {"deliveries", "total", "limit", "offset"}
     assert (page["total"], page["limit"], page["offset"]) == (1, 20, 0)
-    (listed,) = page["deliveries"]
-    assert set(listed) == DELIVERY
-    assert (listed["scan_id"], listed["event"], listed["test"]) == (scan.id, "scan.completed", False)
-    assert (listed["status"], listed["finished_at"]) == ("pending", None)
-    assert listed["next_attempt_at"] is not None
-    (attempt,) = listed["attempts"]
+    (delivery,) = page["deliveries"]
+    assert set(delivery) == DELIVERY_FIELDS
+    assert (delivery["scan_id"], delivery["event"], delivery["test"]) == (scan.id, "scan.completed", False)
+    assert (delivery["status"], delivery["finished_at"]) == ("pending", None)
+    assert delivery["next_attempt_at"] is not None
+    (attempt,) = delivery["attempts"]
     assert isinstance(attempt.pop("latency_ms"), int)
     assert attempt.pop("at") is not None
     assert attempt == {
@@ -154,14 +162,14 @@ def test_the_log_shows_every_attempt(home: Member, path: str, receiver: Site) ->
     receiver.routes["/hook"] = Answer(status=204)
     make_due()
     attempt_deliveries()
-    (listed,) = home.api.get(f"{path}/deliveries").json()["deliveries"]
-    assert (listed["status"], listed["next_attempt_at"]) == ("delivered", None)
-    assert listed["finished_at"] is not None
-    assert [each["response_status"] for each in listed["attempts"]] == [503, 204]
-    assert listed["attempts"][1]["error"] is None
+    (delivery,) = home.api.get(f"{path}/deliveries").json()["deliveries"]
+    assert (delivery["status"], delivery["next_attempt_at"]) == ("delivered", None)
+    assert delivery["finished_at"] is not None
+    assert [attempt["response_status"] for attempt in delivery["attempts"]] == [503, 204]
+    assert delivery["attempts"][1]["error"] is None
 
 
-def test_the_log_is_filtered_and_paged(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
+def test_list_of_deliveries_is_filtered_and_paged(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
     register_webhook(home, f"{receiver.url}/other")
     for status in ("completed", "partial", "completed", "completed"):
         finished_scan(home, status)
@@ -169,26 +177,26 @@ def test_the_log_is_filtered_and_paged(home: Member, webhook: Webhook, path: str
     webhook.deliveries.filter(id=ids[0]).update(status="failed", finished_at=timezone.now())
     webhook.deliveries.filter(id=ids[3]).update(created_at=timezone.now() - timedelta(days=2))
 
-    def shown(query: str) -> list[str]:
+    def listed_ids(query: str) -> list[str]:
         page = home.api.get(f"{path}/deliveries{query}").json()
         assert page["total"] >= len(page["deliveries"])
-        return [each["id"] for each in page["deliveries"]]
+        return [delivery["id"] for delivery in page["deliveries"]]
 
-    assert shown("") == ids
-    assert shown("?limit=2") == ids[:2]
-    assert shown("?limit=2&offset=1") == ids[1:3]
-    assert shown("?status=failed") == ids[:1]
-    assert shown("?status=pending") == ids[1:]
-    assert shown("?event=scan.partial") == [ids[2]]
+    assert listed_ids("") == ids
+    assert listed_ids("?limit=2") == ids[:2]
+    assert listed_ids("?limit=2&offset=1") == ids[1:3]
+    assert listed_ids("?status=failed") == ids[:1]
+    assert listed_ids("?status=pending") == ids[1:]
+    assert listed_ids("?event=scan.partial") == [ids[2]]
     since = (timezone.now() - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    assert shown(f"?since={since}") == ids[:3]
-    assert shown(f"?since={since.replace('Z', '%2B00:00')}&status=pending&event=scan.completed") == [ids[1]]
+    assert listed_ids(f"?since={since}") == ids[:3]
+    assert listed_ids(f"?since={since.replace('Z', '%2B00:00')}&status=pending&event=scan.completed") == [ids[1]]
     assert home.api.get(f"{path}/deliveries?limit=1&status=pending").json()["total"] == 3
 
 
-@pytest.mark.parametrize(("before", "made"), [("delivered", 1), ("failed", 1), ("pending", 4)])
-def test_a_replay_sends_the_same_bytes_and_counts_anew_only_what_had_ended(
-    home: Member, path: str, receiver: Site, before: str, made: int
+@pytest.mark.parametrize(("before", "attempts_made"), [("delivered", 1), ("failed", 1), ("pending", 4)])
+def test_replay_sends_same_body_and_resets_attempts_of_finished_delivery(
+    home: Member, path: str, receiver: Site, before: str, attempts_made: int
 ) -> None:
     finished_scan(home)
     receiver.routes["/hook"] = Answer(status=200 if before == "delivered" else 500)
@@ -200,17 +208,17 @@ def test_a_replay_sends_the_same_bytes_and_counts_anew_only_what_had_ended(
     answer = home.api.post(f"{path}/deliveries/{id}/replay", b"")
     assert answer.status_code == 202
     body = answer.json()
-    assert (set(body), body["id"], body["status"], body["finished_at"]) == (DELIVERY, id, "pending", None)
+    assert (set(body), body["id"], body["status"], body["finished_at"]) == (DELIVERY_FIELDS, id, "pending", None)
     receiver.routes["/hook"] = Answer(status=500)
     attempt_deliveries()
     delivery = Delivery.objects.get()
-    assert (delivery.status, delivery.attempts_made, delivery.attempts.count()) == ("pending", made, 2)
+    assert (delivery.status, delivery.attempts_made, delivery.attempts.count()) == ("pending", attempts_made, 2)
     first, second = receiver.requests
     assert first.body == second.body
     assert first.header("webhook-id") == second.header("webhook-id") == delivery.event_id
 
 
-def test_a_replay_of_what_is_being_sent_waits_for_its_end(home: Member, path: str) -> None:
+def test_replay_does_not_change_delivery_that_is_being_sent(home: Member, path: str) -> None:
     finished_scan(home)
     lease = timezone.now() + timedelta(seconds=20)
     Delivery.objects.update(lease_expires_at=lease, attempts_made=3)
@@ -221,7 +229,9 @@ def test_a_replay_of_what_is_being_sent_waits_for_its_end(home: Member, path: st
     assert (delivery.lease_expires_at, delivery.attempts_made) == (lease, 3)
 
 
-def test_all_that_failed_since_a_time_is_recovered(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
+def test_recover_failed_resends_deliveries_failed_since_a_time(
+    home: Member, webhook: Webhook, path: str, receiver: Site
+) -> None:
     for _ in range(4):
         finished_scan(home)
     home.api.post(f"{path}/test", b"")
@@ -230,18 +240,18 @@ def test_all_that_failed_since_a_time_is_recovered(home: Member, webhook: Webhoo
     Delivery.objects.filter(id=old.id).update(created_at=timezone.now() - timedelta(days=3))
     Delivery.objects.filter(id=delivered.id).update(status="delivered")
     since = timezone.now() - timedelta(days=1)
-    own: dict[str, Any] = {"caller": key_caller(home.organization.id), "webhook_id": webhook.id}
-    assert services.recover_failed(**own, since=since) == 2
-    assert services.recover_failed(**own, since=since) == 0
+    arguments: dict[str, Any] = {"caller": key_caller(home.organization.id), "webhook_id": webhook.id}
+    assert services.recover_failed(**arguments, since=since) == 2
+    assert services.recover_failed(**arguments, since=since) == 0
     assert len(attempt_deliveries()) == 2
     assert Delivery.objects.filter(status="delivered").count() == 3
     webhook.refresh_from_db()
     home.api.patch(path, {"enabled": False})
     with pytest.raises(services.WebhookDisabled):
-        services.recover_failed(**own, since=since)
+        services.recover_failed(**arguments, since=since)
 
 
-def test_a_leaked_secret_ends_at_once_with_all_before_it(home: Member, receiver: Site) -> None:
+def test_immediate_rotation_invalidates_all_former_secrets(home: Member, receiver: Site) -> None:
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
     path = f"/api/webhooks/{webhook.id}/rotate-secret"
     home.api.post(path, b"")
@@ -255,7 +265,7 @@ def test_a_leaked_secret_ends_at_once_with_all_before_it(home: Member, receiver:
     assert not FormerSecret.objects.exists()
 
 
-def test_a_rotated_secret_overlaps_with_the_one_before(home: Member, receiver: Site) -> None:
+def test_former_secret_is_valid_for_24_hours_after_rotation(home: Member, receiver: Site) -> None:
     webhook, old = register_webhook(home, f"{receiver.url}/hook")
     answer = home.api.post(f"/api/webhooks/{webhook.id}/rotate-secret", b"")
     assert answer.status_code == 200
@@ -263,8 +273,8 @@ def test_a_rotated_secret_overlaps_with_the_one_before(home: Member, receiver: S
     assert set(body) == {"id", "secret", "previous_secret_expires_at"}
     new = body["secret"]
     assert new != old
-    until = FormerSecret.objects.get().expires_at
-    assert timedelta(hours=23, minutes=59) < until - timezone.now() <= timedelta(hours=24)
+    expires_at = FormerSecret.objects.get().expires_at
+    assert timedelta(hours=23, minutes=59) < expires_at - timezone.now() <= timedelta(hours=24)
     finished_scan(home)
     attempt_deliveries()
     request = receiver.requests[0]
@@ -280,7 +290,7 @@ def test_a_rotated_secret_overlaps_with_the_one_before(home: Member, receiver: S
     assert " " not in headers["webhook-signature"]
 
 
-def test_every_secret_of_the_last_day_stays_valid_and_their_number_is_bounded(home: Member, receiver: Site) -> None:
+def test_rotation_is_refused_over_MAX_FORMER_SECRETS(home: Member, receiver: Site) -> None:
     webhook, first = register_webhook(home, f"{receiver.url}/hook")
     path = f"/api/webhooks/{webhook.id}/rotate-secret"
     secrets = [first, *(home.api.post(path, b"").json()["secret"] for _ in range(MAX_FORMER_SECRETS))]
@@ -294,14 +304,14 @@ def test_every_secret_of_the_last_day_stays_valid_and_their_number_is_bounded(ho
     assert home.api.post(path, b"").status_code == 200
 
 
-def test_a_disabled_webhook_is_not_tried(home: Member, path: str) -> None:
+def test_pending_delivery_of_disabled_webhook_has_no_next_attempt(home: Member, path: str) -> None:
     finished_scan(home)
     home.api.patch(path, {"enabled": False})
-    (listed,) = home.api.get(f"{path}/deliveries").json()["deliveries"]
-    assert (listed["status"], listed["next_attempt_at"]) == ("pending", None)
+    (delivery,) = home.api.get(f"{path}/deliveries").json()["deliveries"]
+    assert (delivery["status"], delivery["next_attempt_at"]) == ("pending", None)
 
 
-def test_a_log_of_many_is_deleted_with_its_webhook(home: Member, webhook: Webhook, path: str) -> None:
+def test_deliveries_are_deleted_with_webhook(home: Member, webhook: Webhook, path: str) -> None:
     for _ in range(3):
         finished_scan(home)
     attempt_deliveries()

@@ -1,4 +1,4 @@
-"""Dashboard pages of webhooks: permissions, secrets shown once, the log, sending again."""
+"""Dashboard pages of webhooks: permissions, secrets displayed once, the delivery log, sending again."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ EVIL = "<script>alert(1)</script>\"'&"
 
 @pytest.fixture
 def receiver(home: Member, target: str) -> Webhook:
-    """Webhook of home, subscribed to all events."""
+    """Webhook of the organization Home, subscribed to all events."""
     return register_webhook(home, f"{target}hook")[0]
 
 
 def delivery_of(webhook: Webhook, member: Member, **columns: object) -> Delivery:
-    """Return the delivery of a scan that has just ended, with other columns."""
+    """Finish a scan, and return its delivery with these column values."""
     finished_scan(member)
     delivery = webhook.deliveries.latest("created_at")
     Delivery.objects.filter(id=delivery.id).update(**columns)
@@ -38,19 +38,19 @@ def delivery_of(webhook: Webhook, member: Member, **columns: object) -> Delivery
     return delivery
 
 
-def failed(webhook: Webhook, member: Member, **columns: object) -> Delivery:
+def failed_delivery(webhook: Webhook, member: Member, **columns: object) -> Delivery:
     return delivery_of(webhook, member, **{"status": "failed", "finished_at": timezone.now()} | columns)
 
 
 def actions(member: Member) -> list[str]:
-    """Return the actions of people in the activity log, without those on API keys."""
+    """Return the actions of people in the activity log, without actions on API keys."""
     events = ActivityEvent.objects.filter(organization=member.organization, actor_key="").order_by("id")
-    return [each.action for each in events if not each.action.startswith("key.")]
+    return [event.action for event in events if not event.action.startswith("key.")]
 
 
 @pytest.mark.parametrize("role", Membership.Role.values)
-def test_every_member_may_look(home: Member, receiver: Webhook, role: str) -> None:
-    failed(receiver, home)
+def test_every_member_may_view_webhooks(home: Member, receiver: Webhook, role: str) -> None:
+    failed_delivery(receiver, home)
     client = browser_of(home, role)
     assert receiver.url in text_of(client.get("/o/home/webhooks/"))
     page = client.get(f"/o/home/webhooks/{receiver.id}")
@@ -61,17 +61,17 @@ def test_every_member_may_look(home: Member, receiver: Webhook, role: str) -> No
 
 
 @pytest.mark.parametrize("body_format", ["slack", "teams"])
-def test_the_activity_log_and_the_admin_show_no_token(home: Member, body_format: str) -> None:
+def test_activity_log_and_admin_contain_no_token_of_chat_url(home: Member, body_format: str) -> None:
     secret = "T1/B2/s3cret"
     client = browser_of(home, "admin")
     form = {"url": f"https://93.184.215.14/services/{secret}", "event": "scan.completed", "format": body_format}
     client.post("/o/home/webhooks/new", form)
     webhook = Webhook.objects.get()
     client.post(f"/o/home/webhooks/{webhook.id}/edit", form | {"url": f"https://93.184.215.14/other/{secret}"})
-    noted = ActivityEvent.objects.filter(action__startswith="webhook.")
-    assert [each.action for each in noted] == ["webhook.changed", "webhook.created"]
-    assert not [each for each in noted if secret in each.object_name + str(each.details)]
-    assert noted[0].details["url"] == dict.fromkeys(("from", "to"), "https://93.184.215.14:443/…")
+    events = ActivityEvent.objects.filter(action__startswith="webhook.")
+    assert [event.action for event in events] == ["webhook.changed", "webhook.created"]
+    assert not [event for event in events if secret in event.object_name + str(event.details)]
+    assert events[0].details["url"] == dict.fromkeys(("from", "to"), "https://93.184.215.14:443/…")
     viewer = User.objects.create_user("viewer@people.test", is_staff=True)
     viewer.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
     staff = Client()
@@ -80,26 +80,26 @@ def test_the_activity_log_and_the_admin_show_no_token(home: Member, body_format:
     pages = [f"webhooks/webhook/{quote(webhook.id)}/change/", "webhooks/webhook/", "webhooks/delivery/"]
     pages += [f"webhooks/delivery/{quote(delivery.id)}/change/", "accounts/activityevent/"]
     for page in pages:
-        shown = staff.get(f"/admin/{page}")
-        assert shown.status_code == 200, page
-        assert secret not in shown.content.decode(), page
+        response = staff.get(f"/admin/{page}")
+        assert response.status_code == 200, page
+        assert secret not in response.content.decode(), page
     assert "93.184.215.14:443" in staff.get("/admin/webhooks/webhook/").content.decode()
 
 
-def test_what_people_send_to_a_receiver_is_limited_over_all_organizations(
+def test_manual_sending_to_one_receiver_is_limited_over_all_organizations(
     home: Member, stranger: Member, receiver: Webhook, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "SENT_PER_RECEIVER", 2)
     monkeypatch.setattr(services, "RECOVERED_PER_RECEIVER", 1)
     other = register_webhook(stranger, f"{target.replace('127.0.0.1', 'localhost')}another-name")[0]
-    delivery = failed(receiver, home)
-    ours, theirs = f"/api/webhooks/{receiver.id}", f"/api/webhooks/{other.id}"
-    assert home.api.post(f"{ours}/test", b"").status_code == 202
-    assert stranger.api.post(f"{theirs}/test", b"").status_code == 202
-    refused = stranger.api.post(f"{theirs}/test", b"")
+    delivery = failed_delivery(receiver, home)
+    home_path, stranger_path = f"/api/webhooks/{receiver.id}", f"/api/webhooks/{other.id}"
+    assert home.api.post(f"{home_path}/test", b"").status_code == 202
+    assert stranger.api.post(f"{stranger_path}/test", b"").status_code == 202
+    refused = stranger.api.post(f"{stranger_path}/test", b"")
     assert (refused.status_code, refused.json()["code"]) == (429, "RATE_LIMITED")
     assert int(refused["Retry-After"]) >= 1
-    assert home.api.post(f"{ours}/deliveries/{delivery.id}/replay", b"").status_code == 429
+    assert home.api.post(f"{home_path}/deliveries/{delivery.id}/replay", b"").status_code == 429
     client, since = browser_of(home, "admin"), {"since": "2026-01-01T00:00"}
     path = f"/o/home/webhooks/{receiver.id}/recover"
     assert "1 failed delivery is being sent again." in text_of(client.post(path, since, follow=True))
@@ -107,7 +107,9 @@ def test_what_people_send_to_a_receiver_is_limited_over_all_organizations(
 
 
 @pytest.mark.parametrize("body_format", ["slack", "teams"])
-def test_the_address_of_a_chat_is_its_token(home: Member, receiver: Webhook, body_format: str) -> None:
+def test_chat_url_is_shortened_for_members_and_complete_for_admins(
+    home: Member, receiver: Webhook, body_format: str
+) -> None:
     Webhook.objects.update(url="https://hooks.slack.com/services/T1/B2/s3cret", receiver="hooks.slack.com:443")
     Webhook.objects.update(format=body_format)
     readers = {role: browser_of(home, role) for role in ("member", "admin")}
@@ -119,7 +121,7 @@ def test_the_address_of_a_chat_is_its_token(home: Member, receiver: Webhook, bod
 
 
 @pytest.mark.parametrize("role", Membership.Role.values)
-def test_tokens_in_an_address_are_for_those_who_may_change_it(home: Member, receiver: Webhook, role: str) -> None:
+def test_query_of_webhook_url_is_visible_only_to_admins(home: Member, receiver: Webhook, role: str) -> None:
     Webhook.objects.update(url="https://example.com/hook?token=s3cret&channel=7")
     delivery_of(receiver, home)
     client = browser_of(home, role)
@@ -131,20 +133,20 @@ def test_tokens_in_an_address_are_for_those_who_may_change_it(home: Member, rece
             assert "https://example.com/hook?…" in text_of(page)
 
 
-def test_the_secret_is_shown_once(home: Member, target: str) -> None:
+def test_new_secret_is_displayed_once(home: Member, target: str) -> None:
     client = browser_of(home, "admin")
     form = {"url": f"{target}hook", "event": ["scan.failed", "scan.partial"]}
     added = client.post("/o/home/webhooks/new", form)
     webhook = Webhook.objects.get()
     assert added["Location"] == f"/o/home/webhooks/{webhook.id}/secret"
     assert "whsec_" not in str(client.session.items()) + str(added.cookies)
-    assert client.head(added["Location"]).status_code == 405  # does not use the secret up
+    assert client.head(added["Location"]).status_code == 405  # HEAD must not delete the secret.
     page = client.get(added["Location"])
     assert page.status_code == 200
     assert "no-store" in page["Cache-Control"]
     assert webhook.events == ["scan.failed", "scan.partial"]
-    (shown,) = page_of(page).xpath("//*[@id='plaintext']/text()")
-    assert shown == encryption.decrypt(bytes(webhook.encrypted_secret))
+    (secret,) = page_of(page).xpath("//*[@id='plaintext']/text()")
+    assert secret == encryption.decrypt(bytes(webhook.encrypted_secret))
     assert page_of(page).xpath("//button[@data-copy='plaintext']")
     for path in ("/o/home/webhooks/", f"/o/home/webhooks/{webhook.id}"):
         assert "whsec_" not in client.get(path).content.decode()
@@ -155,18 +157,18 @@ def test_the_secret_is_shown_once(home: Member, target: str) -> None:
     assert (event.object_name, "whsec_" in str(event.details)) == (webhook.url, False)
 
 
-def test_the_secrets_of_two_tabs_do_not_mix(home: Member, target: str) -> None:
+def test_secrets_of_two_tabs_are_separate(home: Member, target: str) -> None:
     client = browser_of(home, "admin")
     pages = [client.post("/o/home/webhooks/new", {"url": f"{target}{n}", "event": "scan.failed"}) for n in range(2)]
     for n, page in enumerate(pages):
-        shown = client.get(page["Location"])
-        assert f"{target}{n}" in text_of(shown)
+        secret_page = client.get(page["Location"])
+        assert f"{target}{n}" in text_of(secret_page)
         webhook = Webhook.objects.get(url=f"{target}{n}")
         secret = encryption.decrypt(bytes(webhook.encrypted_secret))
-        assert page_of(shown).xpath("//*[@id='plaintext']/text()") == [secret]
+        assert page_of(secret_page).xpath("//*[@id='plaintext']/text()") == [secret]
 
 
-def test_a_secret_is_not_shown_to_those_who_lost_the_role_or_come_late(
+def test_secret_page_requires_admin_role_and_expires(
     home: Member, stranger: Member, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = browser_of(home, "admin")
@@ -182,7 +184,7 @@ def test_a_secret_is_not_shown_to_those_who_lost_the_role_or_come_late(
     assert "whsec_" not in client.get(path, follow=True).content.decode()
 
 
-def test_the_format_is_chosen_and_stays_where_a_form_does_not_say(home: Member, target: str) -> None:
+def test_webhook_form_without_format_does_not_change_it(home: Member, target: str) -> None:
     client = browser_of(home, "admin")
     form = {"url": target, "event": "scan.failed"}
     client.post("/o/home/webhooks/new", form)
@@ -207,7 +209,7 @@ def test_the_format_is_chosen_and_stays_where_a_form_does_not_say(home: Member, 
         ("https://example.com/", ["scan.deleted"], "event"),
     ],
 )
-def test_a_refusal_is_the_apis_and_stands_at_its_field(home: Member, url: str, events: list[str], field: str) -> None:
+def test_webhook_form_displays_api_error_beside_field(home: Member, url: str, events: list[str], field: str) -> None:
     refused = home.api.post("/api/webhooks", {"url": url, "events": events})
     response = browser_of(home, "admin").post("/o/home/webhooks/new", {"url": url, "event": events})
     assert response.status_code == refused.status_code
@@ -218,7 +220,7 @@ def test_a_refusal_is_the_apis_and_stands_at_its_field(home: Member, url: str, e
     assert actions(home) == []
 
 
-def test_the_plans_number_is_the_limit(home: Member, target: str) -> None:
+def test_webhook_form_refuses_webhooks_over_tier_limit(home: Member, target: str) -> None:
     for n in range(3):
         register_webhook(home, f"{target}{n}")
     response = browser_of(home, "admin").post("/o/home/webhooks/new", {"url": target, "event": "scan.failed"})
@@ -226,7 +228,7 @@ def test_the_plans_number_is_the_limit(home: Member, target: str) -> None:
     assert "Your plan allows 3 webhooks." in text_of(response)
 
 
-def test_address_and_events_are_changed_and_noted(home: Member, receiver: Webhook, target: str) -> None:
+def test_webhook_form_changes_url_and_events_and_logs_activity(home: Member, receiver: Webhook, target: str) -> None:
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
     form = {"url": f"{target}new", "event": ["scan.failed"], "enabled": "false", "secret": "x"}
@@ -239,7 +241,7 @@ def test_address_and_events_are_changed_and_noted(home: Member, receiver: Webhoo
     refused = client.post(f"{path}/edit", {"url": "http://10.0.0.1/", "event": ["scan.failed"]})
     assert refused.status_code == 403
     assert page_of(refused).xpath("//input[@name='url']/@value") == ["http://10.0.0.1/"]
-    # The same change again is not recorded.
+    # The activity log does not record a change to the same values.
     client.post(f"{path}/edit", form)
     assert ActivityEvent.objects.filter(action="webhook.changed").count() == 1
 
@@ -252,7 +254,7 @@ def test_address_and_events_are_changed_and_noted(home: Member, receiver: Webhoo
         ("failing", "every attempt failed for five days"),
     ],
 )
-def test_a_disabled_webhook_says_why_and_is_enabled_by_a_button(
+def test_page_of_disabled_webhook_has_reason_and_enable_button(
     home: Member, receiver: Webhook, reason: str, words: str
 ) -> None:
     Webhook.objects.update(enabled=False, disabled_at=timezone.now(), disabled_reason=reason, failures=9)
@@ -267,25 +269,25 @@ def test_a_disabled_webhook_says_why_and_is_enabled_by_a_button(
     assert words not in text_of(client.get(path))
 
 
-def test_it_is_disabled_by_a_button(home: Member, receiver: Webhook) -> None:
+def test_disable_button_disables_webhook(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "admin")
     client.post(f"/o/home/webhooks/{receiver.id}/disable")
     receiver.refresh_from_db()
     assert (receiver.enabled, receiver.disabled_reason) == (False, "requested")
     assert actions(home) == ["webhook.changed"]
-    # Operations that need an enabled webhook say so, for people with an old page open.
+    # Old pages may still have buttons for operations that need an enabled webhook, so the refusal is displayed.
     client.post(f"/o/home/webhooks/{receiver.id}/test", {"event": "scan.failed"})
     assert "The webhook is disabled. Enable it first." in text_of(client.get(f"/o/home/webhooks/{receiver.id}"))
 
 
-def test_a_webhook_that_fails_says_since_when(home: Member, receiver: Webhook) -> None:
+def test_page_of_failing_webhook_says_since_when(home: Member, receiver: Webhook) -> None:
     Webhook.objects.update(failing_since=timezone.now(), failures=3)
     client = browser_of(home, "viewer")
     assert "Failing" in text_of(client.get("/o/home/webhooks/"))
     assert "Every attempt has failed since" in text_of(client.get(f"/o/home/webhooks/{receiver.id}"))
 
 
-def test_deleting_asks_first(home: Member, receiver: Webhook) -> None:
+def test_deletion_of_webhook_requires_confirmation(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}/delete"
     assert receiver.url in text_of(client.get(path))
@@ -295,7 +297,7 @@ def test_deleting_asks_first(home: Member, receiver: Webhook) -> None:
     assert ActivityEvent.objects.get(action="webhook.deleted").object_name == receiver.url
 
 
-def test_a_rotated_secret_is_shown_once_with_its_overlap(home: Member, receiver: Webhook) -> None:
+def test_rotated_secret_is_displayed_once_with_end_of_former_one(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
     page = client.post(f"{path}/rotate", follow=True)
@@ -314,7 +316,7 @@ def test_a_rotated_secret_is_shown_once_with_its_overlap(home: Member, receiver:
     assert actions(home) == ["webhook.secret_rotated"] * 4
 
 
-def test_a_test_event_is_sent_and_watched(home: Member, receiver: Webhook) -> None:
+def test_page_refreshes_itself_until_test_event_is_delivered(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
     assert not page_of(client.get(path)).xpath("//*[@hx-trigger]")
@@ -331,8 +333,8 @@ def test_a_test_event_is_sent_and_watched(home: Member, receiver: Webhook) -> No
     assert actions(home) == ["webhook.tested"]
 
 
-def test_the_request_rate_is_that_of_the_api(home: Member, receiver: Webhook) -> None:
-    Tier.objects.update(requests_per_minute=4)  # registering the receiver was one request
+def test_webhook_pages_share_rate_limit_with_api(home: Member, receiver: Webhook) -> None:
+    Tier.objects.update(requests_per_minute=4)  # The registration of the receiver was one request.
     client = browser_of(home, "admin")
     assert home.api.get("/v1/usage").status_code == 200
     for _ in range(5):
@@ -341,8 +343,8 @@ def test_the_request_rate_is_that_of_the_api(home: Member, receiver: Webhook) ->
     assert "Too many requests in this minute." in text_of(client.get(f"/o/home/webhooks/{receiver.id}"))
 
 
-def test_the_log_shows_attempts_and_escapes_what_was_answered(home: Member, receiver: Webhook) -> None:
-    delivery = failed(receiver, home)
+def test_log_lists_attempts_and_escapes_responses(home: Member, receiver: Webhook) -> None:
+    delivery = failed_delivery(receiver, home)
     now = timezone.now()
     Attempt.objects.create(
         delivery=delivery, at=now - timedelta(minutes=5), latency_ms=1500, response_status=500, response_body=EVIL,
@@ -360,7 +362,7 @@ def test_the_log_shows_attempts_and_escapes_what_was_answered(home: Member, rece
     assert page_of(page).xpath("//ol[@class='attempts']//pre/code/text()") == [EVIL]
 
 
-def test_the_log_says_how_a_delivery_stands_and_when_it_is_tried_next(home: Member, receiver: Webhook) -> None:
+def test_log_has_state_and_next_attempt_of_delivery(home: Member, receiver: Webhook) -> None:
     now = timezone.now()
     retried = delivery_of(receiver, home, attempts_made=1, next_attempt_at=now + timedelta(minutes=30))
     Attempt.objects.create(delivery=retried, at=now, latency_ms=8, response_status=503, response_body="Later")
@@ -370,10 +372,10 @@ def test_the_log_says_how_a_delivery_stands_and_when_it_is_tried_next(home: Memb
     (badge,) = page.xpath("//*[@class='entry']/span[contains(@class, 'badge')]")
     assert (badge.text, badge.get("class")) == (f"Retrying, 2 of {len(PAUSES) + 1}", "badge warn")
     assert "503 in 8 ms, next try in 30 minutes" in text_of(client.get(path))
-    # The page shows the sent body beside the response.
-    sent, answered = page.xpath("//*[@class='exchange']//pre/code/text()")
-    assert json.loads(sent) == json.loads(bytes(retried.event.body))
-    assert answered == "Later"
+    # The page has the sent body and the response.
+    sent_body, response_body = page.xpath("//*[@class='exchange']//pre/code/text()")
+    assert json.loads(sent_body) == json.loads(bytes(retried.event.body))
+    assert response_body == "Later"
     (button,) = page.xpath("//*[@class='entry']//button")
     assert button.text == "Retry now"
     assert client.post(button.getparent().get("action")).status_code == 302
@@ -390,7 +392,7 @@ def test_the_log_says_how_a_delivery_stands_and_when_it_is_tried_next(home: Memb
         ({"lease_expires_at": datetime(2999, 1, 1, tzinfo=UTC)}, "Sending", "accent"),
     ],
 )
-def test_every_state_of_a_delivery_has_its_word(
+def test_each_state_of_delivery_has_its_badge(
     home: Member, receiver: Webhook, columns: dict[str, object], words: str, tone: str
 ) -> None:
     delivery_of(receiver, home, **columns)
@@ -399,36 +401,36 @@ def test_every_state_of_a_delivery_has_its_word(
     assert (badge.text, badge.get("class").split()[1:]) == (words, [tone] if tone else [])
 
 
-def test_of_a_long_payload_the_beginning_shows(home: Member, receiver: Webhook) -> None:
+def test_log_cuts_long_payload(home: Member, receiver: Webhook) -> None:
     body = json.dumps({"text": "é" * 5000}, ensure_ascii=False).encode()
     Event.objects.filter(deliveries=delivery_of(receiver, home)).update(body=body)
     page = page_of(browser_of(home, "viewer").get(f"/o/home/webhooks/{receiver.id}"))
-    (shown,) = page.xpath("//*[@class='exchange']//pre/code/text()")
-    assert shown.startswith('{"text": "é')
-    assert shown.endswith("é…")
-    assert 4000 < len(shown.encode()) <= 4096 + 3
+    (payload,) = page.xpath("//*[@class='exchange']//pre/code/text()")
+    assert payload.startswith('{"text": "é')
+    assert payload.endswith("é…")
+    assert 4000 < len(payload.encode()) <= 4096 + 3
 
 
-def test_the_log_shows_the_last_attempts_of_many(home: Member, receiver: Webhook) -> None:
-    delivery = failed(receiver, home)
+def test_log_lists_only_last_ten_attempts(home: Member, receiver: Webhook) -> None:
+    delivery = failed_delivery(receiver, home)
     Attempt.objects.bulk_create(
         Attempt(delivery=delivery, at=timezone.now() - timedelta(minutes=n), latency_ms=n, response_status=500)
         for n in range(30)
     )
     page = browser_of(home, "viewer").get(f"/o/home/webhooks/{receiver.id}")
-    shown = [each.text_content() for each in page_of(page).xpath("//ol[@class='attempts']/li/p")]
-    assert len(shown) == 10
-    assert "after 0 ms" in shown[0]
+    attempts = [item.text_content() for item in page_of(page).xpath("//ol[@class='attempts']/li/p")]
+    assert len(attempts) == 10
+    assert "after 0 ms" in attempts[0]
 
 
-def test_the_log_is_filtered_and_paged(home: Member, receiver: Webhook) -> None:
-    failed(receiver, home)
+def test_log_page_is_filtered_and_paged(home: Member, receiver: Webhook) -> None:
+    failed_delivery(receiver, home)
     delivery_of(receiver, home, status="delivered")
     client = browser_of(home, "viewer")
 
     def entries(query: str) -> list[str]:
         page = page_of(client.get(f"/o/home/webhooks/{receiver.id}?{query}"))
-        return [each.text for each in page.xpath("//ul[contains(@class, 'log')]/li/div/span[1]")]
+        return [badge.text for badge in page.xpath("//ul[contains(@class, 'log')]/li/div/span[1]")]
 
     assert entries("") == ["Delivered", "Failed"]
     assert entries("status=failed") == ["Failed"]
@@ -447,8 +449,8 @@ def test_the_log_is_filtered_and_paged(home: Member, receiver: Webhook) -> None:
     assert (len(entries("status=delivered")), len(entries(older[1:]))) == (20, 6)
 
 
-def test_a_delivery_is_sent_again(home: Member, receiver: Webhook) -> None:
-    delivery = failed(receiver, home)
+def test_replay_button_sends_delivery_again(home: Member, receiver: Webhook) -> None:
+    delivery = failed_delivery(receiver, home)
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
     (form,) = page_of(client.get(path)).xpath("//form[contains(@action, '/replay')]")
@@ -459,32 +461,32 @@ def test_a_delivery_is_sent_again(home: Member, receiver: Webhook) -> None:
     assert (event.object_name, event.details) == (delivery.id, {"webhook": receiver.id})
 
 
-def test_everything_that_failed_since_then_is_sent_again(home: Member, receiver: Webhook) -> None:
+def test_recover_form_resends_failed_deliveries(home: Member, receiver: Webhook) -> None:
     now = timezone.now()
-    old = failed(receiver, home, created_at=now - timedelta(days=2))
-    young = failed(receiver, home, created_at=now - timedelta(hours=2))
+    old = failed_delivery(receiver, home, created_at=now - timedelta(days=2))
+    young = failed_delivery(receiver, home, created_at=now - timedelta(hours=2))
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
-    (proposed,) = page_of(client.get(path)).xpath("//input[@name='since']/@value")
-    client.post(f"{path}/recover", {"since": proposed})  # the proposed time is a day ago
+    (since,) = page_of(client.get(path)).xpath("//input[@name='since']/@value")
+    client.post(f"{path}/recover", {"since": since})  # The form's default is a day ago.
     assert "1 failed delivery is being sent again." in text_of(client.get(path))
     old.refresh_from_db()
     young.refresh_from_db()
     assert (old.status, young.status) == ("failed", "pending")
-    client.post(f"{path}/recover", {"since": proposed})
+    client.post(f"{path}/recover", {"since": since})
     assert "No delivery has failed since then." in text_of(client.get(path))
 
 
 @pytest.mark.parametrize("since", ["", "yesterday", "2026-13-01T00:00", "9" * 99, "\0"])
-def test_a_moment_that_is_none_recovers_nothing(home: Member, receiver: Webhook, since: str) -> None:
-    failed(receiver, home)
+def test_recover_form_with_invalid_time_resends_nothing(home: Member, receiver: Webhook, since: str) -> None:
+    failed_delivery(receiver, home)
     client = browser_of(home, "admin")
     client.post(f"/o/home/webhooks/{receiver.id}/recover", {"since": since})
     assert "Enter a date and a time" in text_of(client.get(f"/o/home/webhooks/{receiver.id}"))
     assert Delivery.objects.get().status == "failed"
 
 
-def test_a_hostile_address_is_only_text(home: Member, receiver: Webhook) -> None:
+def test_hostile_webhook_url_is_escaped(home: Member, receiver: Webhook) -> None:
     Webhook.objects.update(url=f"https://example.com/{EVIL}")
     client = browser_of(home, "admin")
     for path in (

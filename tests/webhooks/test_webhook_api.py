@@ -1,4 +1,4 @@
-"""Registration, listing and deletion of webhooks over the API."""
+"""API operations to register, list and delete webhooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def refusal(response: ClientResponse) -> tuple[int, str]:
     return response.status_code, response.json()["code"]
 
 
-def test_a_webhook_is_registered_with_a_secret_that_is_shown_once(home: Member, target: str) -> None:
+def test_registration_returns_secret_once_and_stores_it_encrypted(home: Member, target: str) -> None:
     response = home.api.post("/api/webhooks", {"url": target, "events": EVENTS[:2]})
     assert response.status_code == 201
     body = response.json()
@@ -34,12 +34,12 @@ def test_duplicate_events_are_dropped(home: Member, target: str) -> None:
     assert body["events"] == [EVENTS[1], EVENTS[0]]
 
 
-def test_a_receiver_that_does_not_answer_can_be_registered(home: Member, target: str) -> None:
+def test_unreachable_receiver_can_be_registered(home: Member, target: str) -> None:
     response = home.api.post("/api/webhooks", {"url": "http://127.0.0.1:1/", "events": EVENTS})
     assert response.status_code == 201
 
 
-def test_a_webhook_is_deleted_once(home: Member, target: str) -> None:
+def test_second_deletion_of_webhook_is_WEBHOOK_NOT_FOUND(home: Member, target: str) -> None:
     id = home.api.post("/api/webhooks", {"url": target, "events": EVENTS}).json()["id"]
     response = home.api.delete(f"/api/webhooks/{id}")
     assert (response.status_code, response.content) == (204, b"")

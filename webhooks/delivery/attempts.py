@@ -1,4 +1,4 @@
-"""Recording of attempts: writes the log, updates the deliveries, and counts the failures of their webhooks."""
+"""Recording of delivery attempts: writes the log, updates deliveries, and counts failures of webhooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from infrastructure.logging import working_on
-from infrastructure.telemetry.access_log import delivery_line
+from infrastructure.telemetry.access_log import log_delivery
 from infrastructure.telemetry.counters import count, observe
 from infrastructure.telemetry.process_metrics import DELIVERY_ATTEMPTS, DELIVERY_DURATION, EGRESS_REFUSED
 from webhooks.delivery import notices, schedule
@@ -22,7 +22,7 @@ from webhooks.models import Attempt, Delivery, Webhook
 
 logger = logging.getLogger(__name__)
 
-# Matches the claim token, so that an attempt that outlived its lease changes nothing.
+# The claim token must match, so that an attempt whose lease has expired changes nothing.
 SETTLE = """
     UPDATE webhooks_delivery AS delivery SET status = settled.status, next_attempt_at = settled.next_attempt_at,
         finished_at = settled.finished_at, attempts_made = attempts_made + 1,
@@ -41,42 +41,42 @@ STATUSES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class _EndedAttempt:
     result: AttemptResult
     next_step: NextStep
 
 
 def record(results: Sequence[AttemptResult]) -> None:
-    """Write the results of attempts in one transaction. If it raises a database error, nothing is written.
+    """Write the results of attempts in one transaction. If a database error is raised, nothing is written.
 
-    Ignores deliveries that another worker has claimed or finished meanwhile, and deleted ones.
+    Results of deliveries that were deleted, or that another worker has claimed or finished meanwhile, are ignored.
     """
-    ended = [_Ended(result, _next_step(result)) for result in results]
+    ended = [_EndedAttempt(result, _next_step(result)) for result in results]
     with transaction.atomic():
-        # Lock webhooks before deliveries, always in the same order, to avoid deadlocks.
+        # Webhooks are locked before deliveries, always in the same order, to avoid deadlocks.
         webhooks = _lock_affected(results)
-        settled = _settle(ended)
-        ours = [each for each in ended if each.result.claim.delivery_id in settled]
-        Attempt.objects.bulk_create(_attempt(each.result) for each in ours)
-        by_webhook: dict[str, list[_Ended]] = defaultdict(list)
-        for each in sorted(ours, key=lambda each: each.result.ended_at):
-            by_webhook[each.result.claim.webhook_id].append(each)
+        settled_ids = _settle(ended)
+        settled = [attempt for attempt in ended if attempt.result.claim.delivery_id in settled_ids]
+        Attempt.objects.bulk_create(_attempt_row(attempt.result) for attempt in settled)
+        by_webhook: dict[str, list[_EndedAttempt]] = defaultdict(list)
+        for attempt in sorted(settled, key=lambda attempt: attempt.result.ended_at):
+            by_webhook[attempt.result.claim.webhook_id].append(attempt)
         for webhook in webhooks:
             if webhook.id in by_webhook:
-                _note_health(webhook, by_webhook[webhook.id])
-    for each in ours:
-        _tell(each)
+                _update_health(webhook, by_webhook[webhook.id])
+    for attempt in settled:
+        _report(attempt)
 
 
-def _tell(ended: _Ended) -> None:
-    """Report a written attempt to operators, by metrics and the access log."""
+def _report(ended: _EndedAttempt) -> None:
+    """Report a recorded attempt to operators in metrics and the access log."""
     result, claim, outcome = ended.result, ended.result.claim, ended.next_step.outcome.name.lower()
     count(DELIVERY_ATTEMPTS, outcome)
     observe(DELIVERY_DURATION, result.latency_ms / 1000)
     if result.blocked:
         count(EGRESS_REFUSED, "delivery")
     with working_on(claim.delivery_id, claim.request_id):
-        delivery_line(
+        log_delivery(
             delivery=claim.delivery_id,
             webhook=claim.webhook_id,
             event=claim.kind,
@@ -100,18 +100,18 @@ def _next_step(result: AttemptResult) -> NextStep:
 
 
 def _lock_affected(results: Iterable[AttemptResult]) -> list[Webhook]:
-    """Lock and return the webhooks whose count of failures changes. A success changes only a failing webhook."""
+    """Lock and return the webhooks whose failure count changes. A success changes only that of a failing webhook."""
     failed = {result.claim.webhook_id for result in results if not result.is_success}
     succeeded = {result.claim.webhook_id for result in results if result.is_success}
     affected = Q(id__in=failed) | Q(id__in=succeeded, failing_since__isnull=False)
     return list(Webhook.objects.select_for_update(no_key=True).filter(affected).order_by("id"))
 
 
-def _settle(ended: Sequence[_Ended]) -> set[str]:
-    """Update the deliveries of the attempts. Returns the IDs of those whose claim was still ours."""
+def _settle(ended: Sequence[_EndedAttempt]) -> set[str]:
+    """Update the deliveries of the attempts. Returns the IDs of updated deliveries, whose claim was still valid."""
     columns: dict[str, list[object]] = defaultdict(list)
-    for each in ended:
-        result, next_step = each.result, each.next_step
+    for attempt in ended:
+        result, next_step = attempt.result, attempt.next_step
         columns["ids"].append(result.claim.delivery_id)
         columns["tokens"].append(result.claim.token)
         columns["statuses"].append(str(STATUSES[next_step.outcome]))
@@ -122,7 +122,7 @@ def _settle(ended: Sequence[_Ended]) -> set[str]:
         return {id for (id,) in cursor.fetchall()}
 
 
-def _attempt(result: AttemptResult) -> Attempt:
+def _attempt_row(result: AttemptResult) -> Attempt:
     return Attempt(
         delivery_id=result.claim.delivery_id,
         at=result.at,
@@ -135,9 +135,12 @@ def _attempt(result: AttemptResult) -> Attempt:
     )
 
 
-def _note_health(webhook: Webhook, ended: Sequence[_Ended]) -> None:
-    """Count consecutive failures, in the order of their ends, and disable the webhook if the schedule says so."""
-    for result in (each.result for each in ended):
+def _update_health(webhook: Webhook, ended: Sequence[_EndedAttempt]) -> None:
+    """Count a webhook's consecutive failures, from attempts in the order of their ends.
+
+    The webhook is disabled if there are too many failures, or if its receiver has answered 410 Gone.
+    """
+    for result in (attempt.result for attempt in ended):
         if result.is_success:
             webhook.failing_since, webhook.failures = None, 0
         elif not result.is_our_fault:
@@ -146,7 +149,7 @@ def _note_health(webhook: Webhook, ended: Sequence[_Ended]) -> None:
     last = ended[-1].result
     now = last.ended_at
     if webhook.enabled:
-        if any(each.next_step.outcome is Outcome.GONE for each in ended):
+        if any(attempt.next_step.outcome is Outcome.GONE for attempt in ended):
             _disable(webhook, Webhook.Reason.GONE, last)
         elif webhook.failing_since is not None and schedule.is_to_be_disabled(
             failing_since=webhook.failing_since, failures=webhook.failures, now=now

@@ -1,4 +1,4 @@
-"""Claims of due deliveries, made in the database, so that the limits hold for all workers together."""
+"""Claims of due deliveries. A query in PostgreSQL chooses them, so that limits apply to all workers together."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from django.db import connection, transaction
 
 from webhooks.models import DELIVERY_LEASE, Delivery, Webhook
 
-# Concurrent attempts to one receiver (host and port), over the webhooks of all organizations.
+# Most concurrent attempts to one receiver (host and port), over the webhooks of all organizations.
 PER_RECEIVER = 8
-# Concurrent attempts to a webhook whose last attempt failed, so that a hanging receiver occupies one thread, not eight.
+# Most concurrent attempts to a webhook whose last attempt failed, so that a hanging receiver occupies only one thread.
 PER_FAILING_WEBHOOK = 1
-# Key of the advisory lock that serializes claims, so that each sees the deliveries taken by the one before.
+# Key of the advisory lock that serializes claims, so that each claim sees the deliveries of the previous claim.
 CLAIM_LOCK = 0x77655F636C61696D
 
-# `waiting` skips through the index from webhook to webhook, so that the cost of a claim depends neither on the number
-# of waiting deliveries nor on that of disabled webhooks. `turn` is a delivery's position among those of its webhook.
-# `place` is its position among those of its receiver, where webhooks take turns: a long backlog delays only its own
-# webhook.
-CLAIM = f"""
+# `waiting` skips through the index from webhook to webhook, so that the cost of a claim does not depend on the number
+# of waiting deliveries or of disabled webhooks. `turn` is a delivery's position among the deliveries of its webhook.
+# `place` is its position among the deliveries of its receiver, where webhooks alternate, so that a long backlog delays
+# only its own webhook.
+SELECT_DUE = f"""
     WITH RECURSIVE waiting (webhook_id) AS (
         (
             SELECT webhook_id FROM webhooks_delivery WHERE status = 'pending' AND NOT is_held
@@ -67,9 +67,9 @@ CLAIM = f"""
     )
     SELECT id FROM ranked WHERE rank <= CASE WHEN is_failing THEN %(failing_limit)s ELSE %(limit)s END
     ORDER BY is_failing, rank LIMIT %(limit)s
-"""  # noqa: S608  # of constants
+"""  # noqa: S608  # The query is composed of constants.
 
-TAKE = f"""
+CLAIM = f"""
     UPDATE webhooks_delivery AS delivery SET claim_token = %(token)s, lease_expires_at = {DELIVERY_LEASE.end_sql}
     FROM webhooks_webhook AS webhook, webhooks_event AS event
     WHERE webhook.id = delivery.webhook_id AND event.id = delivery.event_id AND delivery.id IN (
@@ -83,7 +83,7 @@ TAKE = f"""
             SELECT former.encrypted_secret FROM webhooks_formersecret AS former
             WHERE former.webhook_id = webhook.id AND former.expires_at > %(now)s ORDER BY former.expires_at, former.id
         )
-"""  # noqa: S608  # of constants
+"""  # noqa: S608  # The query is composed of constants.
 
 NEXT_DUE = """
     SELECT min(delivery.next_attempt_at)
@@ -92,9 +92,9 @@ NEXT_DUE = """
         AND delivery.next_attempt_at > %(now)s AND delivery.next_attempt_at <= %(until)s
 """
 
-# Locks webhooks before deliveries, as everywhere. Skips webhooks that are locked, as they may be about to be enabled,
-# and deliveries that are being sent: a later run holds these.
-HOLD = f"""
+# Marks waiting deliveries of disabled webhooks. Webhooks are locked before deliveries, as in all transactions. Locked
+# webhooks, which may be about to be enabled, and deliveries that are being sent are skipped until a later run.
+MARK_HELD = f"""
     WITH disabled AS (
         SELECT id FROM webhooks_webhook AS webhook
         WHERE NOT enabled AND EXISTS (
@@ -105,15 +105,16 @@ HOLD = f"""
     UPDATE webhooks_delivery AS delivery SET is_held = true FROM disabled
     WHERE delivery.webhook_id = disabled.id AND delivery.status = 'pending' AND NOT delivery.is_held
         AND (delivery.lease_expires_at IS NULL OR NOT {DELIVERY_LEASE.sql("delivery.lease_expires_at")})
-"""  # noqa: S608  # of constants
+"""  # noqa: S608  # The query is composed of constants.
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryClaim:
-    """Claim on a delivery: the right to make one attempt until the lease expires, with all data for it.
+    """Claim on a delivery: the right to make one attempt until the lease expires, with all data for the attempt.
 
-    `attempt` counts from 1. `body` is the event's, which is sent in the webhook's `format`. `encrypted_secrets` are the
-    secrets valid now, oldest first. `request_id` is the ID of the request that led to the event, if any.
+    `attempt` counts from 1. `body` is the event's stored body, which is sent in the webhook's `format`.
+    `encrypted_secrets` are the webhook's valid secrets, oldest first. `request_id` is the ID of the request that led to
+    the event, or empty.
     """
 
     token: uuid.UUID
@@ -134,19 +135,19 @@ class DeliveryClaim:
 def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClaim]:
     """Claim up to `limit` due deliveries, at most `failing_limit` of them for failing webhooks.
 
-    Receivers and webhooks take turns, and no receiver gets more than PER_RECEIVER attempts at once.
+    Deliveries of different receivers and webhooks alternate. A receiver gets at most PER_RECEIVER attempts at a time.
     """
     token = uuid.uuid4()
-    shares = {"per_receiver": PER_RECEIVER, "per_failing": PER_FAILING_WEBHOOK}
-    bounds = {"limit": limit, "failing_limit": failing_limit}
+    limits = {"limit": limit, "failing_limit": failing_limit}
+    limits |= {"per_receiver": PER_RECEIVER, "per_failing": PER_FAILING_WEBHOOK}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CLAIM_LOCK])
-        cursor.execute(CLAIM, {"now": now, **shares, **bounds})
+        cursor.execute(SELECT_DUE, {"now": now, **limits})
         ids = [id for (id,) in cursor.fetchall()]
         if not ids:
             return []
-        cursor.execute(TAKE, {"ids": ids, "token": token, "now": now})
-        taken = cursor.fetchall()
+        cursor.execute(CLAIM, {"ids": ids, "token": token, "now": now})
+        rows = cursor.fetchall()
     return [
         DeliveryClaim(
             token=token,
@@ -160,15 +161,15 @@ def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClai
             kind=kind,
             body=bytes(body),
             is_test=is_test,
-            request_id=asked_by,
+            request_id=request_id,
             encrypted_secrets=(*map(bytes, former), bytes(secret)),
         )
-        for id, hook, attempt, url, is_failing, form, event_id, kind, body, is_test, asked_by, secret, former in taken
+        for id, hook, attempt, url, is_failing, form, event_id, kind, body, is_test, request_id, secret, former in rows
     ]
 
 
 def next_due(*, now: datetime, within: timedelta) -> datetime | None:
-    """Return the time when the next delivery is due, None if none is within that time."""
+    """Return the time at which the next delivery is due, or None if no delivery is due `within` that time."""
     with connection.cursor() as cursor:
         cursor.execute(NEXT_DUE, {"now": now, "until": now + within})
         moment: datetime | None
@@ -176,14 +177,14 @@ def next_due(*, now: datetime, within: timedelta) -> datetime | None:
     return moment
 
 
-def hold() -> int:
-    """Mark the waiting deliveries of disabled webhooks as held, so that claims skip them. Returns their number."""
+def mark_held() -> int:
+    """Set `is_held` for waiting deliveries of disabled webhooks, so that claims skip them. Return their number."""
     with connection.cursor() as cursor:
-        cursor.execute(HOLD)
-        held: int = cursor.rowcount
-    return held
+        cursor.execute(MARK_HELD)
+        count: int = cursor.rowcount
+    return count
 
 
-def release(webhook: Webhook) -> None:
-    """Undo `hold` for a webhook that is being enabled. The caller has locked its row."""
+def unmark_held(webhook: Webhook) -> None:
+    """Unmark the held deliveries of a webhook that is being enabled. The caller must have locked the webhook's row."""
     webhook.deliveries.filter(status=Delivery.Status.PENDING, is_held=True).update(is_held=False)

@@ -1,7 +1,7 @@
-"""Dispatcher of due deliveries: claims in batches, sends from many threads, and writes the results in batches.
+"""Dispatcher of due deliveries: claims deliveries in batches, sends them from many threads, and writes their results.
 
-The threads use the network only; one thread claims and writes, on one database connection. A hanging receiver costs
-only a waiting thread, of which there are many.
+One thread claims deliveries and writes results, on one database connection. The other threads only use the network, so
+a hanging receiver occupies only one of many threads.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from website_scan.net.policy import Policy
 
 logger = logging.getLogger(__name__)
 
-# Concurrent attempts of one process. At most half of them are for failing webhooks, so that the others always find a
-# thread, however many webhooks fail.
+# Concurrent attempts of one process. At most half of them are for failing webhooks, so that threads are free for other
+# webhooks, however many fail.
 THREADS = 128
 FAILING_THREADS = THREADS // 2
-# Attempts that end within this time are written together, and the next deliveries are claimed together.
+# Results that arrive within this time are written together, before the next deliveries are claimed.
 COLLECT_S = 0.02
 # Seconds between two claims while attempts are running.
-LOOK_EVERY_S = 1.0
-# The dispatcher waits for deliveries that are due within this time; the sweeper, every 15 s, finds the others.
+CLAIM_EVERY_S = 1.0
+# The dispatcher waits for deliveries that are due within this time. The sweeper, every 15 s, starts it for later ones.
 LINGER = timedelta(seconds=15)
 DATABASE_PAUSE_S = 1.0
 
 
 class Dispatcher:
-    """Dispatcher of a process. Any number of dispatchers may work on the same rows."""
+    """Dispatcher of deliveries in one process. Several processes may dispatch the same rows at the same time."""
 
     def __init__(self) -> None:
-        # Results of attempts; None is a wake-up, because something is due.
+        # Queue of results of attempts, and of None as a wake-up message, because deliveries are due.
         self._inbox: queue.SimpleQueue[AttemptResult | None] = queue.SimpleQueue()
         self._busy = threading.Lock()
         self._stopping = threading.Event()
 
     def deliver_due(self, *, time_limit_s: float = float("inf")) -> bool:
-        """Deliver until nothing is due. Returns False if the time ran out first.
+        """Deliver until no delivery is due. Returns False if the time limit was reached first.
 
-        If another thread of this process is delivering, wakes that one up and returns True at once. After the time
-        limit no attempt begins; running ones need up to ten more seconds.
+        If another thread of this process is delivering, that thread is woken up, and True is returned at once. After
+        the time limit no attempt begins. Running attempts take up to ten more seconds.
         """
         ends_at = time.monotonic() + time_limit_s
         self._inbox.put(None)
@@ -67,21 +67,21 @@ class Dispatcher:
         return True
 
     def stop(self) -> None:
-        """Begin no more attempts; running ones are finished."""
+        """Begin no more attempts. Running attempts are finished."""
         self._stopping.set()
         self._inbox.put(None)
 
     def _drain(self, ends_at: float) -> bool:
         in_flight: dict[str, DeliveryClaim] = {}
-        ended = self._collect(0.0)  # results left by a drain that raised
+        ended = self._collect(0.0)  # Results may remain from a run that ended with an exception.
         with ThreadPoolExecutor(THREADS, "delivery") as pool:
             while True:
-                is_over = self._stopping.is_set() or time.monotonic() >= ends_at
+                is_stopping = self._stopping.is_set() or time.monotonic() >= ends_at
                 try:
                     _write(ended)
                     ended = []
-                    wait_s = LOOK_EVERY_S
-                    if not is_over:
+                    wait_s = CLAIM_EVERY_S
+                    if not is_stopping:
                         now = statements.now()
                         self._begin(pool, in_flight, now)
                         if not in_flight:
@@ -92,35 +92,34 @@ class Dispatcher:
                     elif not in_flight:
                         return self._stopping.is_set()
                 except (OperationalError, InterfaceError) as error:
-                    log_failure(error)  # deliveries wait until the database answers
+                    log_failure(error)  # Deliveries wait until the database answers.
                     connection.close()
                     if self._stopping.wait(DATABASE_PAUSE_S):
-                        return True  # unwritten attempts are sent again after their leases
+                        return True  # Attempts without a written result are repeated after their leases expire.
                     continue
                 for result in self._collect(wait_s):
                     in_flight.pop(result.claim.delivery_id, None)
                     ended.append(result)
 
     def _begin(self, pool: ThreadPoolExecutor, in_flight: dict[str, DeliveryClaim], now: datetime) -> None:
-        """Claim as many deliveries as there are free threads, and start their attempts."""
-        free = THREADS - len(in_flight)
-        if not free:
+        """Claim as many deliveries as there are free threads, and start an attempt for each."""
+        free_threads = THREADS - len(in_flight)
+        if not free_threads:
             return
-        failing = sum(1 for each in in_flight.values() if each.is_failing)
+        failing = sum(1 for in_flight_claim in in_flight.values() if in_flight_claim.is_failing)
         policy = scan_policy()
-        for each in claim(limit=free, failing_limit=max(0, FAILING_THREADS - failing), now=now):
-            in_flight[each.delivery_id] = each
-            pool.submit(self._try, each, policy)
+        for new_claim in claim(limit=free_threads, failing_limit=max(0, FAILING_THREADS - failing), now=now):
+            in_flight[new_claim.delivery_id] = new_claim
+            pool.submit(self._attempt, new_claim, policy)
 
-    def _try(self, each: DeliveryClaim, policy: Policy) -> None:
-        with (
-            working_on(each.delivery_id, each.request_id),
-            job_span("delivery", each.request_id, delivery=each.delivery_id, event=each.kind, attempt=each.attempt),
-        ):
-            self._inbox.put(send(each, policy))
+    def _attempt(self, new_claim: DeliveryClaim, policy: Policy) -> None:
+        delivery_id, request_id = new_claim.delivery_id, new_claim.request_id
+        span = job_span("delivery", request_id, delivery=delivery_id, event=new_claim.kind, attempt=new_claim.attempt)
+        with working_on(delivery_id, request_id), span:
+            self._inbox.put(send(new_claim, policy))
 
     def _collect(self, timeout_s: float) -> list[AttemptResult]:
-        """Return the results that arrive within `timeout_s`; after the first one or a wake-up, within COLLECT_S."""
+        """Return the results that arrive within `timeout_s`, or within COLLECT_S after the first result or wake-up."""
         ended: list[AttemptResult] = []
         deadline = time.monotonic() + timeout_s
         while True:
@@ -134,7 +133,7 @@ class Dispatcher:
 
 
 def _write(results: list[AttemptResult]) -> None:
-    """Record the results. If the database refuses them, record each alone, so that one bad result blocks no other."""
+    """Record the results. If the database refuses them, record each result alone, so that the valid ones are stored."""
     if not results:
         return
     try:
@@ -145,5 +144,5 @@ def _write(results: list[AttemptResult]) -> None:
         if len(results) == 1:
             logger.exception("the end of delivery %s could not be written", results[0].claim.delivery_id)
             return
-        for each in results:
-            _write([each])
+        for result in results:
+            _write([result])

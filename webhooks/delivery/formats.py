@@ -1,7 +1,7 @@
-"""Formats of the sent body: an event's stored body unchanged, or a message for Slack or Microsoft Teams.
+"""Body formats of webhooks: an event's stored body unchanged, or a message for Slack or Microsoft Teams.
 
-Pure: every attempt sends the same bytes for the same event. Titles, names and addresses come from strangers, so
-messages have them as text, never as markup, mentions or links; all links lead to our own pages.
+Every attempt sends the same bytes for the same event. Titles, names and addresses come from strangers, so messages
+contain them as plain text, never as markup, mentions or links. All links lead to pages of this service.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 
 from website_scan.messages import counted
 
-# Limits of a line, of the headline, of the findings listed for each kind of change, and of the pages of a finding.
+# Limits for lines, the headline, the number of findings listed for each kind of change, and the pages of a finding.
 LINE_CHARACTERS = 300
 HEADLINE_CHARACTERS = 150
 MOST_FINDINGS = 10
 MOST_PAGES = 3
 PAGE_CHARACTERS = 100
-# Characters of a section's text, escaped, and of a header's (https://docs.slack.dev/reference/block-kit).
+# Slack's limits in characters for a section's escaped text, and for a header (https://docs.slack.dev/reference/block-kit).
 SLACK_TEXT = 3_000
 SLACK_HEADER = 150
-# Teams allows 28 KB for a message (https://learn.microsoft.com/microsoftteams); the rest is for what a workflow adds.
+# Teams allows 28 KB for a message (https://learn.microsoft.com/microsoftteams), to which a workflow may add text.
 TEAMS_BYTES = 24_000
 CUT = "…"
-# Control characters, line ends, bidirectional controls, and surrogates, which UTF-8 cannot encode.
+# Control characters, line ends, bidirectional control characters, and surrogates, which UTF-8 cannot encode.
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 PAGES = (("unreachable_pages", "Unreachable"), ("reachable_pages", "Reachable again"))
 CHANGES = (("new", "New"), ("worse", "Worse"), ("better", "Better"), ("fixed", "Fixed"))
@@ -34,7 +34,7 @@ CHANGES = (("new", "New"), ("worse", "Worse"), ("better", "Better"), ("fixed", "
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Part of a line; with a URL it is a link to one of our own pages."""
+    """Part of a line. A part with a URL is a link to a page of this service."""
 
     text: str
     url: str = ""
@@ -44,8 +44,8 @@ Line = Sequence[Part]
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """Content of a message: a headline, paragraphs of lines, and links to our own pages."""
+class MessageContent:
+    """Content of a message: a headline, paragraphs of lines, and links to pages of this service."""
 
     headline: str
     paragraphs: Sequence[Sequence[Line]]
@@ -53,27 +53,28 @@ class Note:
 
 
 def sent_body(body_format: str, body: bytes) -> bytes:
-    """Return the body to send in this format for an event whose stored body is `body`, JSON in UTF-8."""
+    """Return the body that is sent in this format. `body` is the event's stored body, JSON in UTF-8."""
     write = FORMATS[body_format]
     return body if write is None else _encoded(write(note_of(json.loads(body))))
 
 
-def note_of(event: Mapping[str, Any]) -> Note:
-    """Return the content of an event's message, in short lines without control characters."""
+def note_of(event: Mapping[str, Any]) -> MessageContent:
+    """Return the content of the message for an event, in short lines without control characters."""
     name, data = str(event["event"]), event["data"]
-    headline, paragraphs, links = NOTES[name.partition(".")[0]](name, data)
+    headline, paragraphs, links = CONTENT_BY_SUBJECT[name.partition(".")[0]](name, data)
     test = "Test: " if event.get("test") else ""
-    return Note(
+    return MessageContent(
         headline=_clean(test + headline, HEADLINE_CHARACTERS),
-        paragraphs=[lines for each in paragraphs if (lines := [line for line in map(_line, each) if line])],
+        paragraphs=[lines for raw_lines in paragraphs if (lines := [line for line in map(_line, raw_lines) if line])],
         links=[(label, url) for label, url in links if url],
     )
 
 
-Told = tuple[str, Sequence[Sequence[str | Line]], list[tuple[str, str | None]]]
+# Headline, paragraphs, and links (label, URL) of a message.
+Content = tuple[str, Sequence[Sequence[str | Line]], list[tuple[str, str | None]]]
 
 
-def _scan(name: str, data: Mapping[str, Any]) -> Told:
+def _scan_content(name: str, data: Mapping[str, Any]) -> Content:
     links = [("Open the report", data["report_url"])]
     kind = _type_name(data["type"])
     if name == "scan.failed":
@@ -84,20 +85,20 @@ def _scan(name: str, data: Mapping[str, Any]) -> Told:
     return f"{kind} scan: {_result(data)}", [lines], links
 
 
-def _audit(name: str, data: Mapping[str, Any]) -> Told:
+def _audit_content(name: str, data: Mapping[str, Any]) -> Content:
     if name == "audit.scan":
-        return _scan(f"scan.{data['status']}", data)
+        return _scan_content(f"scan.{data['status']}", data)
     links = [("Open the audit", data["audit_url"])]
     if name == "audit.failed":
         return "Audit failed", [[data["target"], *_error(data)]], links
     pages = data["pages"]
-    judged = f"{pages['done']:,} of {counted(pages['planned'], 'page')} checked"
-    failed = f"{judged}, {pages['failed']:,} failed" if pages["failed"] else judged
-    results = [f"{_type_name(kind)}: {_result(result)}" for kind, result in data["results"].items()]
-    return "Audit completed", [[data["target"], failed], results], links
+    progress = f"{pages['done']:,} of {counted(pages['planned'], 'page')} checked"
+    progress += f", {pages['failed']:,} failed" if pages["failed"] else ""
+    results = [f"{_type_name(scan_type)}: {_result(result)}" for scan_type, result in data["results"].items()]
+    return "Audit completed", [[data["target"], progress], results], links
 
 
-def _monitor(name: str, data: Mapping[str, Any]) -> Told:
+def _monitor_content(name: str, data: Mapping[str, Any]) -> Content:
     monitor = ("Open the monitor", data["monitor_url"])
     if name == "monitor.failed":
         return f"{data['name']}: unreachable", [[data["target"], *_error(data)]], [monitor]
@@ -109,8 +110,8 @@ def _monitor(name: str, data: Mapping[str, Any]) -> Told:
     if counts:
         counts[0] += " problem" if counts[0].startswith("1 ") else " problems"
     scores = [
-        f"{_type_name(kind)}: {score['before']} → {score['after']} ({score['grade']})"
-        for kind, score in data["scores"].items()
+        f"{_type_name(scan_type)}: {score['before']} → {score['after']} ({score['grade']})"
+        for scan_type, score in data["scores"].items()
     ]
     certificate = data["certificate"]
     expiry = certificate and (
@@ -121,93 +122,99 @@ def _monitor(name: str, data: Mapping[str, Any]) -> Told:
     paragraphs += [[f"{title}:", *_findings(data[change], more[change])] for change, title in CHANGES if data[change]]
     for pages, title in PAGES:
         if data[pages]:
-            shown = [each["url"] for each in data[pages][:MOST_FINDINGS]]
-            paragraphs.append([f"{title}:", *shown, *_rest(len(data[pages]) + more[pages])])
+            urls = [page["url"] for page in data[pages][:MOST_FINDINGS]]
+            paragraphs.append([f"{title}:", *urls, *_number_of_others(len(data[pages]) + more[pages])])
     headline = f"{data['name']}: {', '.join(counts) or 'something changed'}"
     return headline, paragraphs, [("Open the audit", data["run"]["audit_url"]), monitor]
 
 
-def _list(name: str, data: Mapping[str, Any]) -> Told:
+def _list_content(name: str, data: Mapping[str, Any]) -> Content:
     run = data["run"]
     links = [("Open the list", data["list_url"])]
-    judged = f"{run['done']:,} of {counted(run['entries'], 'site')} judged"
-    judged += f", {run['failed']:,} failed" if run["failed"] else ""
-    judged += f", {run['left_out']:,} not looked at" if run["left_out"] else ""
+    progress = f"{run['done']:,} of {counted(run['entries'], 'site')} judged"
+    progress += f", {run['failed']:,} failed" if run["failed"] else ""
+    progress += f", {run['left_out']:,} not looked at" if run["left_out"] else ""
     means = [
-        f"{_type_name(kind)}: {mean['mean']} of 100 on average ({mean['grade']})"
-        for kind, mean in data["results"].items()
+        f"{_type_name(scan_type)}: {mean['mean']} of 100 on average ({mean['grade']})"
+        for scan_type, mean in data["results"].items()
         if mean["mean"] is not None
     ]
     if name == "list.completed":
-        return f"{data['name']}: run {run['status']}", [[judged, *_error(run)], means], links
+        return f"{data['name']}: run {run['status']}", [[progress, *_error(run)], means], links
     changes = data["changes"]
-    grades = [f"{counted(number, 'site')} with a {kind} grade" for kind, number in changes["grades"].items() if number]
-    paragraphs: list[Sequence[str | Line]] = [[judged], means]
-    for kind, title in (("worse", "Worse"), ("better", "Better")):
-        if sites := changes[kind]:
-            shown = [f"{each['url']}: {each['change']:+g} on average" for each in sites[:MOST_FINDINGS]]
-            paragraphs.append([f"{title}:", *shown, *_rest(changes["sites"][kind])])
-    for kind, title in (("more_failures", "Fails on more sites"), ("fewer_failures", "Fails on fewer sites")):
-        if checks := changes[kind]:
-            shown = [f"{each['name']}: {each['failed_before']} → {each['failed_after']}" for each in checks]
-            paragraphs.append([f"{title}:", *shown])
+    grades = [
+        f"{counted(number, 'site')} with a {change} grade" for change, number in changes["grades"].items() if number
+    ]
+    paragraphs: list[Sequence[str | Line]] = [[progress], means]
+    for change, title in (("worse", "Worse"), ("better", "Better")):
+        if sites := changes[change]:
+            lines = [f"{site['url']}: {site['change']:+g} on average" for site in sites[:MOST_FINDINGS]]
+            paragraphs.append([f"{title}:", *lines, *_number_of_others(changes["sites"][change])])
+    for change, title in (("more_failures", "Fails on more sites"), ("fewer_failures", "Fails on fewer sites")):
+        if checks := changes[change]:
+            lines = [f"{check['name']}: {check['failed_before']} → {check['failed_after']}" for check in checks]
+            paragraphs.append([f"{title}:", *lines])
     return f"{data['name']}: {', '.join(grades) or 'checks changed'}", paragraphs, links
 
 
-NOTES: Mapping[str, Callable[[str, Mapping[str, Any]], Told]] = {
-    "scan": _scan,
-    "audit": _audit,
-    "monitor": _monitor,
-    "list": _list,
+CONTENT_BY_SUBJECT: Mapping[str, Callable[[str, Mapping[str, Any]], Content]] = {
+    "scan": _scan_content,
+    "audit": _audit_content,
+    "monitor": _monitor_content,
+    "list": _list_content,
 }
 
 
-def slack(note: Note) -> dict[str, Any]:
-    """Return the body for a Slack incoming webhook: blocks, and a text for notifications."""
+def slack(content: MessageContent) -> dict[str, Any]:
+    """Return the JSON for a Slack incoming webhook: blocks, and a text for notifications."""
     blocks: list[dict[str, Any]] = [
-        {"type": "header", "text": _slack_text(_fitting([note.headline], SLACK_HEADER))},
-        *map(_slack_block, note.paragraphs),
+        {"type": "header", "text": _slack_text(_fit_lines([content.headline], SLACK_HEADER))},
+        *map(_slack_block, content.paragraphs),
     ]
-    if note.links:
-        links = " · ".join(f"<{_escaped(url).replace('|', '%7C')}|{label}>" for label, url in note.links)
+    if content.links:
+        links = " · ".join(f"<{_escaped(url).replace('|', '%7C')}|{label}>" for label, url in content.links)
         blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": links, "verbatim": True}})
     return {
-        "text": _fitting([note.headline], SLACK_TEXT),
+        "text": _fit_lines([content.headline], SLACK_TEXT),
         "blocks": blocks,
         "unfurl_links": False,
         "unfurl_media": False,
     }
 
 
-def teams(note: Note) -> dict[str, Any]:
-    """Return a message with one Adaptive Card 1.4 for Teams' workflows. If it is too long, its end is cut."""
-    paragraphs = list(note.paragraphs)
-    while len(_encoded(message := _teams_message(note, paragraphs))) > TEAMS_BYTES:
+def teams(content: MessageContent) -> dict[str, Any]:
+    """Return the JSON for a Teams workflow: a message with one Adaptive Card 1.4. The end of a long message is cut."""
+    paragraphs = list(content.paragraphs)
+    while len(_encoded(message := _teams_message(content, paragraphs))) > TEAMS_BYTES:
         last = paragraphs[-1]
         paragraphs[-1:] = [[*last[: len(last) // 2], [Part(CUT)]]] if len(last) > 2 else []
     return message
 
 
-FORMATS: Mapping[str, Callable[[Note], dict[str, Any]] | None] = {"standard": None, "slack": slack, "teams": teams}
+FORMATS: Mapping[str, Callable[[MessageContent], dict[str, Any]] | None] = {
+    "standard": None,
+    "slack": slack,
+    "teams": teams,
+}
 
 
-def _teams_message(note: Note, paragraphs: Iterable[Sequence[Line]]) -> dict[str, Any]:
-    body = [_teams_line([Part(note.headline)], size="Large", weight="Bolder")]
+def _teams_message(content: MessageContent, paragraphs: Iterable[Sequence[Line]]) -> dict[str, Any]:
+    body = [_teams_line([Part(content.headline)], size="Large", weight="Bolder")]
     for lines in paragraphs:
-        body += [_teams_line(line, spacing="Medium" if at == 0 else "None") for at, line in enumerate(lines)]
+        body += [_teams_line(line, spacing="Medium" if index == 0 else "None") for index, line in enumerate(lines)]
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
         "body": body,
-        "actions": [{"type": "Action.OpenUrl", "title": label, "url": url} for label, url in note.links],
+        "actions": [{"type": "Action.OpenUrl", "title": label, "url": url} for label, url in content.links],
     }
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
     return {"type": "message", "attachments": [attachment]}
 
 
 def _teams_line(line: Line, *, spacing: str = "Default", **style: str) -> dict[str, Any]:
-    """Return a line of plain text with links. A TextBlock would interpret Markdown."""
+    """Return a RichTextBlock of plain text with links. A TextBlock would interpret Markdown."""
     inlines = [
         {"type": "TextRun", "text": part.text, **style}
         | ({"selectAction": {"type": "Action.OpenUrl", "url": part.url}} if part.url else {})
@@ -217,11 +224,11 @@ def _teams_line(line: Line, *, spacing: str = "Default", **style: str) -> dict[s
 
 
 def _slack_block(lines: Sequence[Line]) -> dict[str, Any]:
-    """Return a section of plain text, or rich text for lines with links. Slack looks for markup in neither."""
+    """Return a section of plain text, or rich text for lines with links. Slack interprets markup in neither."""
     if not any(part.url for line in lines for part in line):
         return {
             "type": "section",
-            "text": _slack_text(_fitting(["".join(part.text for part in line) for line in lines], SLACK_TEXT)),
+            "text": _slack_text(_fit_lines(["".join(part.text for part in line) for line in lines], SLACK_TEXT)),
         }
     elements: list[dict[str, str]] = []
     size = 0
@@ -247,48 +254,51 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _fitting(lines: Sequence[str], characters: int) -> str:
-    """Return as many escaped lines as fit; if not even the first fits, its beginning."""
-    kept = ""
+def _fit_lines(lines: Sequence[str], characters: int) -> str:
+    """Return as many escaped lines as `characters` allows, or the beginning of the first line if it is too long."""
+    text = ""
     for line in lines:
-        longer = f"{kept}\n{_escaped(line)}" if kept else _escaped(line)
-        if len(longer) > characters - len(CUT) - 1:
-            return f"{kept}\n{CUT}" if kept else _beginning(line, characters)
-        kept = longer
-    return kept
+        longer_text = f"{text}\n{_escaped(line)}" if text else _escaped(line)
+        if len(longer_text) > characters - len(CUT) - 1:
+            return f"{text}\n{CUT}" if text else _cut_escaped(line, characters)
+        text = longer_text
+    return text
 
 
-def _beginning(line: str, characters: int) -> str:
+def _cut_escaped(line: str, characters: int) -> str:
     while len(_escaped(line)) > characters - len(CUT):
         line = line[:-1]
     return _escaped(line) + CUT
 
 
 def _findings(findings: Sequence[Mapping[str, Any]], dropped: int) -> list[str | Line]:
-    """Return two lines for each of the first findings: its type, and its first pages with links to their reports.
+    """Return two lines for each of the first findings: severity and title, and the first pages with report links.
 
-    The last line is the number of the other findings; `dropped` ones are not in the event.
+    The last line is the number of other findings, including `dropped` findings that are not in the event.
     """
     lines: list[str | Line] = []
-    for each in findings[:MOST_FINDINGS]:
-        said = f": {each['said']}" if each["said"] else ""
-        severity = str(each["severity"]).capitalize()
-        lines += [f"{severity}: {each['title']} ({_type_name(each['type'])}){said}", _pages(each)]
-    return [*lines, *_rest(len(findings) + dropped)]
+    for finding in findings[:MOST_FINDINGS]:
+        evidence = f": {finding['said']}" if finding["said"] else ""
+        severity = str(finding["severity"]).capitalize()
+        lines += [
+            f"{severity}: {finding['title']} ({_type_name(finding['type'])}){evidence}",
+            _pages(finding),
+        ]
+    return [*lines, *_number_of_others(len(findings) + dropped)]
 
 
 def _pages(finding: Mapping[str, Any]) -> Line:
-    """Return a line of links to the reports of a finding's first pages, with the number of the others."""
+    """Return a line with links to the reports of a finding's first pages, and the number of other pages."""
     parts: list[Part] = []
     for page in finding["pages"][:MOST_PAGES]:
-        # The address itself would be a link that leads elsewhere than it says.
+        # The word "report" is the link, because a link on the page's address would lead to another address.
         url = _clean(page["url"], PAGE_CHARACTERS)
         parts += [Part(f"{', ' if parts else 'on '}{url} ("), Part("report", page["report_url"]), Part(")")]
     more = finding["pages_affected"] - MOST_PAGES
     return [*parts, Part(f" and {more} more")] if more > 0 else parts
 
 
-def _rest(count: int) -> list[str]:
+def _number_of_others(count: int) -> list[str]:
     return [f"and {count - MOST_FINDINGS} more"] if count > MOST_FINDINGS else []
 
 
@@ -305,12 +315,12 @@ def _error(data: Mapping[str, Any]) -> list[str]:
 
 
 def _moment(timestamp: str) -> str:
-    """Format a timestamp such as `2026-11-21T07:15:00Z` for people."""
+    """Return a timestamp such as `2026-11-21T07:15:00Z` as `2026-11-21 07:15 UTC`."""
     return f"{timestamp[:16].replace('T', ' ')} UTC"
 
 
 def _line(line: str | Line) -> Line:
-    """Return a line as its parts; of a text without them, as one clean part. Empty if there is no text."""
+    """Return a line as a sequence of parts: a string becomes one clean part, or none if it is empty."""
     if not isinstance(line, str):
         return line
     text = _clean(line)
@@ -318,7 +328,7 @@ def _line(line: str | Line) -> Line:
 
 
 def _clean(text: str, characters: int = LINE_CHARACTERS) -> str:
-    """Return the text as one line without control characters, cut at `characters`."""
+    """Return the text as one line without control characters, cut to `characters`."""
     line = " ".join(UNPRINTABLE.sub(" ", text).split())
     return line if len(line) <= characters else line[: characters - 1].rstrip() + CUT
 

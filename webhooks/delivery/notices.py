@@ -1,4 +1,4 @@
-"""E-mail to an organization's owners and admins when one of its webhooks was disabled."""
+"""E-mail to an organization's owners and admins after one of its webhooks was disabled."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from webhooks.models import Webhook
 
 logger = logging.getLogger(__name__)
 
-TOLD = (Membership.Role.OWNER, Membership.Role.ADMIN)
+NOTIFIED_ROLES = (Membership.Role.OWNER, Membership.Role.ADMIN)
 
 
 def post_disabled(webhook: Webhook, last: AttemptResult) -> None:
-    """Post the e-mail, in the transaction that disables the webhook after its `last` attempt."""
+    """Write the e-mail to the outbox, in the transaction that disables the webhook after its `last` attempt."""
     organization = webhook.organization
-    people = User.objects.filter(membership__organization=organization, membership__role__in=TOLD)
-    written = outbox.post(
-        to=people,
+    recipients = User.objects.filter(membership__organization=organization, membership__role__in=NOTIFIED_ROLES)
+    is_posted = outbox.post(
+        to=recipients,
         template="webhook_disabled",
         subject=f"A webhook of {organization.name} was disabled",
         topic=f"webhooks:{organization.pk}",
@@ -39,12 +39,12 @@ def post_disabled(webhook: Webhook, last: AttemptResult) -> None:
             "page_url": f"{settings.BASE_URL}{reverse('webhook', args=[organization.slug, webhook.id])}",
         },
     )
-    if not written:
+    if not is_posted:
         logger.warning("nobody to tell that webhook %s was disabled: no owner or admin", webhook.id)
 
 
 def withdraw(webhook: Webhook) -> None:
-    """Withdraw e-mails not sent yet, because the webhook has been enabled again."""
+    """Delete e-mails about a webhook that are not sent yet, because the webhook has been enabled again."""
     outbox.withdraw(_key(webhook))
 
 

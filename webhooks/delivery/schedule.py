@@ -1,4 +1,4 @@
-"""Retry schedule: what follows from an attempt to deliver. Pure: time and randomness are passed in."""
+"""Retry schedule: computes the outcome of an attempt and the time of the next one. Pure functions, without a clock."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-# The pause after the 1st, 2nd, … failed attempt.
+# Pauses after the 1st, 2nd, … failed attempt.
 PAUSES = (
     timedelta(seconds=5),
     timedelta(minutes=5),
@@ -24,24 +24,24 @@ JITTER = 0.2
 MAX_RETRY_AFTER = timedelta(hours=24)
 GONE = 410
 
-# A webhook is disabled after failing for this long. It also takes as many failures as one delivery has attempts,
-# because a few failures around an outage of our own are not days of failures.
+# A webhook is disabled after it has failed for this long, and more often than one delivery has retries. The number
+# matters, because after an outage of this service a few failures may be days apart.
 FAILING_TOLERATED = timedelta(days=5)
 FAILURES_TOLERATED = len(PAUSES)
 
 
 class Outcome(enum.Enum):
-    """Outcome of an attempt for its delivery."""
+    """Outcome of an attempt for its delivery. GONE is a failure after which the webhook is disabled."""
 
     DELIVERED = enum.auto()
     RETRY = enum.auto()
     FAILED = enum.auto()
-    GONE = enum.auto()  # failed, and the receiver wants no more events
+    GONE = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """Outcome of an attempt; `retry_at` is set for RETRY only."""
+    """Outcome of an attempt, and the time of the next attempt (only for RETRY)."""
 
     outcome: Outcome
     retry_at: datetime | None = None
@@ -56,11 +56,11 @@ def next_step(
     uniform: Callable[[float, float], float],
     pauses: Sequence[timedelta] = PAUSES,
 ) -> NextStep:
-    """Return what follows from the `attempt`-th attempt, counted from 1.
+    """Return the outcome of an attempt, whose number `attempt` counts from 1, and the time of the next attempt.
 
-    `status` is that of the response, None without one; `retry_after` is its header, unparsed. `uniform` is
-    `random.uniform`: pauses have a jitter of ± 20 %, so that a receiver that comes back is not flooded. A Retry-After
-    makes a pause longer, up to a day, never shorter.
+    `status` is the HTTP status, or None without a response. `retry_after` is the response's unparsed header. `uniform`
+    is `random.uniform`: pauses have a jitter of ± 20 %, so that retries do not overload a recovered receiver. A
+    Retry-After makes a pause longer, up to a day, never shorter.
     """
     if status is not None and 200 <= status < 300:
         return NextStep(Outcome.DELIVERED)
@@ -69,14 +69,14 @@ def next_step(
     if attempt > len(pauses):
         return NextStep(Outcome.FAILED)
     pause = pauses[attempt - 1] * uniform(1 - JITTER, 1 + JITTER)
-    asked = parse_retry_after(retry_after, now)
-    return NextStep(Outcome.RETRY, now + max(pause, min(asked, MAX_RETRY_AFTER)))
+    requested_pause = parse_retry_after(retry_after, now)
+    return NextStep(Outcome.RETRY, now + max(pause, min(requested_pause, MAX_RETRY_AFTER)))
 
 
 def parse_retry_after(value: str | None, now: datetime) -> timedelta:
-    """Parse a Retry-After header, seconds or an HTTP date (RFC 9110, section 10.2.3), as a pause.
+    """Return the pause in a Retry-After header: seconds, or an HTTP date (RFC 9110, section 10.2.3).
 
-    Returns 0 for None, for anything else, and for a time in the past.
+    Returns 0 for None, for invalid values, and for a time in the past.
     """
     text = (value or "").strip()
     if re.fullmatch(r"[0-9]+", text, re.ASCII):
@@ -86,7 +86,7 @@ def parse_retry_after(value: str | None, now: datetime) -> timedelta:
         moment = email.utils.parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return timedelta(0)
-    if moment.tzinfo is None:  # "-0000" means UTC without a time zone
+    if moment.tzinfo is None:  # The zone "-0000" means UTC, but Python returns a naive datetime.
         moment = moment.replace(tzinfo=UTC)
     return max(moment - now, timedelta(0))
 

@@ -1,4 +1,4 @@
-"""Sending of one attempt: the event in the webhook's format, signed, through the net guard. Uses no database."""
+"""Sending of one attempt: a signed event in the webhook's format, through the network guard. Uses no database."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ logger = logging.getLogger(__name__)
 TIMEOUT_S = 10
 KEPT_BYTES = 2048
 OUR_FAULT = "INTERNAL_ERROR"
-# Control characters, which a terminal or a page might interpret. PostgreSQL's text cannot hold NUL anyway.
+# Control characters, which a terminal or page might interpret. PostgreSQL's text type cannot store NUL.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
-    """Result of an attempt. `status` is None without a response; `error_code` is empty for a 2xx only."""
+    """Result of an attempt. `status` is None without a response. `error_code` is empty only for a 2xx."""
 
     claim: DeliveryClaim
     at: datetime
@@ -54,22 +54,22 @@ class AttemptResult:
 
     @property
     def is_our_fault(self) -> bool:
-        """Return True if the attempt failed on our side, which says nothing about the receiver."""
+        """Return True if the attempt failed because of an error in this service, not because of the receiver."""
         return self.error_code == OUR_FAULT
 
 
 def send(claim: DeliveryClaim, policy: Policy, *, resolver: Resolver | None = None) -> AttemptResult:
-    """Make one attempt. Never raises: errors are in the result."""
+    """Make one attempt to deliver. Raises no exceptions: errors are in the result."""
     at = datetime.now(UTC)
-    begin = time.monotonic()
+    began_s = time.monotonic()
 
     def result(**columns: object) -> AttemptResult:
-        latency_ms = round((time.monotonic() - begin) * 1000)
+        latency_ms = round((time.monotonic() - began_s) * 1000)
         return AttemptResult(claim, at, datetime.now(UTC), latency_ms, **columns)  # type: ignore[arg-type]
 
     try:
         response = _post(claim, policy, resolver, at)
-    except (Blocked, InvalidUrl) as refusal:  # InvalidUrl: the port is not allowed, or no longer
+    except (Blocked, InvalidUrl) as refusal:  # InvalidUrl: the port is not allowed any more.
         return result(error_code=refusal.code, error_message=str(refusal), blocked=True)
     except NetError as error:
         return result(error_code=error.code, error_message=str(error))
@@ -79,16 +79,16 @@ def send(claim: DeliveryClaim, policy: Policy, *, resolver: Resolver | None = No
     except Exception:
         logger.exception("delivery %s failed", claim.delivery_id)
         return result(error_code=OUR_FAULT, error_message="The attempt failed on our side.")
-    answer = {
+    columns = {
         "status": response.status,
         "retry_after": response.headers.get("Retry-After"),
         "body": excerpt(response),
     }
     if 200 <= response.status < 300:
-        return result(**answer)
+        return result(**columns)
     redirect = " Redirects are not followed." if 300 <= response.status < 400 else ""
     message = f"The receiver answered {response.status}.{redirect}"
-    return result(**answer, error_code="RECEIVER_STATUS", error_message=message)
+    return result(**columns, error_code="RECEIVER_STATUS", error_message=message)
 
 
 def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: datetime) -> Response:
@@ -102,7 +102,7 @@ def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: d
     headers |= {
         "Content-Type": "application/json",
         "X-Service-Event": claim.kind,
-        "Accept-Encoding": "identity",  # the beginning of the response is stored without decoding
+        "Accept-Encoding": "identity",  # The beginning of the response is stored without decompression.
     }
     with Network(policy, resolver=resolver, time_limit_s=TIMEOUT_S) as network:
         return network.fetch(
@@ -119,10 +119,10 @@ def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: d
 
 
 def excerpt(response: Response) -> str:
-    """Return the beginning of a response as text, with U+FFFD for invalid UTF-8 and control characters."""
+    """Return the beginning of a response as text. U+FFFD replaces invalid UTF-8 and control characters."""
     if (response.headers.get("Content-Encoding") or "identity").lower() != "identity":
         return ""
-    # Leave out a character that was split by the cut.
+    # With `final=False`, the decoder leaves out an incomplete character at the end of a cut body.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(response.body[:KEPT_BYTES], final=len(response.body) < KEPT_BYTES)
     return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,4 +1,4 @@
-"""Previews of links in chats and social networks (Open Graph): titles, and addresses of pictures."""
+"""Link previews for chats and social networks (Open Graph): titles, and addresses of pictures."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ HOST_LENGTH, PATH_LENGTH = 60, 40
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Title of a page, which is the text alternative of its card as well, and the path of the card."""
+    """Link preview of a page: the title, which is also the alternative text of the picture, and the picture's path."""
 
     title: str
     picture: str
 
 
 def title_of(result: str, url: str) -> str:
-    """Return the title of a page about a URL: the result, such as "F (49): security of", and the short address."""
+    """Return the preview title of a scanned URL: the result, such as "F (49): security of", and the shortened URL."""
     host, path = address_of(url)
-    # The end of a host says whose it is, as on the card.
+    # Long hosts are cut at the beginning, because the end of a host identifies its owner.
     host = host if len(host) <= HOST_LENGTH else f"…{host[1 - HOST_LENGTH :]}"
     return printable(f"{result} {host}{cut(path, PATH_LENGTH) if path != '/' else ''}")
 
 
 def printable(text: str) -> str:
-    """Replace control characters, and those that change the direction of a text."""
-    return "".join(each if each.isprintable() else "?" for each in text)
+    """Replace control characters, and characters that change the direction of text, by question marks."""
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def address_of(url: str) -> tuple[str, str]:
-    """Return host and path of a canonical URL, without the query, which may hold what is nobody else's business."""
+    """Return host and path of a canonical URL. The query is left out, because it may contain private data."""
     parts = split_url(url)
     return parts.netloc, parts.path
 
 
 def day_of(moment: date) -> str:
-    """Return a day, such as "26 Nov 2026"."""
+    """Return a date as text, such as "26 Nov 2026"."""
     return f"{moment.day} {moment:%b %Y}"
 
 
@@ -52,5 +52,5 @@ def brand_address(digest: str) -> str:
 
 
 def brand_preview() -> Preview:
-    """Return the preview of public pages, which have titles of their own."""
+    """Return the link preview of public pages such as the start page."""
     return Preview("Website Scan Service: scan a page, watch a site, gate a build", brand_address(digest_of(BRAND)))

@@ -1,1 +1,1 @@
-"""Default date and time formats of templates, named by the setting FORMAT_MODULE_PATH."""
+"""Date and time formats of templates. Django's setting FORMAT_MODULE_PATH names this package."""

@@ -1,4 +1,4 @@
-"""`manage.py doctor`: say whether this installation works, and how to mend what does not."""
+"""`manage.py doctor`: report whether each part of this installation works, with remedies for parts that do not."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ SUBJECT_WIDTH = 18
 
 class Command(BaseCommand):
     help = "Looks at settings, servers, workers, mail and address, and says how to mend what does not work."
-    requires_system_checks = []  # they are a part of what it tells
+    requires_system_checks = []  # The diagnoses include the system checks.
 
     def handle(self, *args: Any, **options: Any) -> None:
-        ill = 0
-        for each in diagnoses():
-            mark = "ok" if each.is_well else "!!"
-            self.stdout.write(f"{mark}  {each.subject:{SUBJECT_WIDTH}}{each.state}")
-            if not each.is_well:
-                ill += 1
-                self.stdout.write(f"    {'':{SUBJECT_WIDTH}}→ {each.remedy}")
+        problems = 0
+        for diagnosis in diagnoses():
+            mark = "ok" if diagnosis.is_well else "!!"
+            self.stdout.write(f"{mark}  {diagnosis.subject:{SUBJECT_WIDTH}}{diagnosis.state}")
+            if not diagnosis.is_well:
+                problems += 1
+                self.stdout.write(f"    {'':{SUBJECT_WIDTH}}→ {diagnosis.remedy}")
             self.stdout.flush()
-        if ill:
-            self.stdout.write(f"\n{ill} problem{'s' if ill > 1 else ''}.")
+        if problems:
+            self.stdout.write(f"\n{problems} problem{'s' if problems > 1 else ''}.")
             sys.exit(1)
         self.stdout.write("\nEverything works.")

@@ -1,4 +1,4 @@
-"""`manage.py maintenance`: switch maintenance mode from scripts, or when the operations page cannot be reached."""
+"""`manage.py maintenance`: switch maintenance mode on or off from a shell or script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py reencrypt_secrets`: encrypt all secrets with the first key of the ring, to retire the others."""
+"""`manage.py reencrypt_secrets`: encrypt all stored secrets with the first key, so that other keys can be removed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         changed = unreadable = 0
         for model, column in encrypted_columns():
-            kept = model._default_manager.exclude(**{column: None}).order_by()
-            for id in kept.values_list("pk", flat=True).iterator():
+            rows = model._default_manager.exclude(**{column: None}).order_by()
+            for id in rows.values_list("pk", flat=True).iterator():
                 try:
                     changed += _reencrypt(model, column, id)
                 except InvalidToken:
@@ -40,9 +40,9 @@ class Command(BaseCommand):
 
 
 def _reencrypt(model: type[Model], column: str, id: str | int) -> int:
-    """Re-encrypt a row's secret; return 1 if it was under another key, else 0.
+    """Encrypt a row's secret with the first key. Return 1 if it was encrypted with another key, else 0.
 
-    The row is locked because another process may change or delete it meanwhile.
+    The row is locked, because another process may change or delete the row meanwhile.
     """
     with transaction.atomic():
         row = model._default_manager.select_for_update(no_key=True).filter(pk=id).first()
@@ -58,7 +58,7 @@ def _reencrypt(model: type[Model], column: str, id: str | int) -> int:
 
 
 def _reencrypt_factor(id: int) -> int:
-    """Re-encrypt a second factor, whose secrets are strings in its JSON, like `_reencrypt`."""
+    """Encrypt the secrets in a second factor's JSON with the first key. Returns 1 or 0 like `_reencrypt`."""
     with transaction.atomic():
         row = Authenticator.objects.select_for_update(no_key=True).filter(pk=id).first()
         before = {} if row is None else {name: row.data[name] for name in FACTOR_SECRETS if name in row.data}

@@ -1,4 +1,4 @@
-"""Linters of OpenAPI find nothing in openapi.yaml, neither an error nor a warning."""
+"""OpenAPI linters report neither errors nor warnings about openapi.yaml."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from tests.generated import DESCRIPTION, description
 
 
 def redocly(path: Path) -> list[Any]:
-    """Return the problems that Redocly's recommended rules find."""
-    ran = npm.run("redocly", "lint", path, "--extends", "recommended", "--format", "json", folder=path.parent)
-    found: list[Any] = json.loads(ran.stdout)["problems"]
-    return found
+    """Return the problems that Redocly reports with its recommended rules."""
+    process = npm.run("redocly", "lint", path, "--extends", "recommended", "--format", "json", folder=path.parent)
+    problems: list[Any] = json.loads(process.stdout)["problems"]
+    return problems
 
 
 def spectral(path: Path) -> list[Any]:
-    """Return the problems that Spectral's rules for OpenAPI find."""
+    """Return the problems that Spectral reports with its OpenAPI rules."""
     ruleset = npm.FOLDER / "spectral.yaml"
-    ran = npm.run("spectral", "lint", path, "--ruleset", ruleset, "--format", "json", "--quiet")
-    found: list[Any] = json.loads(ran.stdout)
-    return found
+    process = npm.run("spectral", "lint", path, "--ruleset", ruleset, "--format", "json", "--quiet")
+    problems: list[Any] = json.loads(process.stdout)
+    return problems
 
 
 @pytest.mark.parametrize("linter", [redocly, spectral])
-def test_a_linter_finds_nothing(linter: Any) -> None:
+def test_openapi_linters_report_no_problem(linter: Any) -> None:
     assert linter(DESCRIPTION) == []
 
 
 @pytest.mark.parametrize("linter", [redocly, spectral])
-def test_a_linter_would_find_an_example_that_is_wrong(linter: Any, tmp_path: Path) -> None:
-    wrong = yaml.safe_load(yaml.safe_dump(description()))
-    wrong["paths"]["/v1/usage"]["get"]["responses"]["200"]["content"]["application/json"]["example"]["quota"] = 1
-    (tmp_path / "openapi.yaml").write_text(yaml.safe_dump(wrong))
-    assert any("quota" in json.dumps(each) for each in linter(tmp_path / "openapi.yaml"))
+def test_openapi_linters_report_an_invalid_example(linter: Any, tmp_path: Path) -> None:
+    document = yaml.safe_load(yaml.safe_dump(description()))
+    document["paths"]["/v1/usage"]["get"]["responses"]["200"]["content"]["application/json"]["example"]["quota"] = 1
+    (tmp_path / "openapi.yaml").write_text(yaml.safe_dump(document))
+    assert any("quota" in json.dumps(problem) for problem in linter(tmp_path / "openapi.yaml"))

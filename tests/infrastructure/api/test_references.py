@@ -1,4 +1,4 @@
-"""References in openapi.yaml: repeated parts are components, and resolving the references restores the whole."""
+"""References in openapi.yaml: repeated parts become components, and resolved references restore the operations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from infrastructure.api.references import inlined, share
+from infrastructure.api.references import inlined, move_to_components
 from tests.generated import DESCRIPTION, description
 
 LIMIT = {"in": "query", "name": "limit", "schema": {"type": "integer", "maximum": 100}}
@@ -32,7 +32,7 @@ def operation(parameter: dict[str, Any], **responses: str) -> dict[str, Any]:
 
 def test_repeated_parts_become_components_named_by_name_or_error_code() -> None:
     same = operation(LIMIT, e429="`RATE_LIMITED` or `QUOTA_EXCEEDED`: slow down.")
-    shared = share(described(same, same, same))
+    shared = move_to_components(described(same, same, same))
     assert shared["components"]["parameters"] == {"limit": LIMIT}
     assert list(shared["components"]["responses"]) == ["RateLimitedOrQuotaExceeded"]
     header = shared["components"]["responses"]["RateLimitedOrQuotaExceeded"]["headers"]["Retry-After"]
@@ -43,23 +43,23 @@ def test_repeated_parts_become_components_named_by_name_or_error_code() -> None:
     }
 
 
-def test_rare_parts_and_rarer_namesakes_stay_in_their_operations() -> None:
+def test_rare_parts_and_less_frequent_namesakes_are_not_moved_to_components() -> None:
     usual, other = operation(LIMIT), operation(OTHER_LIMIT)
-    shared = share(described(*[usual] * 4, *[other] * 3, operation({**LIMIT, "name": "offset"})))
+    shared = move_to_components(described(*[usual] * 4, *[other] * 3, operation({**LIMIT, "name": "offset"})))
     assert shared["components"]["parameters"] == {"limit": LIMIT}
     assert shared["paths"]["/6"]["get"]["parameters"] == [OTHER_LIMIT]
     assert shared["paths"]["/7"]["get"]["parameters"][0]["name"] == "offset"
 
 
-def test_responses_with_the_same_code_are_named_by_their_last_words_too() -> None:
+def test_components_of_responses_with_equal_codes_get_last_words_of_description() -> None:
     small = operation(LIMIT, e413="`PAYLOAD_TOO_LARGE`: over 64 KiB.")
     large = operation(LIMIT, e413="`PAYLOAD_TOO_LARGE`: over 16 MiB.")
-    shared = share(described(*[small] * 3, *[large] * 3))
+    shared = move_to_components(described(*[small] * 3, *[large] * 3))
     assert list(shared["components"]["responses"]) == ["PayloadTooLargeOver16MiB", "PayloadTooLargeOver64KiB"]
 
 
 def test_resolved_references_restore_the_description() -> None:
     whole = described(*[operation(LIMIT, e400="`INVALID_PARAMS`.")] * 5)
-    assert inlined(share(copy.deepcopy(whole)))["paths"] == whole["paths"]
+    assert inlined(move_to_components(copy.deepcopy(whole)))["paths"] == whole["paths"]
     committed = yaml.load(DESCRIPTION.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    assert share(copy.deepcopy(description())) == committed
+    assert move_to_components(copy.deepcopy(description())) == committed

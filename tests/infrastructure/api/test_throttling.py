@@ -1,4 +1,4 @@
-"""Rate limit of the API, as the X-RateLimit headers show it."""
+"""Rate limit of the API and its X-RateLimit headers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from infrastructure.api import throttling
 from tests.factories import Api, Member
 
 
-def test_the_last_allowed_request_says_that_none_remains(home: Member) -> None:
+def test_last_allowed_request_has_0_remaining_and_next_is_RATE_LIMITED(home: Member) -> None:
     Tier.objects.filter(name="free").update(requests_per_minute=3)
-    answers = [home.api.get("/v1/usage") for _ in range(4)]
-    assert [each.status_code for each in answers] == [200, 200, 200, 429]
-    assert [each["X-RateLimit-Remaining"] for each in answers] == ["2", "1", "0", "0"]
-    assert answers[3].json()["code"] == "RATE_LIMITED"
-    assert {each["X-RateLimit-Limit"] for each in answers} == {"3"}
+    responses = [home.api.get("/v1/usage") for _ in range(4)]
+    assert [response.status_code for response in responses] == [200, 200, 200, 429]
+    assert [response["X-RateLimit-Remaining"] for response in responses] == ["2", "1", "0", "0"]
+    assert responses[3].json()["code"] == "RATE_LIMITED"
+    assert {response["X-RateLimit-Limit"] for response in responses} == {"3"}
 
 
-def test_the_window_begins_with_the_first_request_and_lasts_a_minute(home: Member) -> None:
+def test_rate_limit_window_lasts_a_minute_from_first_request(home: Member) -> None:
     before = int(time.time())
     first = home.api.get("/v1/usage")
     reset = int(first["X-RateLimit-Reset"])
@@ -32,45 +32,45 @@ def test_the_window_begins_with_the_first_request_and_lasts_a_minute(home: Membe
     assert home.api.get("/v1/usage")["X-RateLimit-Reset"] == str(reset)
 
 
-def test_more_keys_do_not_buy_more_requests(home: Member) -> None:
+def test_keys_of_one_organization_share_rate_limit(home: Member) -> None:
     _, second = create_api_key(organization=home.organization, name="second")
     home.api.get("/v1/usage")
     assert Api(second).get("/v1/usage")["X-RateLimit-Remaining"] == "58"
 
 
-def test_organizations_do_not_share_a_window(home: Member, stranger: Member) -> None:
+def test_organizations_have_separate_rate_limits(home: Member, stranger: Member) -> None:
     home.api.get("/v1/usage")
     assert stranger.api.get("/v1/usage")["X-RateLimit-Remaining"] == "59"
 
 
-def test_a_new_window_begins_after_the_minute(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_rate_limit_window_begins_after_a_minute(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     Tier.objects.filter(name="free").update(requests_per_minute=1)
     home.api.get("/v1/usage")
     assert home.api.get("/v1/usage").status_code == 429
     (key,) = throttling._redis.keys("rate:*")
     assert 0 < throttling._redis.pttl(key) <= 60_000
-    throttling._redis.pexpire(key, 0)  # as if the minute was over
+    throttling._redis.pexpire(key, 0)  # Simulates the end of the minute.
     assert home.api.get("/v1/usage").status_code == 200
 
 
-def test_a_connection_that_redis_closed_is_replaced_unnoticed(home: Member) -> None:
+def test_throttle_reconnects_after_redis_closed_the_connection(home: Member) -> None:
     home.api.get("/v1/usage")
-    used = throttling._redis.client_id()
-    assert redis.Redis.from_url(settings.REDIS_URL).client_kill_filter(_id=str(used)) == 1
+    client_id = throttling._redis.client_id()
+    assert redis.Redis.from_url(settings.REDIS_URL).client_kill_filter(_id=str(client_id)) == 1
     assert home.api.get("/v1/usage")["X-RateLimit-Remaining"] == "58"
-    assert throttling._redis.client_id() != used
+    assert throttling._redis.client_id() != client_id
 
 
-def test_requests_pass_uncounted_while_redis_is_away(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_pass_uncounted_during_redis_outage(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    away = redis.Redis.from_url(f"redis://127.0.0.1:{port}/0", **settings.REDIS_TIMEOUTS)
+    unreachable = redis.Redis.from_url(f"redis://127.0.0.1:{port}/0", **settings.REDIS_TIMEOUTS)
     with pytest.raises(redis.ConnectionError):
-        away.ping()
+        unreachable.ping()
     with monkeypatch.context() as patch:
-        patch.setattr(throttling, "_redis", away)
-        answer = home.api.get("/v1/usage")
-        assert (answer.status_code, answer["X-RateLimit-Remaining"]) == (200, "60")
-    assert home.api.get("/v1/usage")["X-RateLimit-Remaining"] == "60", "it is not asked again at once"
+        patch.setattr(throttling, "_redis", unreachable)
+        response = home.api.get("/v1/usage")
+        assert (response.status_code, response["X-RateLimit-Remaining"]) == (200, "60")
+    assert home.api.get("/v1/usage")["X-RateLimit-Remaining"] == "60", "Redis is not used again for REDIS_PAUSE_S"
     throttling._paused_until[0] = 0
     assert home.api.get("/v1/usage")["X-RateLimit-Remaining"] == "59"

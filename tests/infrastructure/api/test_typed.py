@@ -1,4 +1,4 @@
-"""Schemas of TypedDicts in openapi.yaml."""
+"""OpenAPI schemas of TypedDicts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def schemas(kind: Any) -> dict[str, Any]:
     return dict(schema.registry.build({})["schemas"])
 
 
-def test_a_typed_dict_becomes_a_component_with_its_docstring_and_keywords() -> None:
+def test_typed_dict_becomes_component_with_docstring_and_schema_keywords() -> None:
     leaf = schemas(Leaf)["Leaf"]
     assert leaf["description"] == "A leaf of a tree."
     assert leaf["required"] == ["colour", "grade"]
@@ -79,21 +79,21 @@ def test_nested_typed_dicts_are_references_and_not_required_keys_are_optional() 
     assert oak["required"] == ["bark", "by_branch", "leaves", "rings", "sap", "top"]
 
 
-def test_a_union_becomes_one_object_with_the_keys_of_all() -> None:
+def test_union_of_typed_dicts_becomes_one_object_with_all_keys() -> None:
     checked = schemas(Result)["Checked"]
     assert checked["properties"]["status"]["enum"] == ["pass", "fail", "warn"]
     assert checked["properties"]["severity"] == {"type": ["string", "null"]}
     assert (checked["description"], checked["required"]) == ("A check.", ["severity", "status"])
 
 
-def test_marks_of_published_documents_override_the_type() -> None:
+def test_Published_metadata_overrides_schema_of_type() -> None:
     result = schemas(Result)["Result"]
     assert result["properties"]["score"] == {"type": "integer", "minimum": 0}
     assert result["required"] == ["browser", "check", "score"]
     assert "error" not in result["properties"]
 
 
-def test_keys_of_stored_documents_come_in_the_order_of_the_type() -> None:
+def test_in_order_sorts_keys_of_stored_json_like_the_typed_dict() -> None:
     leaf = {"grade": "A", "colour": None}
     stored = {"top": leaf, "rings": 3, "leaves": [leaf], "unknown": 1, "by_branch": {"b": leaf, "a": leaf}}
     ordered = in_order(OakDocument, stored)
@@ -107,12 +107,12 @@ class Mixed(TypedDict):
     either: Passed | Failed
 
 
-def test_a_union_without_a_name_is_refused() -> None:
+def test_union_without_Component_name_raises_TypeError() -> None:
     with pytest.raises(TypeError, match="Component"):
         schemas(Mixed)
 
 
-def test_the_annotation_of_a_method_names_the_document() -> None:
+def test_returned_by_returns_document_type_of_Answer_annotation() -> None:
     def get() -> Answer[Leaf]:
         return Answer({"colour": None, "grade": "A"}, status=201)
 

@@ -16,8 +16,8 @@ OPERATIONS = [
     for path, methods in description()["paths"].items()
     for method, operation in methods.items()
 ]
-# Required fields of each body: missing fields are reported before unknown ones.
-NEEDED: dict[str, Any] = {
+# Required fields of each body, because missing fields are reported before unknown fields.
+REQUIRED_FIELDS: dict[str, Any] = {
     "create_scan": {"url": "https://example.com/", "type": "seo"},
     "create_webhook": {"url": "https://example.com/", "events": ["scan.completed"]},
     "create_mute": {"check": "hsts", "host": "example.com", "reason": "Not ours."},
@@ -38,52 +38,54 @@ def refused(response: Any) -> str:
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
-def test_an_unknown_query_parameter_is_refused_by_name(
+def test_unknown_query_parameter_is_INVALID_PARAMS_with_known_names(
     home: Member, method: str, path: str, operation: dict[str, Any]
 ) -> None:
     error = refused(home.api.call(method.upper(), f"{address(path)}?statsu=failed"))
     assert error.startswith("'statsu' is no parameter here")
-    for each in operation.get("parameters", ()):
-        if each["in"] == "query":
-            assert each["name"] in error
+    for parameter in operation.get("parameters", ()):
+        if parameter["in"] == "query":
+            assert parameter["name"] in error
 
 
-@pytest.mark.parametrize(("method", "path", "operation"), [each for each in OPERATIONS if "post" in each.values])
-def test_an_unknown_field_of_a_new_thing_is_refused_by_name(
+@pytest.mark.parametrize(("method", "path", "operation"), [case for case in OPERATIONS if "post" in case.values])
+def test_unknown_field_in_POST_body_is_INVALID_PARAMS(
     home: Member, method: str, path: str, operation: dict[str, Any]
 ) -> None:
-    body = NEEDED.get(operation["operationId"], {}) | {"colour": "red"}
+    body = REQUIRED_FIELDS.get(operation["operationId"], {}) | {"colour": "red"}
     assert refused(home.api.post(address(path), body)).startswith("'colour' is no field here")
 
 
-@pytest.mark.parametrize(("method", "path", "operation"), [each for each in OPERATIONS if "patch" in each.values])
-def test_an_unknown_field_of_a_change_is_refused_by_name(
+@pytest.mark.parametrize(("method", "path", "operation"), [case for case in OPERATIONS if "patch" in case.values])
+def test_unknown_field_in_PATCH_body_is_INVALID_PARAMS(
     home: Member, method: str, path: str, operation: dict[str, Any]
 ) -> None:
     assert refused(home.api.patch(address(path), {"colour": "red"})).startswith("'colour' is no field here")
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
-def test_what_is_described_is_known(home: Member, method: str, path: str, operation: dict[str, Any]) -> None:
-    names = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
+def test_every_documented_query_parameter_is_accepted(
+    home: Member, method: str, path: str, operation: dict[str, Any]
+) -> None:
+    names = [parameter["name"] for parameter in operation.get("parameters", ()) if parameter["in"] == "query"]
     for name in names:
         response = home.api.call(method.upper(), f"{address(path)}?{name}=x")
         assert b"is no parameter here" not in response.content
 
 
-def test_a_body_that_is_not_wanted_may_be_empty(home: Member) -> None:
+def test_operation_without_body_accepts_empty_body(home: Member) -> None:
     for body in (b"", b"{}"):
         assert home.api.post("/v1/monitors/mon_x/runs", body).status_code == 404
 
 
 def views() -> list[type[ApiView]]:
-    patterns = [each for each in get_resolver().url_patterns if isinstance(each, URLPattern)]
-    classes = {getattr(each.callback, "view_class", None) for each in patterns}
-    return [each for each in classes if each is not None and issubclass(each, ApiView) and each is not UnknownPath]
+    patterns = [pattern for pattern in get_resolver().url_patterns if isinstance(pattern, URLPattern)]
+    classes = {getattr(pattern.callback, "view_class", None) for pattern in patterns}
+    return [view for view in classes if view is not None and issubclass(view, ApiView) and view is not UnknownPath]
 
 
-def test_every_method_of_every_view_says_what_it_takes() -> None:
-    """A method without `names` would accept anything, and have no parameters in openapi.yaml."""
+def test_every_method_of_every_view_has_names_of_parameters() -> None:
+    """A method without `names` would accept any parameter, and have no parameters in openapi.yaml."""
     assert len(views()) > 20
     for view in views():
         for name in set(view.http_method_names) - {"head"}:

@@ -1,4 +1,4 @@
-"""Detection of a hanging PostgreSQL server: nobody waits for it, unlike for a slow one."""
+"""Detection of a hanging PostgreSQL server: queries fail fast, unlike on a slow server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAST_S = 1.0
 
 
 class OwnServer:
-    """PostgreSQL server of this test, which can be frozen: SIGSTOP reaches the postmaster before its children."""
+    """PostgreSQL server of these tests, which can be frozen. SIGSTOP is sent to the postmaster before its children."""
 
     def __init__(self, url: str, data_dir: Path) -> None:
         self.data_dir = data_dir
@@ -48,11 +48,11 @@ class OwnServer:
 
     def _processes(self) -> list[int]:
         postmaster = int((self.data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
-        return [postmaster, *(each.pid for each in psutil.Process(postmaster).children())]
+        return [postmaster, *(child.pid for child in psutil.Process(postmaster).children())]
 
     def send(self, number: signal.Signals) -> None:
         for pid in self._processes():
-            with contextlib.suppress(ProcessLookupError):  # a backend whose client has gone ends as it is continued
+            with contextlib.suppress(ProcessLookupError):  # A backend process without a client exits when it resumes.
                 os.kill(pid, number)
 
     @contextlib.contextmanager
@@ -65,16 +65,16 @@ class OwnServer:
 
 
 @pytest.fixture(scope="module")
-def own(django_db_setup: None, django_db_blocker: Any) -> Iterator[OwnServer]:
+def server(django_db_setup: None, django_db_blocker: Any) -> Iterator[OwnServer]:
     with django_db_blocker.unblock(), tempfile.TemporaryDirectory(prefix="wss-silence-") as folder:
-        Path(folder).chmod(0o755)  # if the tests run as root, the server runs as another user
+        Path(folder).chmod(0o755)  # If the tests run as root, the server runs as another user.
         with embedded.stack(Path(folder), redis=False, durable=False) as stack:
             yield OwnServer(stack.env["DATABASE_URL"], Path(folder))
 
 
 @pytest.fixture(autouse=True)
-def known(monkeypatch: pytest.MonkeyPatch) -> silence.Server:
-    """Replace the server's state by that of a process that has just started."""
+def fresh_server_state(monkeypatch: pytest.MonkeyPatch) -> silence.Server:
+    """Replace the server's state by the state in a newly started process."""
     fresh = silence.Server()
     for module in (silence, driver, base):
         monkeypatch.setattr(module, "server", fresh)
@@ -82,8 +82,8 @@ def known(monkeypatch: pytest.MonkeyPatch) -> silence.Server:
     return fresh
 
 
-def ask(wrapper: DatabaseWrapper, sql: str = "SELECT 1") -> Any:
-    """Run a query like a request: afterwards, a connection that has failed is closed."""
+def query(wrapper: DatabaseWrapper, sql: str = "SELECT 1") -> Any:
+    """Run a query as in a request, after which Django closes a failed connection."""
     try:
         with wrapper.cursor() as cursor:
             cursor.execute(sql)
@@ -92,26 +92,26 @@ def ask(wrapper: DatabaseWrapper, sql: str = "SELECT 1") -> Any:
         wrapper.close_if_unusable_or_obsolete()
 
 
-def refused(wrapper: DatabaseWrapper) -> float:
-    """Run a query that must fail, and return the seconds until it did."""
-    begun = time.monotonic()
+def seconds_until_failure(wrapper: DatabaseWrapper) -> float:
+    """Run a query that must fail, and return the seconds until it has failed."""
+    began = time.monotonic()
     with pytest.raises(OperationalError):
-        ask(wrapper)
-    return time.monotonic() - begun
+        query(wrapper)
+    return time.monotonic() - began
 
 
-def test_nobody_waits_for_a_server_that_hangs_and_it_is_used_again_when_it_goes_on(
-    own: OwnServer, caplog: pytest.LogCaptureFixture
+def test_queries_fail_fast_on_hanging_server_and_succeed_when_it_resumes(
+    server: OwnServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    open_before, idle, new = own.connect(), own.connect(), own.connect()
-    assert ask(open_before) == ask(idle) == (1,)
-    with own.frozen():
-        assert refused(open_before) < ANSWERED_WITHIN_S
-        # After one connection has found out, the others fail sooner, whether they are open or new.
-        assert refused(idle) < silence.ASK_S + FAST_S
-        assert refused(new) < silence.ASK_S + FAST_S
+    open_before, idle, new = server.connect(), server.connect(), server.connect()
+    assert query(open_before) == query(idle) == (1,)
+    with server.frozen():
+        assert seconds_until_failure(open_before) < ANSWERED_WITHIN_S
+        # After one connection has detected the outage, open and new connections fail sooner.
+        assert seconds_until_failure(idle) < silence.PROBE_TIMEOUT_S + FAST_S
+        assert seconds_until_failure(new) < silence.PROBE_TIMEOUT_S + FAST_S
     wait_until(lambda: not _fails(open_before), 30)
-    assert ask(idle) == ask(new) == (1,)
+    assert query(idle) == query(new) == (1,)
     lines = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert lines == [
         "PostgreSQL does not answer: it takes a connection, and says nothing",
@@ -123,73 +123,79 @@ def test_nobody_waits_for_a_server_that_hangs_and_it_is_used_again_when_it_goes_
 
 def _fails(wrapper: DatabaseWrapper) -> bool:
     try:
-        ask(wrapper)
+        query(wrapper)
     except OperationalError:
         return True
     return False
 
 
-def test_many_at_once_all_get_their_refusal_in_time(own: OwnServer) -> None:
-    wrappers = [own.connect() for _ in range(16)]
+def test_16_concurrent_queries_on_hanging_server_all_fail_in_time(server: OwnServer) -> None:
+    wrappers = [server.connect() for _ in range(16)]
     for wrapper in wrappers:
-        ask(wrapper)
-    took: list[float] = []
-    with own.frozen():
-        threads = [threading.Thread(target=lambda each=wrapper: took.append(refused(each))) for wrapper in wrappers]
+        query(wrapper)
+    durations_s: list[float] = []
+
+    def fail(wrapper: DatabaseWrapper) -> None:
+        durations_s.append(seconds_until_failure(wrapper))
+
+    with server.frozen():
+        threads = [threading.Thread(target=fail, args=[wrapper]) for wrapper in wrappers]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert len(took) == 16
-    assert max(took) < ANSWERED_WITHIN_S
+    assert len(durations_s) == 16
+    assert max(durations_s) < ANSWERED_WITHIN_S
     for wrapper in wrappers:
         wrapper.close()
 
 
-def test_a_new_connection_is_given_up_in_time_too(own: OwnServer) -> None:
-    before, first, second = own.connect(), own.connect(), own.connect()
-    ask(before)
-    with own.frozen():
-        assert refused(first) < ANSWERED_WITHIN_S
-        assert refused(second) < silence.ASK_S + FAST_S
+def test_new_connections_to_hanging_server_fail_in_time(server: OwnServer) -> None:
+    before, first, second = server.connect(), server.connect(), server.connect()
+    query(before)
+    with server.frozen():
+        assert seconds_until_failure(first) < ANSWERED_WITHIN_S
+        assert seconds_until_failure(second) < silence.PROBE_TIMEOUT_S + FAST_S
     for wrapper in (before, first, second):
         wrapper.close()
 
 
-def test_a_process_that_never_was_connected_has_one_thread_try_and_spares_the_others(own: OwnServer) -> None:
-    first, *others = (own.connect() for _ in range(4))
-    with own.frozen():
-        assert refused(first) < ANSWERED_WITHIN_S
-        begun = time.monotonic()
-        took = [refused(each) for each in others]
-        assert time.monotonic() - begun < silence.PAUSE_S + ANSWERED_WITHIN_S, took
+def test_only_first_connection_attempt_waits_for_server_hanging_since_start(server: OwnServer) -> None:
+    first, *others = (server.connect() for _ in range(4))
+    with server.frozen():
+        assert seconds_until_failure(first) < ANSWERED_WITHIN_S
+        began = time.monotonic()
+        durations_s = [seconds_until_failure(wrapper) for wrapper in others]
+        assert time.monotonic() - began < silence.PAUSE_S + ANSWERED_WITHIN_S, durations_s
     wait_until(lambda: not _fails(first), 30)
     for wrapper in (first, *others):
         wrapper.close()
 
 
-def test_a_slow_query_is_waited_for(own: OwnServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_query_is_not_mistaken_for_a_hanging_server(server: OwnServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "PATIENCE_S", 0.2)
-    wrapper = own.connect()
-    assert ask(wrapper, "SELECT 1 FROM pg_sleep(1)") == (1,)
+    wrapper = server.connect()
+    assert query(wrapper, "SELECT 1 FROM pg_sleep(1)") == (1,)
     wrapper.close()
 
 
-def test_a_transaction_ends_with_its_server(own: OwnServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transaction_on_hanging_server_raises_and_closes_connection(
+    server: OwnServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(driver, "PATIENCE_S", 0.2)
-    wrapper = own.connect()
+    wrapper = server.connect()
     monkeypatch.setattr(transaction, "get_connection", lambda using=None: wrapper)
-    ask(wrapper)
-    with own.frozen(), pytest.raises(OperationalError), transaction.atomic(), wrapper.cursor() as cursor:
+    query(wrapper)
+    with server.frozen(), pytest.raises(OperationalError), transaction.atomic(), wrapper.cursor() as cursor:
         cursor.execute("SELECT 1")
     assert wrapper.connection is None
     wait_until(lambda: not _fails(wrapper), 30)
     wrapper.close()
 
 
-def test_errors_are_still_told_apart(own: OwnServer) -> None:
-    wrapper = own.connect()
+def test_canceled_query_is_raised_as_QueryCanceled(server: OwnServer) -> None:
+    wrapper = server.connect()
     with pytest.raises(OperationalError) as canceled:
-        ask(wrapper, "SET statement_timeout = 50; SELECT pg_sleep(5)")
+        query(wrapper, "SET statement_timeout = 50; SELECT pg_sleep(5)")
     assert isinstance(canceled.value.__cause__, psycopg.errors.QueryCanceled)
     wrapper.close()

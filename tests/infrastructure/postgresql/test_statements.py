@@ -1,4 +1,4 @@
-"""Prepared statements: the same results and the same errors as with Django's cursors."""
+"""Prepared statements have the same results and errors as Django's cursors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from infrastructure.postgresql.statements import execute, fetch
 
 
 @pytest.mark.django_db
-def test_values_arrive_with_their_types() -> None:
+def test_fetch_passes_parameters_with_their_types() -> None:
     moment = datetime(2026, 2, 28, 23, 59, 59, 120_000, tzinfo=UTC)
     sql = """SELECT %(text)s::text, %(number)s::bigint, %(day)s::date, %(moment)s::timestamptz, %(none)s::text,
         %(text)s::text LIKE '100%%'"""
@@ -21,7 +21,7 @@ def test_values_arrive_with_their_types() -> None:
 
 
 @pytest.mark.django_db
-def test_a_statement_is_prepared_once_a_connection() -> None:
+def test_fetch_prepares_statement_once_per_connection() -> None:
     for number in range(3):
         assert fetch("SELECT %(number)s::int + 1 AS once", {"number": number}) == [(number + 1,)]
     with connection.cursor() as cursor:
@@ -30,7 +30,7 @@ def test_a_statement_is_prepared_once_a_connection() -> None:
 
 
 @pytest.mark.django_db
-def test_a_statement_without_a_result_tells_how_many_rows_it_has_changed() -> None:
+def test_execute_returns_number_of_affected_rows() -> None:
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE noted (text text) ON COMMIT DROP")
     insert = "INSERT INTO noted SELECT %(text)s FROM generate_series(1, %(rows)s)"
@@ -39,20 +39,20 @@ def test_a_statement_without_a_result_tells_how_many_rows_it_has_changed() -> No
 
 
 @pytest.mark.django_db
-def test_a_nul_is_refused_and_does_not_end_the_value() -> None:
+def test_NUL_in_parameter_raises_DataError() -> None:
     with pytest.raises(DataError, match="NUL"), transaction.atomic():
         fetch("SELECT %(text)s::text", {"text": "before\0after"})
 
 
 @pytest.mark.django_db
-def test_errors_are_djangos_and_the_connection_lives_on() -> None:
+def test_invalid_value_raises_django_DataError_and_connection_stays_usable() -> None:
     with pytest.raises(DataError, match="out of range"), transaction.atomic():
         fetch("SELECT %(number)s::bigint", {"number": 10**30})
     assert fetch("SELECT %(number)s::bigint", {"number": 7}) == [(7,)]
 
 
 @pytest.mark.django_db
-def test_a_connection_that_the_server_ended_is_an_operational_error_and_the_next_request_has_a_new_one(
+def test_terminated_connection_raises_OperationalError_and_is_replaced_for_next_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wrapper = connections.create_connection("default")
@@ -63,7 +63,7 @@ def test_a_connection_that_the_server_ended_is_an_operational_error_and_the_next
             cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
         with pytest.raises(OperationalError):
             fetch("SELECT pg_backend_pid()", {})
-        wrapper.close_if_unusable_or_obsolete()  # as Django does between two requests
+        wrapper.close_if_unusable_or_obsolete()  # Django calls this between two requests.
         ((after,),) = fetch("SELECT pg_backend_pid()", {})
         assert after != backend
     finally:

@@ -1,4 +1,4 @@
-"""Access log: one line for each request, scan and delivery, with the request ID and without secrets."""
+"""Access log: one line per request, scan and delivery, with the request ID and without secrets."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.factories import Member, attempt_deliveries, make_result, make_scan, 
 from tests.targets.server import Answer, Site
 from website_scan.net.http.request import Request
 
-ASKED_BY = "asked-by-this-request"
+REQUEST_ID = "asked-by-this-request"
 
 
 class Lines:
-    """Lines written to standard error so far."""
+    """Iterable of all lines written to standard error so far."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -35,33 +35,33 @@ class Lines:
 
 @pytest.fixture
 def lines(settings: Settings, capsys: pytest.CaptureFixture[str]) -> Lines:
-    """The lines of the log as text."""
+    """Lines of the access log as text."""
     settings.ACCESS_LOG = True
     return Lines(capsys)
 
 
 @pytest.fixture
 def objects(settings: Settings, lines: Lines) -> Lines:
-    """The lines of the log as JSON."""
+    """Lines of the access log as JSON."""
     settings.LOG_FORMAT = "json"
     return lines
 
 
-def test_a_request_is_a_line_with_its_route_and_whose_it_is(home: Member, lines: Lines) -> None:
-    home.api.get("/v1/scan/scan_abc?secret=one", **{"X-Request-ID": ASKED_BY})
+def test_access_log_line_of_request_has_route_organization_and_client(home: Member, lines: Lines) -> None:
+    home.api.get("/v1/scan/scan_abc?secret=one", **{"X-Request-ID": REQUEST_ID})
     (line,) = lines
-    assert line.startswith(f"INFO access [{ASKED_BY}] GET /v1/scan/<any:scan_id> 400 ")
+    assert line.startswith(f"INFO access [{REQUEST_ID}] GET /v1/scan/<any:scan_id> 400 ")
     assert line.endswith(f" ms CPU, organization {home.organization.id}, client 127.0.0.1")
 
 
-def test_the_same_in_fields(home: Member, objects: Lines) -> None:
-    home.api.get("/v1/usage", **{"X-Request-ID": ASKED_BY})
+def test_json_access_log_line_has_fields_of_request(home: Member, objects: Lines) -> None:
+    home.api.get("/v1/usage", **{"X-Request-ID": REQUEST_ID})
     (line,) = map(json.loads, objects)
     assert line["duration_ms"] > 0
     expected = {
         "level": "INFO",
         "logger": "access",
-        "request_id": ASKED_BY,
+        "request_id": REQUEST_ID,
         "job": "-",
         "kind": "request",
         "method": "GET",
@@ -92,13 +92,15 @@ def test_the_same_in_fields(home: Member, objects: Lines) -> None:
         "/admin/SECRET",
     ],
 )
-def test_nothing_of_an_address_gets_into_it(db: None, lines: Lines, path: str) -> None:
+def test_access_log_contains_no_secret_from_url_or_headers(db: None, lines: Lines, path: str) -> None:
     Client().get(path, headers={"Authorization": "Bearer SECRET", "User-Agent": "SECRET\nINFO access"})
     (line,) = lines
     assert "SECRET" not in line
 
 
-def test_probes_get_a_line_when_not_all_is_well(db: None, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_readyz_is_in_access_log_and_successful_is_not(
+    db: None, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert Client().get("/readyz").status_code == 200
     assert not [*lines]
     monkeypatch.setattr("operations.health.probes.redis_answers", lambda: False)
@@ -107,7 +109,7 @@ def test_probes_get_a_line_when_not_all_is_well(db: None, lines: Lines, monkeypa
     assert " GET /readyz 503 " in line
 
 
-def test_a_scan_and_its_delivery_carry_the_request_that_asked_for_it(
+def test_access_log_of_scan_and_delivery_has_id_of_original_request(
     home: Member,
     target: str,
     objects: Lines,
@@ -118,38 +120,38 @@ def test_a_scan_and_its_delivery_carry_the_request_that_asked_for_it(
     monkeypatch.setattr("infrastructure.queue.current_app.send_task", lambda *_, **__: None)
     with Site({"/": Answer("Thanks")}) as receiver:
         webhook, _ = register_webhook(home, receiver.url_as("localhost") + "/", ["scan.completed"])
-        created = home.api.post("/v1/scan", {"url": target, "type": "security"}, **{"X-Request-ID": ASKED_BY})
+        created = home.api.post("/v1/scan", {"url": target, "type": "security"}, **{"X-Request-ID": REQUEST_ID})
         assert created.status_code == 201, created.json()
         with django_capture_on_commit_callbacks(execute=True):
             tasks.run_scan(created.json()["id"])
         (attempt,) = attempt_deliveries()
     assert attempt.is_success
     *_, of_request, of_scan, of_delivery = map(json.loads, objects)
-    assert (of_request["kind"], of_request["request_id"]) == ("request", ASKED_BY)
-    assert (of_scan["kind"], of_scan["request_id"], of_scan["job"]) == ("scan", ASKED_BY, created.json()["id"])
+    assert (of_request["kind"], of_request["request_id"]) == ("request", REQUEST_ID)
+    assert (of_scan["kind"], of_scan["request_id"], of_scan["job"]) == ("scan", REQUEST_ID, created.json()["id"])
     assert (of_scan["type"], of_scan["status"], of_scan["reason"], of_scan["attempt"]) == (
         *("security", "completed", None),
         1,
     )
     assert of_scan["cpu_ms"] >= 0
-    assert (of_delivery["kind"], of_delivery["request_id"]) == ("delivery", ASKED_BY)
+    assert (of_delivery["kind"], of_delivery["request_id"]) == ("delivery", REQUEST_ID)
     assert (of_delivery["webhook"], of_delivery["outcome"], of_delivery["status"]) == (webhook.id, "delivered", 200)
 
 
-def test_pages_of_an_audit_carry_it_too(home: Member, target: str) -> None:
-    created = home.api.post("/v1/audits", {"page": target, "types": ["seo"]}, **{"X-Request-ID": ASKED_BY})
+def test_scans_of_audit_store_id_of_request_that_created_it(home: Member, target: str) -> None:
+    created = home.api.post("/v1/audits", {"page": target, "types": ["seo"]}, **{"X-Request-ID": REQUEST_ID})
     assert created.status_code == 202, created.json()
     audit = Audit.objects.get(id=created.json()["id"])
-    assert audit.request_id == ASKED_BY
+    assert audit.request_id == REQUEST_ID
     from sites.audits.release import release_pages
 
     release_pages(home.organization.id)
     scan = Scan.objects.get(audit_page__in=AuditPage.objects.filter(audit=audit))
-    assert scan.request_id == ASKED_BY
+    assert scan.request_id == REQUEST_ID
 
 
-def test_lines_of_a_probe_say_of_which_scan_they_are(home: Member) -> None:
-    """Probes run in threads of their own."""
+def test_log_lines_in_threads_of_probes_have_id_of_scan(home: Member) -> None:
+    """Log lines in a thread of a probe have the scan's ID, too."""
     from infrastructure.logging import current_job, working_on
     from scans.policy import scan_policy
     from website_scan.findings import ScanType
@@ -159,25 +161,25 @@ def test_lines_of_a_probe_say_of_which_scan_they_are(home: Member) -> None:
     from website_scan.result import Budget
     from website_scan.run import scan
 
-    seen: set[str] = set()
+    jobs: set[str] = set()
 
-    class Noting(Network):
+    class RecordingNetwork(Network):
         def addresses(self, host: str, port: int) -> tuple[str, ...]:
-            seen.add(current_job.get())
+            jobs.add(current_job.get())
             return super().addresses(host, port)
 
         def fetch(self, request: Request | Target | str) -> Response:
-            seen.add(current_job.get())
+            jobs.add(current_job.get())
             return super().fetch(request)
 
     policy = scan_policy()
     row = make_scan(home)
-    with working_on(row.id, ""), Noting(policy, time_limit_s=5) as network:
+    with working_on(row.id, ""), RecordingNetwork(policy, time_limit_s=5) as network:
         scan(parse_target("http://nowhere.example.com/", policy), [ScanType.SEO], network, Budget(time_limit_s=5))
-    assert seen == {row.id}
+    assert jobs == {row.id}
 
 
-def test_a_log_that_nobody_reads_any_more_breaks_nothing(
+def test_closed_stderr_does_not_break_requests(
     home: Member, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.ACCESS_LOG = True
@@ -187,7 +189,7 @@ def test_a_log_that_nobody_reads_any_more_breaks_nothing(
     assert home.api.get("/v1/usage").status_code == 200
 
 
-def test_it_can_be_left_out(home: Member, lines: Lines, settings: Settings) -> None:
+def test_ACCESS_LOG_false_disables_access_log(home: Member, lines: Lines, settings: Settings) -> None:
     settings.ACCESS_LOG = False
     home.api.get("/v1/usage")
     assert not [*lines]

@@ -16,7 +16,7 @@ from scans import tasks
 from scans.models import Scan
 from tests.factories import Member, make_result, make_scan
 
-OURS = "0123456789abcdef0123456789abcdef"
+REQUEST_ID = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture
@@ -29,16 +29,16 @@ def exported(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     tracing.stop()
 
 
-def of(exporter: InMemorySpanExporter, name: str) -> ReadableSpan:
-    (found,) = (each for each in exporter.get_finished_spans() if each.name == name)
-    return found
+def span_named(exporter: InMemorySpanExporter, name: str) -> ReadableSpan:
+    (span,) = (span for span in exporter.get_finished_spans() if span.name == name)
+    return span
 
 
-def test_a_request_is_a_span_named_by_its_route(db: None, exported: InMemorySpanExporter) -> None:
-    Client().get("/report/secret", headers={"X-Request-ID": OURS})
-    span = of(exported, "GET /report/<any:scan_id>")
+def test_request_span_is_named_by_route_without_secrets(db: None, exported: InMemorySpanExporter) -> None:
+    Client().get("/report/secret", headers={"X-Request-ID": REQUEST_ID})
+    span = span_named(exported, "GET /report/<any:scan_id>")
     assert span.context is not None
-    assert f"{span.context.trace_id:032x}" == OURS
+    assert f"{span.context.trace_id:032x}" == REQUEST_ID
     assert span.parent is None
     assert span.attributes is not None
     assert span.attributes["http.response.status_code"] == 302
@@ -46,21 +46,21 @@ def test_a_request_is_a_span_named_by_its_route(db: None, exported: InMemorySpan
     assert "secret" not in str(span.to_json())
 
 
-def test_a_scan_with_its_probes_is_in_the_trace_of_the_request_that_asked_for_it(
+def test_spans_of_scan_and_probes_are_in_trace_of_request(
     home: Member, exported: InMemorySpanExporter, settings: Settings
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = ()
-    scan = make_scan(home, type="seo", url="http://nowhere.example.com/", request_id=OURS)
-    Client().get("/healthz", headers={"X-Request-ID": OURS})
+    scan = make_scan(home, type="seo", url="http://nowhere.example.com/", request_id=REQUEST_ID)
+    Client().get("/healthz", headers={"X-Request-ID": REQUEST_ID})
     tasks.run_scan(scan.id)
-    request, visit = of(exported, "GET /healthz"), of(exported, "scan")
+    request, visit = span_named(exported, "GET /healthz"), span_named(exported, "scan")
     assert request.context is not None
     assert visit.parent is not None
     assert (visit.parent.trace_id, visit.parent.span_id) == (request.context.trace_id, request.context.span_id)
     assert visit.attributes is not None
     assert (visit.attributes["scan"], visit.attributes["attempt"]) == (scan.id, 1)
     assert visit.context is not None
-    probes = [each for each in exported.get_finished_spans() if each.name.startswith("probe ")]
+    probes = [span for span in exported.get_finished_spans() if span.name.startswith("probe ")]
     assert probes
     for probe in probes:
         assert probe.context is not None
@@ -68,22 +68,22 @@ def test_a_scan_with_its_probes_is_in_the_trace_of_the_request_that_asked_for_it
         assert (probe.context.trace_id, probe.parent.span_id) == (visit.context.trace_id, visit.context.span_id)
 
 
-def test_what_no_request_asked_for_is_a_trace_of_its_own(exported: InMemorySpanExporter) -> None:
+def test_job_span_without_request_id_starts_new_trace(exported: InMemorySpanExporter) -> None:
     with tracing.job_span("delivery", "", delivery="dlv_1"):
         pass
-    assert of(exported, "delivery").parent is None
+    assert span_named(exported, "delivery").parent is None
 
 
-def test_any_id_of_a_client_makes_a_trace(exported: InMemorySpanExporter) -> None:
+def test_any_request_id_results_in_valid_trace_id(exported: InMemorySpanExporter) -> None:
     for name in ("from-the-client", "0" * 32):
         with tracing.request_span(name):
             pass
         with tracing.job_span(name, name):
             pass
-        assert of(exported, name).context.trace_id == tracing._trace_id(name) != 0
+        assert span_named(exported, name).context.trace_id == tracing._trace_id(name) != 0
 
 
-def test_without_a_collector_nothing_is_made(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_and_scans_work_while_tracing_is_off(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not tracing.is_on()
     monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
     tasks.run_scan(make_scan(home).id)

@@ -25,7 +25,7 @@ def result(score: int, minutes: float = 0) -> Result:
     return Result(score, NOW + timedelta(minutes=minutes))
 
 
-def test_a_spark_goes_from_the_oldest_to_the_newest() -> None:
+def test_sparkline_orders_scores_from_oldest_to_newest() -> None:
     assert spark([]) is None
     one = spark([result(50)])
     assert one is not None
@@ -34,11 +34,11 @@ def test_a_spark_goes_from_the_oldest_to_the_newest() -> None:
     assert drawn is not None
     assert drawn.scores == (50, 0, 100)
     (line,) = drawn.lines
-    heights = [float(place.partition(",")[2]) for place in line.split()]
-    assert heights[1] > heights[0] > heights[2] == drawn.y
+    ys = [float(point.partition(",")[2]) for point in line.split()]
+    assert ys[1] > ys[0] > ys[2] == drawn.y
 
 
-def test_no_line_joins_scores_of_other_rules() -> None:
+def test_chart_lines_are_interrupted_at_changes_of_catalogue_version() -> None:
     scores = [Result(40 + n, NOW + timedelta(days=n), catalogue_version="new" if n > 2 else "old") for n in range(5)]
     drawn = trend(scores)
     assert drawn is not None
@@ -46,12 +46,12 @@ def test_no_line_joins_scores_of_other_rules() -> None:
     assert [len(area.split()) for area in drawn.areas] == [5, 4]
     assert drawn.changes_of_rules == 1
     assert drawn.summary.endswith("40 at first, 44 most recently. The rules changed in between.")
-    sparked = spark(scores[::-1])
-    assert sparked is not None
-    assert [len(line.split()) for line in sparked.lines] == [3, 2]
+    sparkline = spark(scores[::-1])
+    assert sparkline is not None
+    assert [len(line.split()) for line in sparkline.lines] == [3, 2]
 
 
-def test_the_ends_of_a_day_have_times_and_of_days_dates() -> None:
+def test_trend_ends_have_times_within_a_day_and_dates_otherwise() -> None:
     day, days = trend([result(50), result(60, 90)]), trend([result(50), result(60, 3 * 24 * 60)])
     assert day is not None
     assert days is not None
@@ -60,7 +60,7 @@ def test_the_ends_of_a_day_have_times_and_of_days_dates() -> None:
     assert "from 21 Nov 2026, 00:00 to 21 Nov 2026, 01:30" in day.summary
 
 
-def test_a_point_is_no_trend() -> None:
+def test_trend_of_fewer_than_two_results_is_none() -> None:
     assert trend([]) is None
     assert trend([result(50)]) is None
 
@@ -72,8 +72,8 @@ def test_a_point_is_no_trend() -> None:
         max_size=60,
     )
 )
-def test_a_trend_stays_in_its_frame_and_in_order(seen: list[tuple[int, float]]) -> None:
-    drawn = trend([result(score, minutes) for score, minutes in seen])
+def test_trend_points_are_in_order_and_within_the_frame(scores: list[tuple[int, float]]) -> None:
+    drawn = trend([result(score, minutes) for score, minutes in scores])
     assert drawn is not None
     xs = [point.x for point in drawn.points]
     assert xs == sorted(xs)

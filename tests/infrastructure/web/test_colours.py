@@ -14,7 +14,7 @@ from sites.badges.drawing import LABEL, NEUTRAL
 from website_scan.report.templating import STATIC
 
 CSS = (STATIC / "css" / "site.css").read_text()
-LIGHT, DARK = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", each)) for each in CSS.split("@media", 2)[:2])
+LIGHT, DARK = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", rules)) for rules in CSS.split("@media", 2)[:2])
 ON_SOFT = [(text, f"{text}-soft") for text in ("good", "warn", "bad", "accent")]
 
 
@@ -25,24 +25,24 @@ def contrast(one: str, other: str) -> float:
 
 
 def luminance(colour: str) -> float:
-    """Return the relative luminance (WCAG 2.2)."""
+    """Return the relative luminance (WCAG 2.2) of a colour, from 0 to 1."""
     parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
-    red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts)
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def hue(colour: str) -> float:
-    """Return the hue (HSL) in degrees."""
+    """Return the hue (HSL) of a colour in degrees."""
     return colorsys.rgb_to_hls(*(int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)))[0] * 360
 
 
 @pytest.mark.parametrize("colours", [*GRADES.values(), LABEL, NEUTRAL])
-def test_text_can_be_read_on_every_fill(colours: Colours) -> None:
+def test_text_on_grade_fills_has_contrast_of_4_5(colours: Colours) -> None:
     assert contrast(colours.fill, colours.text) >= 4.5
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_texts_and_lines_stand_out_in_both_themes(theme: dict[str, str]) -> None:
+def test_theme_colours_have_sufficient_contrast(theme: dict[str, str]) -> None:
     for name in ("text", "muted", "accent", "good", "fine", "warn", "poor", "bad"):
         for ground in ("page", "card"):
             assert contrast(theme[name], theme[ground]) >= 4.5, (name, ground)
@@ -53,13 +53,13 @@ def test_texts_and_lines_stand_out_in_both_themes(theme: dict[str, str]) -> None
             assert contrast(theme[f"line-{letter}"], theme[ground]) >= 3, (letter, ground)
 
 
-def test_style_sheet_badges_and_e_mails_have_the_same_fills() -> None:
-    found = re.findall(r"\.grade-(\w) \{.*--grade-fill: (#\w+); --on-grade: (#\w+); \}", CSS)
-    assert {letter.upper(): Colours(fill, text) for letter, fill, text in found} == GRADES
+def test_site_css_and_GRADES_have_equal_fills() -> None:
+    rules = re.findall(r"\.grade-(\w) \{.*--grade-fill: (#\w+); --on-grade: (#\w+); \}", CSS)
+    assert {letter.upper(): Colours(fill, text) for letter, fill, text in rules} == GRADES
     assert of_grade("A+") == of_grade("A")
 
 
-def test_c_is_amber_and_no_two_grades_look_alike() -> None:
+def test_grade_C_is_bright_amber_and_grade_hues_differ() -> None:
     """Dark amber looks brown, so C has a bright fill with dark text."""
     assert 38 <= hue(GRADES["C"].fill) <= 52
     assert luminance(GRADES["C"].fill) > 0.5
@@ -67,5 +67,5 @@ def test_c_is_amber_and_no_two_grades_look_alike() -> None:
 
 
 @pytest.mark.parametrize("colour", SEVERITY_COLORS.values())
-def test_white_text_can_be_read_on_severities_of_e_mails(colour: str) -> None:
+def test_white_text_on_severity_colours_of_e_mails_has_contrast_of_4_5(colour: str) -> None:
     assert contrast(colour, "#ffffff") >= 4.5

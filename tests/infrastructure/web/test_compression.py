@@ -1,4 +1,4 @@
-"""Compression of responses: pages only, not the API."""
+"""Compression of pages. Responses of the API are not compressed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ZIPPED = {"Accept-Encoding": "gzip"}
 
 
 @pytest.mark.django_db
-def test_a_page_is_compressed_for_whoever_can_read_it() -> None:
+def test_page_is_gzipped_for_clients_that_accept_gzip() -> None:
     plain = Client().get("/login/")
     zipped = Client().get("/login/", headers=ZIPPED)
     assert "Content-Encoding" not in plain
@@ -23,7 +23,7 @@ def test_a_page_is_compressed_for_whoever_can_read_it() -> None:
     assert len(zipped.content) < len(plain.content) / 2
 
 
-def test_answers_of_the_api_are_not(home: Member) -> None:
+def test_api_responses_are_not_compressed(home: Member) -> None:
     scan = finished_scan(home)
     response = home.api.get(f"/v1/report/{scan.id}", **ZIPPED)
     assert response.status_code == 200

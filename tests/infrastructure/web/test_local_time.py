@@ -1,4 +1,4 @@
-"""Local times: pages contain times in UTC, and a script shows them in the reader's zone, with UTC in the tooltip."""
+"""Local times: a script converts the UTC times of pages to the reader's time zone, with UTC in the tooltip."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ PAGE = """
 """
 
 
-def shown(browser: Window, zone: str) -> tuple[list[tuple[str, str]], str]:
-    """Return text and tooltip of the page's times in a zone, and the heading of the column."""
+def times_and_heading(browser: Window, zone: str) -> tuple[list[tuple[str, str]], str]:
+    """Return text and tooltip of the page's times in a time zone, and the heading of the column."""
 
-    def look(chromium: Browser) -> tuple[list[tuple[str, str]], str]:
+    def read_page(chromium: Browser) -> tuple[list[tuple[str, str]], str]:
         with chromium.new_context(timezone_id=zone) as context:
             page = context.new_page()
             page.set_content(PAGE)
             page.add_script_tag(path=SCRIPT)
             times = page.locator("time").all()
-            found = [(each.inner_text(), each.get_attribute("title") or "") for each in times]
-            return found, page.locator("th").inner_text()
+            texts = [(time.inner_text(), time.get_attribute("title") or "") for time in times]
+            return texts, page.locator("th").inner_text()
 
-    return browser.do(look)
+    return browser.do(read_page)
 
 
 @pytest.mark.slow
-def test_moments_are_shown_in_the_zone_of_the_reader(browser: Window) -> None:
-    times, heading = shown(browser, "America/New_York")
+def test_script_converts_times_to_time_zone_of_reader(browser: Window) -> None:
+    times, heading = times_and_heading(browser, "America/New_York")
     assert times[:6] == [
         ("2026-06-30 22:05", "2026-07-01 02:05 UTC"),
         ("2026-06-30 22:05:09", "2026-07-01 02:05:09 UTC"),
@@ -53,8 +53,8 @@ def test_moments_are_shown_in_the_zone_of_the_reader(browser: Window) -> None:
 
 
 @pytest.mark.slow
-def test_in_utc_nothing_changes(browser: Window) -> None:
-    times, heading = shown(browser, "UTC")
+def test_script_changes_no_times_for_reader_in_UTC(browser: Window) -> None:
+    times, heading = times_and_heading(browser, "UTC")
     assert times[0] == ("2026-07-01 02:05", "2026-07-01 02:05 UTC")
     assert times[3][0] == "1 July 2026, 02:05 UTC"
     assert heading == "Created (UTC)"

@@ -1,4 +1,4 @@
-"""Client addresses behind reverse proxies: trusted entries of X-Forwarded-For count, forged ones do not."""
+"""Client addresses behind reverse proxies: only entries of X-Forwarded-For by trusted proxies are used."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from infrastructure.web.proxies import TrustedProxyMiddleware, header_problem
 PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 
 
-def seen(peer: str, forwarded: str | None) -> str:
-    """Return the client address that views get."""
+def client_address(peer: str, forwarded: str | None) -> str:
+    """Return REMOTE_ADDR as a view gets it from the middleware."""
 
     def view(request: HttpRequest) -> HttpResponse:
         return HttpResponse(request.META["REMOTE_ADDR"])
@@ -35,14 +35,14 @@ def seen(peer: str, forwarded: str | None) -> str:
         ("10.0.0.1", "", "10.0.0.1"),
         # Two trusted proxies.
         ("10.0.0.1", "198.51.100.7, 10.0.0.2", "198.51.100.7"),
-        # Entries that the client sent itself come first, and are ignored.
+        # Entries that the client sent itself come first and are ignored.
         ("10.0.0.1", "203.0.113.9, 198.51.100.7", "198.51.100.7"),
         ("10.0.0.1", "10.0.0.9, 198.51.100.7", "198.51.100.7"),
         ("10.0.0.1", "10.0.0.9, 203.0.113.9, 198.51.100.7, 10.0.0.2", "198.51.100.7"),
-        # A peer that is no trusted proxy: its header is ignored.
+        # The header of a peer that is not a trusted proxy is ignored.
         ("198.51.100.7", "203.0.113.9", "198.51.100.7"),
         ("198.51.100.7", "10.0.0.1", "198.51.100.7"),
-        # An entry that is no address: the last known address counts.
+        # An entry that is not an address: the result is the last valid address.
         ("10.0.0.1", "unknown", "10.0.0.1"),
         ("10.0.0.1", "203.0.113.9, <script>", "10.0.0.1"),
         ("10.0.0.1", "203.0.113.9, unknown, 10.0.0.2", "10.0.0.2"),
@@ -58,11 +58,11 @@ def seen(peer: str, forwarded: str | None) -> str:
         ("10.0.0.1", "203.0.113.9," * 10_000 + "198.51.100.7", "198.51.100.7"),
     ],
 )
-def test_only_trusted_proxies_name_the_client(
+def test_client_address_is_last_entry_before_trusted_networks(
     settings: pytest_django.Settings, peer: str, forwarded: str | None, client: str
 ) -> None:
     settings.TRUSTED_PROXIES = PROXIES
-    assert seen(peer, forwarded) == client
+    assert client_address(peer, forwarded) == client
 
 
 @pytest.mark.parametrize(
@@ -78,32 +78,32 @@ def test_only_trusted_proxies_name_the_client(
         (40, "203.0.113.9, " * 60 + "198.51.100.7", "10.0.0.1"),
     ],
 )
-def test_a_number_of_proxies_counts_from_the_end(
+def test_client_address_is_entry_at_number_of_proxies_from_the_end(
     settings: pytest_django.Settings, hops: int, forwarded: str | None, client: str
 ) -> None:
     settings.TRUSTED_PROXIES = hops
-    assert seen("10.0.0.1", forwarded) == client
+    assert client_address("10.0.0.1", forwarded) == client
 
 
-def test_by_default_nobody_is_believed() -> None:
-    assert seen("127.0.0.1", "198.51.100.7") == "127.0.0.1"
+def test_X_Forwarded_For_is_ignored_without_TRUSTED_PROXIES() -> None:
+    assert client_address("127.0.0.1", "198.51.100.7") == "127.0.0.1"
 
 
 @pytest.mark.parametrize(
     ("raw", "value"),
     [("1", 1), ("10.0.0.0/8, fd00::/8", PROXIES), ("10.0.0.1", (ip_network("10.0.0.1/32"),))],
 )
-def test_the_variable_is_a_number_or_networks(raw: str, value: object) -> None:
+def test_TRUSTED_PROXIES_is_parsed_as_number_or_networks(raw: str, value: object) -> None:
     assert environment.trusted_proxies(raw) == value
 
 
 @pytest.mark.parametrize("raw", ["0", "10.0.0.1/8", "proxy", "-1", "1,2.3.4.5/99"])
-def test_anything_else_is_refused(raw: str) -> None:
+def test_invalid_TRUSTED_PROXIES_raises_ValueError(raw: str) -> None:
     with pytest.raises(ValueError):
         environment.trusted_proxies(raw)
 
 
-def test_limits_count_the_client_and_not_the_proxy(
+def test_login_limit_counts_client_address_behind_proxy(
     db: None, settings: pytest_django.Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.TRUSTED_PROXIES = PROXIES
@@ -115,12 +115,12 @@ def test_limits_count_the_client_and_not_the_proxy(
         return client.post("/login/", form).status_code
 
     assert status(1, "198.51.100.7") == 200
-    assert status(2, "203.0.113.99, 198.51.100.7") == 429  # although the client sent a new entry
+    assert status(2, "203.0.113.99, 198.51.100.7") == 429  # The client's own entry does not matter.
     assert status(3, "198.51.100.8") == 200
 
 
 @pytest.mark.parametrize(
-    ("trusted", "secure", "meta", "told"),
+    ("trusted", "secure", "meta", "expected"),
     [
         ((), False, {"REMOTE_ADDR": "127.0.0.1"}, None),
         ((), False, {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": "198.51.100.7"}, "TRUSTED_PROXIES=10.0.0.1"),
@@ -135,15 +135,15 @@ def test_limits_count_the_client_and_not_the_proxy(
         (1, True, {"REMOTE_ADDR": "10.0.0.1"}, "without X-Forwarded-Proto: https"),
     ],
 )  # fmt: skip
-def test_wrong_headers_of_a_proxy_are_told_with_the_remedy(
-    settings: pytest_django.Settings, trusted: object, secure: bool, meta: dict[str, str], told: str | None
+def test_header_problem_describes_remedy_for_proxy_headers(
+    settings: pytest_django.Settings, trusted: object, secure: bool, meta: dict[str, str], expected: str | None
 ) -> None:
     settings.TRUSTED_PROXIES, settings.SECURE = trusted, secure
-    found = header_problem(meta)
-    assert found is None if told is None else told in (found or "")
+    problem = header_problem(meta)
+    assert problem is None if expected is None else expected in (problem or "")
 
 
-def test_each_problem_of_the_headers_is_logged_once(
+def test_proxy_header_problem_is_logged_once(
     settings: pytest_django.Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.TRUSTED_PROXIES = ()

@@ -1,4 +1,4 @@
-"""Uploaded files: none is written to disk, as no page accepts files."""
+"""Uploaded files are not written to disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.test import Client
 
 
 @pytest.mark.django_db
-def test_a_file_that_a_stranger_sends_is_written_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_uploaded_without_login_is_not_written_to_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Django parses the body, with its files, before it checks the CSRF token, which is in the body."""
     written: list[object] = []
     monkeypatch.setattr(uploadhandler, "TemporaryUploadedFile", lambda *named: written.append(named))
@@ -21,7 +21,7 @@ def test_a_file_that_a_stranger_sends_is_written_nowhere(monkeypatch: pytest.Mon
 
 
 @pytest.mark.django_db
-def test_a_form_with_a_file_is_a_form_without_it(client: Client) -> None:
+def test_form_without_file_field_ignores_uploaded_file(client: Client) -> None:
     file = SimpleUploadedFile("a.txt", b"text")
     response = client.post("/login/", {"login": "ada@people.test", "password": "wrong", "file": file})
     assert response.status_code == 200

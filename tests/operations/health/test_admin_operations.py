@@ -1,4 +1,4 @@
-"""The operations page: content, permission to switch, and short timeouts for servers that hang."""
+"""Operations page of the admin: content, permission to switch maintenance, and short timeouts for hanging servers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ PAGE = "/admin/operations/"
 
 @pytest.fixture(autouse=True)
 def workers(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """Replies of the workers to a ping."""
+    """Answers of the workers to a ping: their queues."""
     answers = {"celery@one": ["scans", "maintenance"], "browser@one": ["browser"]}
-    monkeypatch.setattr(state, "_ask_workers", lambda: answers)
+    monkeypatch.setattr(state, "_ping_workers", lambda: answers)
     return answers
 
 
@@ -50,7 +50,7 @@ def text_of(response: ClientResponse) -> str:
     return " ".join(" ".join(page_of(response).itertext()).split())
 
 
-def test_only_staff_gets_in(home: Member) -> None:
+def test_operations_page_redirects_visitors_and_members_to_log_in(home: Member) -> None:
     for client in (Client(), browser_of(User.objects.create_user("member@people.test"))):
         response = client.get(PAGE)
         assert (response.status_code, response["Location"].partition("?")[0]) == (302, "/admin/login/")
@@ -58,7 +58,9 @@ def test_only_staff_gets_in(home: Member) -> None:
     assert MaintenanceSwitch.objects.count() == 0
 
 
-def test_it_tells_what_waits_runs_and_failed(operator: Client, home: Member, stranger: Member) -> None:
+def test_operations_page_counts_queued_running_and_failed_scans(
+    operator: Client, home: Member, stranger: Member
+) -> None:
     now = timezone.now()
     make_scan(home, created_at=now - timedelta(minutes=7))
     make_scan(stranger)
@@ -67,11 +69,11 @@ def test_it_tells_what_waits_runs_and_failed(operator: Client, home: Member, str
     for code in ("TIMEOUT", "TIMEOUT", "INTERNAL_ERROR"):
         make_scan(home, status="failed", error_code=code, completed_at=now)
     make_scan(home, status="failed", error_code="OLD", created_at=now - timedelta(hours=25))
-    found = state.operations()
-    assert (found.queued, found.running, found.interrupted) == (2, 2, 1)
-    assert found.oldest == now - timedelta(minutes=7)
-    assert found.failures == (("TIMEOUT", 2), ("INTERNAL_ERROR", 1))
-    assert found.failed == 3
+    current = state.operations()
+    assert (current.queued, current.running, current.interrupted) == (2, 2, 1)
+    assert current.oldest == now - timedelta(minutes=7)
+    assert current.failures == (("TIMEOUT", 2), ("INTERNAL_ERROR", 1))
+    assert current.failed == 3
     text = text_of(operator.get(PAGE))
     for words in (
         "Queued scans 2",
@@ -85,7 +87,7 @@ def test_it_tells_what_waits_runs_and_failed(operator: Client, home: Member, str
     assert "SCAN_BROWSER is off" in text
 
 
-def test_it_tells_of_deliveries_and_webhooks(operator: Client, home: Member) -> None:
+def test_operations_page_counts_due_deliveries_and_failing_webhooks(operator: Client, home: Member) -> None:
     now = timezone.now()
 
     def webhook(**columns: object) -> Webhook:
@@ -94,22 +96,22 @@ def test_it_tells_of_deliveries_and_webhooks(operator: Client, home: Member) -> 
             **columns,
         )  # fmt: skip
 
-    well = webhook()
+    working = webhook()
     webhook(failing_since=now)
     webhook(enabled=False, disabled_reason="gone")
     off = webhook(enabled=False, disabled_reason="requested")
     event = Event.objects.create(organization=home.organization, kind="scan.completed", body=b"{}")
-    Delivery.objects.create(webhook=well, event=event, next_attempt_at=now - timedelta(minutes=3))
-    Delivery.objects.create(webhook=well, event=event, next_attempt_at=now + timedelta(minutes=3))
-    Delivery.objects.create(webhook=well, event=event, status="delivered", finished_at=now)
+    Delivery.objects.create(webhook=working, event=event, next_attempt_at=now - timedelta(minutes=3))
+    Delivery.objects.create(webhook=working, event=event, next_attempt_at=now + timedelta(minutes=3))
+    Delivery.objects.create(webhook=working, event=event, status="delivered", finished_at=now)
     Delivery.objects.create(webhook=off, event=event)
-    found = state.operations()
-    assert (found.pending, found.due, found.failing, found.disabled) == (2, 1, 1, 1)
-    assert found.longest_due == now - timedelta(minutes=3)
+    current = state.operations()
+    assert (current.pending, current.due, current.failing, current.disabled) == (2, 1, 1, 1)
+    assert current.longest_due == now - timedelta(minutes=3)
     assert "1 due, the longest for 3" in text_of(operator.get(PAGE))
 
 
-def test_each_queue_has_its_depth_and_its_workers(operator: Client) -> None:
+def test_operations_page_lists_messages_and_workers_of_each_queue(operator: Client) -> None:
     client = cache._cache.get_client(write=True)  # type: ignore[attr-defined]
     client.rpush("scans", "a", "b", "c")
     queues = {queue.name: (queue.depth, queue.workers) for queue in state.operations().queues}
@@ -122,7 +124,7 @@ def test_each_queue_has_its_depth_and_its_workers(operator: Client) -> None:
     assert "no worker serves it" in text_of(operator.get(PAGE))
 
 
-def test_scans_in_a_queue_that_nobody_serves_are_told(
+def test_operations_page_warns_of_scans_in_queue_without_worker(
     operator: Client, home: Member, workers: dict[str, list[str]], settings: Settings
 ) -> None:
     settings.SCAN_BROWSER = "auto"
@@ -133,7 +135,7 @@ def test_scans_in_a_queue_that_nobody_serves_are_told(
     assert "Queue browser has 1 scan and no worker." in text_of(operator.get(PAGE))
 
 
-def test_a_scheduler_that_is_silent_is_told(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operations_page_warns_of_silent_scheduler(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Scheduler silent no task seen" in text_of(operator.get(PAGE))
     tasks.sweep()
     now = timezone.now()
@@ -146,55 +148,55 @@ def test_a_scheduler_that_is_silent_is_told(operator: Client, monkeypatch: pytes
     assert "Scheduler silent last task at" in text
 
 
-def test_a_task_that_cannot_note_itself_goes_on(settings: Settings) -> None:
+def test_heartbeat_does_not_raise_during_redis_outage(settings: Settings) -> None:
     settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
     periodic.beat()
     assert periodic.last_beat() is None
 
 
-def test_workers_are_asked_once_in_some_seconds(
+def test_workers_are_pinged_once_for_two_requests(
     operator: Client, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    asked = []
+    pings = []
 
-    def ask() -> dict[str, list[str]]:
-        asked.append(1)
+    def ping() -> dict[str, list[str]]:
+        pings.append(1)
         return {}
 
-    monkeypatch.setattr(state, "_ask_workers", ask)
+    monkeypatch.setattr(state, "_ping_workers", ping)
     with django_assert_max_num_queries(15):
         assert "none responds" in text_of(operator.get(PAGE))
     operator.get(PAGE)
-    assert len(asked) == 1
+    assert len(pings) == 1
 
 
-def test_nothing_that_hangs_makes_the_page_hang(operator: Client, settings: Settings) -> None:
+def test_operations_page_answers_within_a_second_if_redis_hangs(operator: Client, settings: Settings) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings.REDIS_URL = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
-        begun = time.monotonic()
+        began = time.monotonic()
         text = text_of(operator.get(PAGE))
-        assert time.monotonic() - begun < 1
+        assert time.monotonic() - began < 1
     assert "Redis does not answer." in text
     assert "unknown" in text
 
 
-def test_workers_that_cannot_be_asked_are_unknown(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operations_page_reports_failed_ping_of_workers(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise ConnectionError("gone")
 
-    monkeypatch.setattr(state, "_ask_workers", fail)
+    monkeypatch.setattr(state, "_ping_workers", fail)
     assert "The workers could not be reached." in text_of(operator.get(PAGE))
 
 
 @pytest.mark.filterwarnings("ignore::celery.exceptions.CeleryWarning")
-def test_asking_takes_less_than_a_second_when_nobody_answers(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ping_without_workers_takes_less_than_a_second(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    begun = time.monotonic()
-    assert state._ask_workers() == {}
-    assert time.monotonic() - begun < 1
+    began = time.monotonic()
+    assert state._ping_workers() == {}
+    assert time.monotonic() - began < 1
 
 
-def test_maintenance_is_switched_and_noted(operator: Client) -> None:
+def test_operator_switches_maintenance_on_and_off_with_message(operator: Client) -> None:
     response = operator.post(PAGE, {"is_on": "on", "message": " Back at <b>14:00</b>. "}, follow=True)
     switch = MaintenanceSwitch.objects.get()
     assert (switch.is_on, switch.message, switch.actor_email) == (True, "Back at <b>14:00</b>.", "operator@people.test")
@@ -204,39 +206,39 @@ def test_maintenance_is_switched_and_noted(operator: Client) -> None:
     assert page.xpath("//form[@method='post']//button[@name='is_on']/@value") == ["off"]
     text = text_of(operator.post(PAGE, {"is_on": "off"}, follow=True))
     assert "Maintenance is on." not in text
-    assert [each.is_on for each in MaintenanceSwitch.objects.all()] == [False, True]
+    assert [switch.is_on for switch in MaintenanceSwitch.objects.all()] == [False, True]
 
 
 @pytest.mark.parametrize(
     "form", [{}, {"is_on": "maybe"}, {"is_on": "on", "message": "x" * 201}, {"is_on": "on", "message": "\0"}]
 )
-def test_a_form_that_makes_no_sense_switches_nothing(operator: Client, form: dict[str, str]) -> None:
+def test_invalid_maintenance_form_is_400_and_changes_nothing(operator: Client, form: dict[str, str]) -> None:
     assert operator.post(PAGE, form).status_code == 400
     assert MaintenanceSwitch.objects.count() == 0
 
 
-def test_staff_without_the_permission_only_looks(db: None) -> None:
+def test_staff_without_permission_may_view_but_not_switch_maintenance(db: None) -> None:
     client = staff_with("view_scan")
     assert "Switching requires the permission" in text_of(client.get(PAGE))
     assert client.post(PAGE, {"is_on": "on"}).status_code == 403
     assert MaintenanceSwitch.objects.count() == 0
 
 
-def test_staff_with_the_permission_switches(db: None) -> None:
+def test_staff_with_permission_may_switch_maintenance(db: None) -> None:
     assert staff_with("add_maintenanceswitch").post(PAGE, {"is_on": "on"}).status_code == 302
     assert MaintenanceSwitch.objects.get().actor_email == "staff@people.test"
 
 
-def test_a_form_of_somebody_elses_page_is_refused(db: None) -> None:
+def test_maintenance_form_without_CSRF_token_is_refused(db: None) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.create_superuser("operator@people.test"))
     assert client.post(PAGE, {"is_on": "on"}).status_code == 403
 
 
-def test_the_environments_maintenance_is_told(operator: Client, settings: Settings) -> None:
+def test_operations_page_names_MAINTENANCE_MODE_if_set(operator: Client, settings: Settings) -> None:
     settings.MAINTENANCE_MODE = True
     assert "unset MAINTENANCE_MODE" in text_of(operator.get(PAGE))
 
 
-def test_the_admin_leads_to_it(operator: Client) -> None:
+def test_admin_start_page_links_to_operations_page(operator: Client) -> None:
     assert PAGE in page_of(operator.get("/admin/")).xpath("//a/@href")

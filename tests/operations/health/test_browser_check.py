@@ -1,4 +1,4 @@
-"""System check of the browser: reports the browser that scans use, or what is missing."""
+"""System check of the browser: reports the browser that scans use, or why there is none."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from operations.health.system_checks import browser
 
 
 def ids(messages: list[CheckMessage]) -> list[str | None]:
-    return [each.id for each in messages]
+    return [message.id for message in messages]
 
 
-def test_the_browser_that_is_used_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_check_names_browser_in_use(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_BROWSER = "/bin/true"
     monkeypatch.setattr("operations.health.system_checks.sandbox_problem", lambda program: "")
     (message,) = browser()
     assert (message.id, message.msg) == ("scans.I001", "Scans use the browser /bin/true.")
 
 
-def test_who_turned_the_sandbox_off_is_reminded(settings: Settings) -> None:
+def test_browser_check_warns_of_disabled_sandbox(settings: Settings) -> None:
     settings.SCAN_BROWSER = "/bin/true"
     settings.SCAN_BROWSER_SANDBOX = False
     assert ids(browser()) == ["scans.I001", "scans.W002"]
 
 
-def test_where_there_is_no_sandbox_the_reason_is_told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_check_reports_why_sandbox_is_impossible(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_BROWSER = "/bin/true"
     monkeypatch.setattr(
         "operations.health.system_checks.sandbox_problem", lambda program: "user namespaces are forbidden here"
@@ -38,12 +38,14 @@ def test_where_there_is_no_sandbox_the_reason_is_told(settings: Settings, monkey
     assert "user namespaces are forbidden here" in warning.msg
 
 
-def test_off_is_a_choice_and_no_fault(settings: Settings) -> None:
+def test_browser_check_does_not_warn_if_SCAN_BROWSER_is_off(settings: Settings) -> None:
     settings.SCAN_BROWSER = "off"
     assert ids(browser()) == ["scans.I002"]
 
 
-def test_a_missing_chromium_is_told_of(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_browser_check_warns_of_missing_chromium(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     settings.SCAN_BROWSER = "auto"
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -53,7 +55,7 @@ def test_a_missing_chromium_is_told_of(settings: Settings, monkeypatch: pytest.M
     assert "make browser" in (message.hint or "")
 
 
-def test_missing_packages_are_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_check_names_missing_packages(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_BROWSER = "auto"
     monkeypatch.setattr("website_scan.net.browser.PACKAGES", ("playwright", "no_such_package"))
     (message,) = browser()

@@ -1,4 +1,4 @@
-"""System check of mail: warns if mail only goes to the log."""
+"""System check of mail: warns if a public service writes e-mails to the log."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from operations.health.system_checks import mail
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 
 
-@pytest.mark.parametrize(("secure", "backend", "told"), [(True, CONSOLE, 1), (False, CONSOLE, 0), (True, SMTP, 0)])
-def test_mail_to_the_log_is_for_ones_own_machine(settings: Settings, secure: bool, backend: str, told: int) -> None:
+@pytest.mark.parametrize(("secure", "backend", "warnings"), [(True, CONSOLE, 1), (False, CONSOLE, 0), (True, SMTP, 0)])
+def test_mail_check_warns_of_console_backend_only_with_https(
+    settings: Settings, secure: bool, backend: str, warnings: int
+) -> None:
     settings.SECURE, settings.EMAIL_BACKEND = secure, backend
-    found = mail()
-    assert [each.id for each in found] == ["environment.EMAIL_URL"] * told
+    assert [message.id for message in mail()] == ["environment.EMAIL_URL"] * warnings

@@ -1,4 +1,4 @@
-"""Scraper that reads /metrics like Prometheus."""
+"""Helpers that scrape /metrics like Prometheus."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Samples = Mapping[str, float]
 
 
 def scrape(client: Client | None = None) -> Samples:
-    """Collect the metrics anew in this process and return all samples; the settings must have the token."""
+    """Collect the metrics again, and return all samples. The setting METRICS_TOKEN must be TOKEN."""
     views._latest.forget()
     response = (client or Client()).get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert response.status_code == 200, response.content
@@ -23,8 +23,8 @@ def scrape(client: Client | None = None) -> Samples:
 
 
 def samples(text: str) -> Samples:
-    """Parse samples by `name{label="value",…}`, with labels sorted by name."""
-    found: dict[str, float] = {}
+    """Return the values of all samples by `name{label="value",…}`, with labels sorted by name."""
+    values: dict[str, float] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
@@ -33,6 +33,6 @@ def samples(text: str) -> Samples:
                 if labels
                 else sample.name.removeprefix("website_scan_")
             )
-            assert key not in found, key
-            found[key] = sample.value
-    return found
+            assert key not in values, key
+            values[key] = sample.value
+    return values

@@ -1,4 +1,4 @@
-"""Alert rules and the dashboard use only existing metrics; docs/metrics.md explains what to do about each alert."""
+"""Alert rules and the dashboard use only existing metrics, and docs/metrics.md has a section about each alert."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from prometheus_client.metrics_core import Metric
 from infrastructure.periodic import beat
 from infrastructure.telemetry import counters
 from infrastructure.telemetry.counters import PREFIX, counted, observed
-from infrastructure.telemetry.process_metrics import COUNTERS, HISTOGRAMS, OF_PROCESSES
+from infrastructure.telemetry.process_metrics import COUNTERS, HISTOGRAMS, PROCESS_METRICS
 from operations.metrics import endpoint as views
 from operations.metrics import servers
-from operations.metrics.rows import OF_ROWS
-from operations.metrics.servers import OF_SERVERS
+from operations.metrics.rows import ROW_METRICS
+from operations.metrics.servers import SERVER_METRICS
 from scans.models import EndedScan
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -33,9 +33,9 @@ SELECTOR = re.compile(rf"({PREFIX}[a-z_]+)(?:\{{([^}}]*)\}})?")
 
 @pytest.fixture
 def samples(db: None, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, set[str]]:
-    """Labels of every sample by its name, from a service in which every event has been counted."""
+    """Labels of every sample by name, from a service in which each metric has been counted once."""
     monkeypatch.setattr(servers, "queues_of_workers", lambda: {"worker@here": ["scans"]})
-    counters.counters.begin_anew()
+    counters.counters.reset()
     for counter in COUNTERS:
         counters.counters.add([counted(counter, *("x" for _ in counter.labels))])
     for histogram in HISTOGRAMS:
@@ -44,17 +44,17 @@ def samples(db: None, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, set[str]]
         type="seo", status="failed", error_code="TIMEOUT", is_background=False, waited_ms=1, duration_ms=1, cpu_ms=1
     )
     beat()
-    found: dict[str, set[str]] = {}
+    labels: dict[str, set[str]] = {}
     for sample in (sample for family in families() for sample in family.samples):
-        found.setdefault(sample.name, set()).update(sample.labels)
-    return found
+        labels.setdefault(sample.name, set()).update(sample.labels)
+    return labels
 
 
 def families() -> list[Metric]:
     views._latest.forget()
-    found = views._latest.get()
-    assert found is not None
-    return found
+    metrics = views._latest.get()
+    assert metrics is not None
+    return metrics
 
 
 def expressions() -> Iterator[str]:
@@ -64,27 +64,28 @@ def expressions() -> Iterator[str]:
         yield from (target["expr"] for target in panel.get("targets", ()))
 
 
-def test_rules_and_panels_ask_for_what_there_is(samples: Mapping[str, set[str]]) -> None:
-    asked = 0
+def test_alert_rules_and_dashboard_use_existing_metrics_and_labels(samples: Mapping[str, set[str]]) -> None:
+    selectors = 0
     for expression in expressions():
         for name, labels in SELECTOR.findall(expression):
             assert name in samples, expression
             used = set(re.findall(r"(\w+)(?==|!)", labels))
             assert used <= samples[name], expression
-            asked += 1
+            selectors += 1
         for names in re.findall(r"\bby \(([^)]*)\)", expression):
             everywhere = set().union(*(samples[name] for name, _ in SELECTOR.findall(expression)))
             assert set(re.split(r",\s*", names)) <= everywhere, expression
-    assert asked > 40
+    assert selectors > 40
 
 
-def test_every_metric_is_there_with_its_labels_as_defined(samples: Mapping[str, set[str]]) -> None:
+def test_metrics_endpoint_has_every_defined_metric_with_its_labels(samples: Mapping[str, set[str]]) -> None:
     """The definitions must be right, because docs/metrics.md lists them."""
-    there = {each.name: set().union(*(sample.labels for sample in each.samples)) - {"le"} for each in families()}
-    assert there == {each.name: {*each.labels} for each in (*OF_ROWS, *OF_SERVERS, *OF_PROCESSES)}
+    labels = {family.name: set().union(*(sample.labels for sample in family.samples)) - {"le"} for family in families()}
+    definitions = (*ROW_METRICS, *SERVER_METRICS, *PROCESS_METRICS)
+    assert labels == {definition.name: {*definition.labels} for definition in definitions}
 
 
-def test_every_alert_says_what_to_do() -> None:
+def test_every_alert_has_severity_and_runbook_section() -> None:
     headings = set(re.findall(r"^### (\w+)$", PAGE, re.MULTILINE))
     alerts = set()
     for group in yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]:
@@ -95,29 +96,30 @@ def test_every_alert_says_what_to_do() -> None:
     assert headings == alerts
 
 
-def test_panels_do_not_overlap() -> None:
-    taken: set[tuple[int, int]] = set()
+def test_dashboard_panels_do_not_overlap() -> None:
+    occupied: set[tuple[int, int]] = set()
     for panel in json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]:
-        at = panel["gridPos"]
-        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
-        assert not cells & taken, panel["title"]
+        grid = panel["gridPos"]
+        columns, rows = range(grid["x"], grid["x"] + grid["w"]), range(grid["y"], grid["y"] + grid["h"])
+        cells = {(x, y) for x in columns for y in rows}
+        assert not cells & occupied, panel["title"]
         assert max(x for x, _ in cells) < 24
-        taken |= cells
+        occupied |= cells
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="Debian's package prometheus has promtool")
-def test_promtool_takes_the_rules() -> None:
-    ran = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+def test_promtool_accepts_alert_rules() -> None:
+    process = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="Debian's package prometheus has promtool")
-def test_promtool_takes_the_dashboards_queries(tmp_path: Path) -> None:
+def test_promtool_accepts_dashboard_queries(tmp_path: Path) -> None:
     rules = [
         {"record": f"panel:{number}", "expr": expression.replace("$__rate_interval", "1m")}
         for number, expression in enumerate(expressions())
     ]
     path = tmp_path / "panels.yaml"
     path.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
-    ran = subprocess.run(["promtool", "check", "rules", path], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    process = subprocess.run(["promtool", "check", "rules", path], capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr

@@ -1,4 +1,4 @@
-"""Queries about processes for the tests of servers and supervisors."""
+"""Helpers for tests that start processes: wait for a condition, and search running processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORKERS = ("worker", "browser", "webhooks")
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = POLL_S) -> None:
-    """Wait until `condition` holds; fail if it does not within `timeout_s`."""
+    """Wait until `condition` returns True. Fail the test after `timeout_s`."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, f"not within {timeout_s} s"
@@ -26,24 +26,24 @@ def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = 
 
 
 def running_with(text: str) -> dict[int, str]:
-    """Return running processes, by ID, whose command line or (on Linux) environment contains `text`.
+    """Return the command lines, by process ID, of processes whose command line or environment contains `text`.
 
-    Zombies have neither.
+    Environments are searched only on Linux. Zombies have neither command line nor environment.
     """
-    listed = _from_proc() if Path("/proc/self/environ").exists() else _from_ps()
-    return {pid: command for pid, command, searched in listed if text in searched}
+    processes = _from_proc() if Path("/proc/self/environ").exists() else _from_ps()
+    return {pid: command for pid, command, searched in processes if text in searched}
 
 
 def programs_with(text: str, *names: str) -> list[int]:
-    """Return the IDs of the processes `running_with(text)` of these programs of `manage.py up`, on Linux."""
-    found = []
+    """Return the process IDs of programs of `manage.py up` with these names, among `running_with(text)`. For Linux."""
+    pids = []
     for pid in running_with(text):
         try:
             if psutil.Process(pid).name() in names:
-                found.append(pid)
+                pids.append(pid)
         except psutil.NoSuchProcess:
             continue
-    return found
+    return pids
 
 
 def _from_proc() -> Iterator[tuple[int, str, str]]:
@@ -53,7 +53,7 @@ def _from_proc() -> Iterator[tuple[int, str, str]]:
         try:
             command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             environment = (folder / "environ").read_bytes().decode(errors="replace")
-        except OSError:  # it has ended, or belongs to another user
+        except OSError:  # The process has ended, or belongs to another user.
             continue
         yield int(folder.name), command, f"{command}\0{environment}"
 
@@ -69,7 +69,7 @@ def _from_ps() -> Iterator[tuple[int, str, str]]:
 
 
 def spawned(program: Program) -> subprocess.Popen[bytes]:
-    """Start a program for a supervisor as a process of its own, because `python -c` can be no fork of the tests."""
+    """Start a supervisor's program as a separate process, because `python -c` programs cannot run as forks."""
     return spawn(
         program.command,
         death_signal=signal.SIGTERM,

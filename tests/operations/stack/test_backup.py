@@ -1,4 +1,4 @@
-"""`manage.py backup` and `restore`: everything is restored, or nothing has changed."""
+"""`manage.py backup` and `restore`: a restore is complete, or changes nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEY, OTHER_KEY = "k" * 40, "o" * 40
 
 
 def execute(query: str, name: str = "") -> list[tuple[object, ...]]:
-    """Execute a query outside a transaction, in the named database or in the tests' own."""
+    """Execute a query outside a transaction, in the named database or in the tests' database."""
     parameters = connection.get_connection_params() | ({"dbname": name} if name else {})
     with psycopg.connect(**parameters, autocommit=True) as direct:
         cursor = direct.execute(query)
@@ -40,7 +40,7 @@ def execute(query: str, name: str = "") -> list[tuple[object, ...]]:
 
 @pytest.fixture
 def empty() -> Iterator[str]:
-    """Name of an empty database."""
+    """Create an empty database, and yield its name."""
     name = f"restored_{os.getpid()}"
     execute(f"CREATE DATABASE {name}")
     yield name
@@ -48,67 +48,67 @@ def empty() -> Iterator[str]:
 
 
 def command(name: str, *arguments: object, database: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
-    known = {"DATABASE_URL": database_url(database or connection.settings_dict["NAME"]), "SECRET_KEY": KEY}
-    return run(name, *map(str, arguments), **known | {"REDIS_URL": settings.REDIS_URL} | variables)
+    defaults = {"DATABASE_URL": database_url(database or connection.settings_dict["NAME"]), "SECRET_KEY": KEY}
+    return run(name, *map(str, arguments), **defaults | {"REDIS_URL": settings.REDIS_URL} | variables)
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Path:
-    """Backup of the tests' database, with an organization and a webhook's secret in it."""
+def backup_file(tmp_path: Path) -> Path:
+    """Path of a backup of the tests' database, with an organization."""
     member_of("Home")
     path = tmp_path / "scans.backup"
-    ran = command("backup", path)
-    assert ran.returncode == 0, ran.stderr
+    process = command("backup", path)
+    assert process.returncode == 0, process.stderr
     return path
 
 
 def content(name: str = "") -> list[str]:
-    """Return the dump's rows, and other objects only by name, because PostgreSQL rewrites restored conditions."""
+    """Return the rows of a database dump, and only the names of other objects: restored conditions are rewritten."""
     dump = dump_of_database(connection.settings_dict | ({"NAME": name} if name else {}))
     return [line for line in dump.splitlines() if line.startswith(("INSERT INTO", "-- Name:"))]
 
 
-def test_a_backup_brings_everything_back(made: Path, empty: str) -> None:
+def test_restored_database_equals_original(backup_file: Path, empty: str) -> None:
     connection.close()
-    ran = command("restore", made, database=empty)
-    assert (ran.returncode, ran.stderr) == (0, "")
+    process = command("restore", backup_file, database=empty)
+    assert (process.returncode, process.stderr) == (0, "")
     assert content(empty) == content()
     assert execute("SELECT name FROM accounts_organization", empty) == [("Home",)]
 
 
-def test_a_backup_is_its_owners_alone_and_says_what_it_is_of(made: Path) -> None:
-    assert stat.S_IMODE(made.stat().st_mode) == 0o600
-    assert list(made.parent.iterdir()) == [made]
-    manifest = backup.checked(made)
-    postgresql = connection.pg_version // 10000  # type: ignore[attr-defined]  # of the wrapper for PostgreSQL
+def test_backup_file_is_private_and_its_manifest_complete(backup_file: Path) -> None:
+    assert stat.S_IMODE(backup_file.stat().st_mode) == 0o600
+    assert list(backup_file.parent.iterdir()) == [backup_file]
+    manifest = backup.verified_manifest(backup_file)
+    postgresql = connection.pg_version // 10000  # type: ignore[attr-defined]  # Only PostgreSQL's wrapper has it.
     assert (manifest.postgresql, len(manifest.keys[0])) == (postgresql, 16)
     assert "accounts.0001_initial" in manifest.migrations
     assert KEY not in json.dumps(manifest.keys)
 
 
-def test_postgresql_reads_a_backup_without_us(made: Path, tmp_path: Path) -> None:
-    with tarfile.open(made) as archive:
+def test_pg_restore_reads_dump_extracted_with_tar(backup_file: Path, tmp_path: Path) -> None:
+    with tarfile.open(backup_file) as archive:
         archive.extract(backup.DUMP, tmp_path, filter="data")
-    listed = subprocess.run(
+    process = subprocess.run(
         [find_binaries() / "pg_restore", "--list", tmp_path / backup.DUMP], capture_output=True, text=True, check=True
     )
-    assert "TABLE DATA public accounts_organization" in listed.stdout
+    assert "TABLE DATA public accounts_organization" in process.stdout
 
 
-def test_a_second_backup_does_not_replace_the_first(made: Path) -> None:
-    before = made.read_bytes()
-    ran = command("backup", made)
-    assert ran.returncode == 1
-    assert "exists already" in ran.stderr
-    assert made.read_bytes() == before
-    assert list(made.parent.iterdir()) == [made]
+def test_backup_does_not_overwrite_existing_file(backup_file: Path) -> None:
+    before = backup_file.read_bytes()
+    process = command("backup", backup_file)
+    assert process.returncode == 1
+    assert "exists already" in process.stderr
+    assert backup_file.read_bytes() == before
+    assert list(backup_file.parent.iterdir()) == [backup_file]
 
 
-def test_a_killed_backup_leaves_nothing_that_looks_like_one_and_the_next_succeeds(tmp_path: Path) -> None:
+def test_killed_backup_leaves_no_backup_file_and_next_backup_succeeds(tmp_path: Path) -> None:
     path, draft = tmp_path / "scans.backup", tmp_path / "scans.backup.part"
     name = connection.settings_dict["NAME"]
     with psycopg.connect(**connection.get_connection_params()) as holding:
-        holding.execute("LOCK TABLE accounts_organization")  # pg_dump waits for it
+        holding.execute("LOCK TABLE accounts_organization")  # pg_dump waits for the lock.
         process = start(
             "backup", str(path), DATABASE_URL=database_url(name), SECRET_KEY=KEY, REDIS_URL=settings.REDIS_URL
         )
@@ -121,15 +121,15 @@ def test_a_killed_backup_leaves_nothing_that_looks_like_one_and_the_next_succeed
     assert not path.exists()
     wait_until(lambda: not waiting(name), 60)
     assert command("backup", path).returncode == 0
-    assert [each.name for each in tmp_path.iterdir()] == ["scans.backup"]
-    backup.checked(path)
+    assert [path.name for path in tmp_path.iterdir()] == ["scans.backup"]
+    backup.verified_manifest(path)
 
 
 def waiting(name: str) -> list[tuple[object, ...]]:
     return execute(f"SELECT pid FROM pg_stat_activity WHERE datname = '{name}' AND application_name = 'pg_dump'")
 
 
-def test_a_backup_that_postgresql_breaks_off_is_none(tmp_path: Path) -> None:
+def test_backup_with_terminated_pg_dump_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "scans.backup"
     name = connection.settings_dict["NAME"]
     with psycopg.connect(**connection.get_connection_params()) as holding:
@@ -145,29 +145,29 @@ def test_a_backup_that_postgresql_breaks_off_is_none(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_database_that_is_not_empty_is_left_alone_unless_told(made: Path, empty: str) -> None:
+def test_restore_into_nonempty_database_requires_replace(backup_file: Path, empty: str) -> None:
     execute("CREATE TABLE theirs (id int)", empty)
-    refused = command("restore", made, database=empty)
+    refused = command("restore", backup_file, database=empty)
     assert refused.returncode == 1
     assert "The database is not empty." in refused.stderr
     assert execute("SELECT count(*) FROM pg_class WHERE relname = 'theirs'", empty) == [(1,)]
-    for _ in range(2):  # the second time over the restored data
-        ran = command("restore", made, "--replace", database=empty)
-        assert ran.returncode == 0, ran.stderr
+    for _ in range(2):  # The second restore replaces the data of the first.
+        process = command("restore", backup_file, "--replace", database=empty)
+        assert process.returncode == 0, process.stderr
     connection.close()
     assert content(empty) == content()
 
 
-def test_a_restore_waits_for_nobody(made: Path, empty: str) -> None:
+def test_restore_refuses_database_with_connections(backup_file: Path, empty: str) -> None:
     with psycopg.connect(**connection.get_connection_params() | {"dbname": empty}):
-        ran = command("restore", made, database=empty)
-    assert ran.returncode == 1
-    assert "stop the service first" in ran.stderr
+        process = command("restore", backup_file, database=empty)
+    assert process.returncode == 1
+    assert "stop the service first" in process.stderr
 
 
-def test_a_restore_that_is_killed_has_changed_nothing(made: Path, empty: str) -> None:
+def test_killed_restore_changes_nothing(backup_file: Path, empty: str) -> None:
     execute("CREATE TABLE theirs (id int)", empty)
-    # Every new table takes ten minutes, so the restore stays in the middle of its transaction.
+    # An event trigger makes CREATE TABLE take ten minutes, so that the restore can be killed in its transaction.
     url = database_url(empty)
     with psycopg.connect(**connection.get_connection_params() | {"dbname": empty}, autocommit=True) as other:
         blocker = (
@@ -178,24 +178,24 @@ def test_a_restore_that_is_killed_has_changed_nothing(made: Path, empty: str) ->
             "CREATE EVENT TRIGGER slow ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION held()"
         )
     with start(
-        "restore", str(made), "--replace", DATABASE_URL=url, SECRET_KEY=KEY, REDIS_URL=settings.REDIS_URL
-    ) as ran:
+        "restore", str(backup_file), "--replace", DATABASE_URL=url, SECRET_KEY=KEY, REDIS_URL=settings.REDIS_URL
+    ) as process:
         busy = f"SELECT pid FROM pg_stat_activity WHERE datname = '{empty}' AND application_name = 'psql'"
         wait_until(lambda: bool(execute(busy)), 60)
-        ran.send_signal(signal.SIGKILL)
+        process.send_signal(signal.SIGKILL)
     execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{empty}'")
     assert execute("SELECT count(*) FROM pg_class WHERE relname = 'theirs'", empty) == [(1,)]
     assert execute("SELECT count(*) FROM pg_class WHERE relname = 'accounts_organization'", empty) == [(0,)]
 
 
-def test_keys_that_do_not_fit_are_told_before_anything_is_changed(made: Path, empty: str) -> None:
-    refused = command("restore", made, database=empty, SECRET_KEY=OTHER_KEY)
+def test_restore_with_other_key_is_refused(backup_file: Path, empty: str) -> None:
+    refused = command("restore", backup_file, database=empty, SECRET_KEY=OTHER_KEY)
     assert refused.returncode == 1
     assert "encrypted with another key" in refused.stderr
-    assert command("restore", made, database=empty, SECRET_KEY=OTHER_KEY, ENCRYPTION_KEYS=KEY).returncode == 0
+    assert command("restore", backup_file, database=empty, SECRET_KEY=OTHER_KEY, ENCRYPTION_KEYS=KEY).returncode == 0
 
 
-def test_secrets_that_no_key_fits_are_counted(tmp_path: Path, empty: str) -> None:
+def test_restore_without_keys_counts_undecryptable_secrets(tmp_path: Path, empty: str) -> None:
     owner = member_of("Home")
     path = tmp_path / "scans.backup"
     with connection.cursor() as cursor:
@@ -205,41 +205,41 @@ def test_secrets_that_no_key_fits_are_counted(tmp_path: Path, empty: str) -> Non
         )
         assert cursor.fetchall() != []
     owner.api.post("/api/webhooks", {"url": "https://example.com/hook", "events": ["scan.completed"]})
-    made = execute("SELECT count(*) FROM webhooks_webhook")
-    assert made == [(1,)]
+    assert execute("SELECT count(*) FROM webhooks_webhook") == [(1,)]
     assert command("backup", path).returncode == 0
-    ran = command("restore", path, "--without-keys", database=empty)
-    assert ran.returncode == 0
-    assert "1 secrets cannot be decrypted" in ran.stderr  # it is encrypted with the tests' key
+    process = command("restore", path, "--without-keys", database=empty)
+    assert process.returncode == 0
+    assert "1 secrets cannot be decrypted" in process.stderr  # The secret is encrypted with the tests' key.
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "other"])
-def test_a_damaged_backup_is_told_before_anything_is_changed(made: Path, empty: str, damage: str) -> None:
-    data = bytearray(made.read_bytes())
+def test_restore_refuses_damaged_backup_without_changes(backup_file: Path, empty: str, damage: str) -> None:
+    data = bytearray(backup_file.read_bytes())
     if damage == "cut":
-        made.write_bytes(data[: len(data) // 2])
+        backup_file.write_bytes(data[: len(data) // 2])
     elif damage == "changed":
         data[5000] ^= 1
-        made.write_bytes(data)
+        backup_file.write_bytes(data)
     else:
-        made.write_bytes(b"PGDMP" + bytes(2000))
-    ran = command("restore", made, "--replace", database=empty)
-    assert ran.returncode == 1
-    assert "damaged" in ran.stderr
-    assert "Nothing was changed." in ran.stderr
+        backup_file.write_bytes(b"PGDMP" + bytes(2000))
+    process = command("restore", backup_file, "--replace", database=empty)
+    assert process.returncode == 1
+    assert "damaged" in process.stderr
+    assert "Nothing was changed." in process.stderr
 
 
-def test_a_backup_of_a_newer_version_is_refused(made: Path, empty: str) -> None:
-    newer = made.with_name("newer.backup")
-    with backup.dump_in(made) as dump, backup.draft_of(newer) as file:
-        manifest = backup.checked(made)
+def test_restore_refuses_backup_of_newer_version(backup_file: Path, empty: str) -> None:
+    newer = backup_file.with_name("newer.backup")
+    with backup.dump_in(backup_file) as dump, backup.draft_of(newer) as file:
+        manifest = backup.verified_manifest(backup_file)
         backup.write(file, dump, backup.Manifest("9.0", "", manifest.postgresql, ["scans.9999_x"], manifest.keys))
-    ran = command("restore", newer, database=empty)
-    assert ran.returncode == 1
-    assert "made by a newer version, 9.0" in ran.stderr
+    process = command("restore", newer, database=empty)
+    assert process.returncode == 1
+    assert "made by a newer version, 9.0" in process.stderr
 
 
-def fake(folder: Path, version: str) -> Path:
+def fake_programs(folder: Path, version: str) -> Path:
+    """Create PostgreSQL client programs that only print this version. Return their folder."""
     folder.mkdir()
     for name in ("pg_dump", "pg_restore", "psql"):
         (folder / name).write_text(f"#!/bin/sh\necho '{name} (PostgreSQL) {version}'\n")
@@ -247,8 +247,9 @@ def fake(folder: Path, version: str) -> Path:
     return folder
 
 
-def test_the_programs_are_those_of_the_servers_version(tmp_path: Path) -> None:
-    older, newer = fake(tmp_path / "older", "15.18 (Debian 15.18-0+deb12u1)"), fake(tmp_path / "newer", "18.3")
+def test_clients_for_finds_programs_of_server_version(tmp_path: Path) -> None:
+    older = fake_programs(tmp_path / "older", "15.18 (Debian 15.18-0+deb12u1)")
+    newer = fake_programs(tmp_path / "newer", "18.3")
     (tmp_path / "none").mkdir()
     folders = [tmp_path / "none", older, newer]
     assert version_of(older) == 15

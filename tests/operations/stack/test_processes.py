@@ -1,4 +1,4 @@
-"""Child processes of the stack."""
+"""Start of child processes with `spawn`."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def interrupting(request: pytest.FixtureRequest) -> Iterator[signal.Signals]:
     signal.signal(request.param, before)
 
 
-def test_a_signal_while_a_process_starts_leaves_none(
+def test_signal_during_spawn_leaves_no_process_running(
     interrupting: signal.Signals, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    real = subprocess.Popen
+    popen = subprocess.Popen
     started: list[int] = []
 
     def interrupted(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
-        process = real(*args, **kwargs)
+        process = popen(*args, **kwargs)
         started.append(process.pid)
         os.kill(os.getpid(), interrupting)
         return process
@@ -50,7 +50,7 @@ def test_a_signal_while_a_process_starts_leaves_none(
     assert signal.getsignal(interrupting) == handler
 
 
-def test_a_process_starts_undisturbed() -> None:
+def test_spawn_starts_process_without_signal() -> None:
     process = spawn([sys.executable, "-c", "print('works')"], death_signal=signal.SIGTERM, stdout=subprocess.PIPE)
     assert process.communicate()[0] == b"works\n"
     assert process.returncode == 0

@@ -1,4 +1,4 @@
-"""The supervisor: programs that end restart, and a stop leaves no process behind."""
+"""Supervisor: ended programs restart, and no process is left after a stop."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ print("deaf", flush=True)
 signal.pause()
 """
 DEAF_CHILD = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pause()"
-# Ends at SIGTERM, and leaves a child that holds a FIFO open.
+# Program that ends at SIGTERM, and leaves a child process with an open FIFO.
 LEAVE_CHILD = """
 import signal, subprocess, sys
 child = "import signal, sys; fifo = open(sys.argv[1], 'w'); signal.pause()"
 subprocess.Popen([sys.executable, "-c", child, sys.argv[1]])
 signal.pause()
 """
-# After SIGTERM, waits for the end of the process that holds the FIFO open. A handler of SIGTERM could run before the
-# program waits for the signal, so the signal is blocked.
+# Program that, after SIGTERM, waits for the end of the child process with the open FIFO. The signal is blocked, because
+# a handler might run before the program waits for the signal.
 AWAIT_END = """
 import select, signal, sys
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
@@ -69,7 +69,7 @@ def program(name: str, code: str, *arguments: str) -> Program:
     return Program(name, [sys.executable, "-c", code, *arguments], os.environ, Path("/"))
 
 
-def test_output_of_all_programs_is_one_stream_of_named_lines() -> None:
+def test_supervisor_merges_output_into_lines_with_program_names() -> None:
     output = io.StringIO()
     programs = [
         program("web", r"import os, signal; os.write(1, b'one\ntwo'); signal.pause()"),
@@ -84,17 +84,17 @@ def test_output_of_all_programs_is_one_stream_of_named_lines() -> None:
     supervisor.run()
     lines = [line.split(" ", 1)[1] for line in output.getvalue().splitlines()]
     assert "web    | one" in lines
-    assert "web    | two" in lines  # although the line did not end with a newline
+    assert "web    | two" in lines  # The line is printed although it has no newline.
     assert "worker | three" in lines
     assert "worker | �" in lines
 
 
-def test_a_program_waits_until_it_need_not() -> None:
+def test_supervisor_starts_program_when_waits_returns_false() -> None:
     output = io.StringIO()
-    asked: list[str] = []
+    outputs: list[str] = []
 
     def waits() -> bool:
-        asked.append(output.getvalue())
+        outputs.append(output.getvalue())
         return "web    | up" not in output.getvalue()
 
     def stop_when_complete() -> None:
@@ -105,25 +105,25 @@ def test_a_program_waits_until_it_need_not() -> None:
     programs = [program("web", up), replace(program("worker", up), waits=waits)]
     supervisor = Supervisor(programs, output, start=spawned, on_tick=stop_when_complete)
     supervisor.run()
-    assert len(asked) > 1
-    assert "worker | up" not in asked[-1]  # `waits` is not called once the program runs
+    assert len(outputs) > 1
+    assert "worker | up" not in outputs[-1]  # `waits` is not called after the program has started.
 
 
-def test_a_program_that_dies_starts_again_after_growing_pauses(tmp_path: Path) -> None:
+def test_supervisor_restarts_program_after_growing_pauses(tmp_path: Path) -> None:
     clock, output = Clock(), io.StringIO()
     starts = tmp_path / "starts"
     log_start = "import sys; open(sys.argv[1], 'a').write('start\\n'); sys.exit(3)"
     expected = [1, 2, 4, 8, 16, 30, 30]
 
     def on_tick() -> None:
-        said = len(output.getvalue().splitlines())
-        if said == len(expected):
+        deaths = len(output.getvalue().splitlines())
+        if deaths == len(expected):
             supervisor.stop()
-        elif said > len(waited):
-            waited.append(said)
-            clock.now += expected[said - 1]
+        elif deaths > len(pauses):
+            pauses.append(expected[deaths - 1])
+            clock.now += expected[deaths - 1]
 
-    waited: list[int] = []
+    pauses: list[int] = []
     supervisor = Supervisor(
         [program("worker", log_start, str(starts))], output, start=spawned, on_tick=on_tick, clock=clock
     )
@@ -134,7 +134,7 @@ def test_a_program_that_dies_starts_again_after_growing_pauses(tmp_path: Path) -
     assert len(starts.read_text().splitlines()) == len(expected)
 
 
-def test_a_program_does_not_start_again_before_its_pause_is_over(tmp_path: Path) -> None:
+def test_supervisor_does_not_restart_program_before_end_of_pause(tmp_path: Path) -> None:
     clock, output = Clock(), io.StringIO()
     ticks_after_death = 0
 
@@ -151,12 +151,12 @@ def test_a_program_does_not_start_again_before_its_pause_is_over(tmp_path: Path)
     assert output.getvalue().count("ended with status") == 1
 
 
-def test_a_program_that_ran_for_a_minute_starts_again_at_once() -> None:
+def test_program_that_ran_for_a_minute_restarts_after_shortest_pause() -> None:
     clock, output = Clock(), io.StringIO()
 
     def on_tick() -> None:
-        said = output.getvalue().count("starts again")
-        if said == 3:
+        restarts = output.getvalue().count("starts again")
+        if restarts == 3:
             supervisor.stop()
         clock.now += 61
 
@@ -165,7 +165,7 @@ def test_a_program_that_ran_for_a_minute_starts_again_at_once() -> None:
     assert output.getvalue().count("in 1 s") == 3
 
 
-def test_the_way_a_program_ended_is_said() -> None:
+def test_supervisor_reports_signal_that_ended_program() -> None:
     output = io.StringIO()
 
     def on_tick() -> None:
@@ -178,7 +178,7 @@ def test_the_way_a_program_ended_is_said() -> None:
     assert "worker was ended by SIGKILL" in output.getvalue()
 
 
-def test_what_a_dead_program_left_behind_is_killed_before_it_starts_again(tmp_path: Path) -> None:
+def test_children_of_dead_program_are_killed_before_restart(tmp_path: Path) -> None:
     marker = str(tmp_path)
     leave = """
 import subprocess, sys
@@ -198,7 +198,7 @@ left.stdout.readline()
 
 
 @pytest.mark.slow
-def test_programs_that_ignore_the_signal_are_killed_with_their_children(tmp_path: Path) -> None:
+def test_programs_that_ignore_SIGTERM_are_killed_with_their_children(tmp_path: Path) -> None:
     marker = str(tmp_path)
     output = io.StringIO()
 
@@ -214,7 +214,7 @@ def test_programs_that_ignore_the_signal_are_killed_with_their_children(tmp_path
     wait_until(lambda: running_with(marker) == {}, timeout_s=2)
 
 
-def test_children_of_a_stopped_program_are_killed_when_it_ends_not_when_all_have(tmp_path: Path) -> None:
+def test_children_of_stopped_program_are_killed_as_soon_as_it_ends(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     output = io.StringIO()
@@ -230,33 +230,33 @@ def test_children_of_a_stopped_program_are_killed_when_it_ends_not_when_all_have
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_everything_with_status_0(number: signal.Signals, tmp_path: Path) -> None:
+def test_stop_signal_ends_supervisor_and_programs_with_status_0(number: signal.Signals, tmp_path: Path) -> None:
     with start_supervisor(tmp_path) as supervisor:
         supervisor.send_signal(number)
         assert supervisor.wait(10) == 0
     assert running_with(str(tmp_path)) == {}
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children of a parent's death")
-def test_programs_do_not_outlive_a_killed_supervisor(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux signals a parent's death to children")
+def test_programs_end_when_supervisor_is_killed(tmp_path: Path) -> None:
     with start_supervisor(tmp_path) as supervisor:
         supervisor.kill()
     wait_until(lambda: running_with(str(tmp_path)) == {}, timeout_s=5)
 
 
-def test_a_reader_that_goes_away_stops_everything(tmp_path: Path) -> None:
+def test_closed_output_stops_supervisor_and_programs(tmp_path: Path) -> None:
     with start_supervisor(tmp_path) as supervisor:
         assert supervisor.stdout is not None
         supervisor.stdout.close()
-        # The supervisor reports the death of a program, but its output has no reader any more.
+        # The supervisor tries to report the death of a program, but nobody reads its output any more.
         sleepers = [pid for pid in running_with(str(tmp_path)) if pid != supervisor.pid]
         os.kill(sleepers[0], signal.SIGKILL)
-        assert supervisor.wait(10) in (0, 120)  # 120: Python could not flush its own output
+        assert supervisor.wait(10) in (0, 120)  # Python exits with 120 if it cannot flush its output.
     assert running_with(str(tmp_path)) == {}
 
 
 def start_supervisor(tmp_path: Path) -> subprocess.Popen[str]:
-    """Start a process that supervises two sleepers whose command lines contain `tmp_path`."""
+    """Start a supervisor of two idle programs whose command lines contain `tmp_path`."""
     supervisor = subprocess.Popen(
         [sys.executable, "-c", SUPERVISE, str(tmp_path)],
         cwd=BASE_DIR,
@@ -272,6 +272,6 @@ def start_supervisor(tmp_path: Path) -> subprocess.Popen[str]:
     return supervisor
 
 
-def test_web_has_time_to_end_its_own_processes_before_it_is_killed() -> None:
-    web = next(each.command for each in programs(BASE_DIR, 8000, {}) if each.name == "web")
+def test_gunicorn_graceful_timeout_is_3_s_below_STOP_TIMEOUT_S() -> None:
+    web = next(program.command for program in programs(BASE_DIR, 8000, {}) if program.name == "web")
     assert float(web[web.index("--graceful-timeout") + 1]) + 3 <= STOP_TIMEOUT_S

@@ -1,4 +1,4 @@
-"""Recording of attempts: the log, the count of failures, and disabling of webhooks."""
+"""Recording of delivery attempts: the log, the count of failures, and disabling of webhooks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def webhook(home: Member, receiver: Site) -> Webhook:
     return register_webhook(home, f"{receiver.url}/hook")[0]
 
 
-def fail(receiver: Site, status: int = 500) -> None:
+def answer_with_failure(receiver: Site, status: int = 500) -> None:
     receiver.routes["/hook"] = Answer("no", status=status)
 
 
@@ -33,11 +33,9 @@ def failing_for(webhook: Webhook, age: timedelta, failures: int) -> datetime:
     return since
 
 
-def test_the_failure_clock_starts_with_the_first_failure_and_a_success_resets_it(
-    home: Member, webhook: Webhook, receiver: Site
-) -> None:
+def test_failing_since_is_first_failure_and_success_resets_it(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
-    fail(receiver)
+    answer_with_failure(receiver)
     attempt_deliveries()
     webhook.refresh_from_db()
     since = webhook.failing_since
@@ -53,9 +51,11 @@ def test_the_failure_clock_starts_with_the_first_failure_and_a_success_resets_it
     assert (webhook.failing_since, webhook.failures, webhook.enabled) == (None, 0, True)
 
 
-def test_410_disables_at_once(home: Member, webhook: Webhook, receiver: Site, caplog: pytest.LogCaptureFixture) -> None:
+def test_410_response_disables_webhook_at_once(
+    home: Member, webhook: Webhook, receiver: Site, caplog: pytest.LogCaptureFixture
+) -> None:
     finished_scan(home)
-    fail(receiver, 410)
+    answer_with_failure(receiver, 410)
     with caplog.at_level(logging.WARNING):
         attempt_deliveries()
     webhook.refresh_from_db()
@@ -65,31 +65,31 @@ def test_410_disables_at_once(home: Member, webhook: Webhook, receiver: Site, ca
     assert Delivery.objects.get().status == "failed"
 
 
-def test_five_days_of_nothing_but_failures_disable(home: Member, webhook: Webhook, receiver: Site) -> None:
+def test_five_days_of_failures_disable_webhook(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
-    fail(receiver)
+    answer_with_failure(receiver)
     failing_for(webhook, timedelta(days=5), 7)
     attempt_deliveries()
     webhook.refresh_from_db()
     assert (webhook.enabled, webhook.disabled_reason, webhook.failures) == (False, "failing", 8)
-    assert Delivery.objects.get().status == "pending", "it waits for the webhook to be enabled"
+    assert Delivery.objects.get().status == "pending", "the delivery waits until the webhook is enabled"
     make_due()
     assert attempt_deliveries() == []
 
 
 @pytest.mark.parametrize(("age", "failures"), [(timedelta(days=4, hours=23), 500), (timedelta(days=60), 3)])
-def test_fewer_days_or_too_few_attempts_do_not(
+def test_webhook_stays_enabled_after_fewer_days_or_failures(
     home: Member, webhook: Webhook, receiver: Site, age: timedelta, failures: int
 ) -> None:
     finished_scan(home)
-    fail(receiver)
+    answer_with_failure(receiver)
     failing_for(webhook, age, failures)
     attempt_deliveries()
     webhook.refresh_from_db()
     assert webhook.enabled
 
 
-def test_a_success_on_the_fifth_day_saves_it(home: Member, webhook: Webhook, receiver: Site) -> None:
+def test_success_on_fifth_day_prevents_disabling(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
     failing_for(webhook, timedelta(days=6), 100)
     attempt_deliveries()
@@ -97,27 +97,25 @@ def test_a_success_on_the_fifth_day_saves_it(home: Member, webhook: Webhook, rec
     assert (webhook.enabled, webhook.failing_since) == (True, None)
 
 
-def test_events_while_a_webhook_is_disabled_wait_and_arrive_when_it_is_enabled(
-    home: Member, webhook: Webhook, receiver: Site
-) -> None:
+def test_deliveries_wait_while_webhook_is_disabled(home: Member, webhook: Webhook, receiver: Site) -> None:
     home.api.patch(f"/api/webhooks/{webhook.id}", {"enabled": False})
     scan = finished_scan(home)
     assert attempt_deliveries() == []
     home.api.patch(f"/api/webhooks/{webhook.id}", {"enabled": True})
-    (report,) = attempt_deliveries()
-    assert report.is_success
+    (result,) = attempt_deliveries()
+    assert result.is_success
     assert scan.id.encode() in receiver.requests[0].body
 
 
-def test_enabling_resets_the_failure_clock(home: Member, webhook: Webhook, receiver: Site) -> None:
+def test_enabling_webhook_resets_failure_count(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
-    fail(receiver, 410)
+    answer_with_failure(receiver, 410)
     failing_for(webhook, timedelta(days=10), 100)
     attempt_deliveries()
     answer = home.api.patch(f"/api/webhooks/{webhook.id}", {"enabled": True}).json()
     assert (answer["enabled"], answer["disabled_at"], answer["failing_since"]) == (True, None, None)
     finished_scan(home)
-    fail(receiver)
+    answer_with_failure(receiver)
     attempt_deliveries()
     webhook.refresh_from_db()
     assert (webhook.enabled, webhook.failures) == (True, 1)
@@ -128,30 +126,30 @@ def attempts_of_two(home: Member, receiver: Site) -> list[AttemptResult]:
     finished_scan(home)
     finished_scan(home)
     claims = claim(limit=10, failing_limit=10, now=timezone.now())
-    fail(receiver)
+    answer_with_failure(receiver)
     failed = send(claims[0], scan_policy())
     receiver.routes["/hook"] = Answer("ok")
     return [failed, send(claims[1], scan_policy())]
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_what_ends_together_counts_in_the_order_of_its_ends(
-    home: Member, webhook: Webhook, receiver: Site, turned: bool
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_batch_of_results_is_counted_in_order_of_ended_at(
+    home: Member, webhook: Webhook, receiver: Site, is_reversed: bool
 ) -> None:
-    reports = attempts_of_two(home, receiver)
-    record(reports[::-1] if turned else reports)
+    results = attempts_of_two(home, receiver)
+    record(results[::-1] if is_reversed else results)
     webhook.refresh_from_db()
     assert (webhook.failing_since, webhook.failures) == (None, 0)
 
 
-def test_an_attempt_that_outlived_its_lease_changes_nothing(home: Member, webhook: Webhook, receiver: Site) -> None:
+def test_result_of_attempt_with_expired_lease_is_ignored(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
     (late,) = claim(limit=1, failing_limit=1, now=timezone.now())
-    fail(receiver, 410)
-    report = send(late, scan_policy())
+    answer_with_failure(receiver, 410)
+    result = send(late, scan_policy())
     Delivery.objects.update(lease_expires_at=timezone.now())
     (again,) = claim(limit=1, failing_limit=1, now=timezone.now())
-    record([report])
+    record([result])
     webhook.refresh_from_db()
     delivery = Delivery.objects.get()
     assert (webhook.enabled, delivery.status, delivery.claim_token) == (True, "pending", again.token)
@@ -161,17 +159,15 @@ def test_an_attempt_that_outlived_its_lease_changes_nothing(home: Member, webhoo
     assert Delivery.objects.get().status == "delivered"
 
 
-def test_the_end_of_an_attempt_whose_webhook_was_deleted_is_dropped(
-    home: Member, webhook: Webhook, receiver: Site
-) -> None:
+def test_result_of_attempt_of_deleted_webhook_is_ignored(home: Member, webhook: Webhook, receiver: Site) -> None:
     finished_scan(home)
     (claimed,) = claim(limit=1, failing_limit=1, now=timezone.now())
-    fail(receiver)
-    report = send(claimed, scan_policy())
+    answer_with_failure(receiver)
+    result = send(claimed, scan_policy())
     assert home.api.delete(f"/api/webhooks/{webhook.id}").status_code == 204
-    record([report])
+    record([result])
     assert (Delivery.objects.count(), Attempt.objects.count()) == (0, 0)
 
 
-def test_a_delivery_that_fails_for_good_has_used_the_whole_schedule() -> None:
+def test_delivery_has_eight_attempts_and_FAILURES_TOLERATED_is_seven() -> None:
     assert schedule.FAILURES_TOLERATED + 1 == len(schedule.PAUSES) + 1 == 8

@@ -1,4 +1,4 @@
-"""Delivery from the end of a scan to the receiver: recorded with the scan, signed, retried, logged."""
+"""Delivery of events, from the end of a scan to the receiver: recorded with the scan, signed, retried, logged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def headers_of(receiver: Site, number: int = 0) -> dict[str, str]:
     return {name.lower(): value for name, value in receiver.requests[number].headers}
 
 
-def test_a_delivery_carries_the_stored_bytes_and_both_signatures(home: Member, receiver: Site) -> None:
+def test_delivery_sends_stored_body_with_both_signatures(home: Member, receiver: Site) -> None:
     _, secret = register_webhook(home, f"{receiver.url}/hook")
     scan = finished_scan(home)
     attempt_deliveries()
@@ -70,7 +70,7 @@ def test_a_delivery_carries_the_stored_bytes_and_both_signatures(home: Member, r
     assert len(receiver.requests) == 1
 
 
-def test_a_failed_scan_tells_its_error(home: Member, receiver: Site) -> None:
+def test_scan_failed_event_has_error(home: Member, receiver: Site) -> None:
     register_webhook(home, receiver.url, ["scan.failed"])
     scan = make_scan(home)
     claim = claim_scan(scan.id)
@@ -85,7 +85,7 @@ def test_a_failed_scan_tells_its_error(home: Member, receiver: Site) -> None:
     assert data["error"] == {"code": "TIMEOUT", "message": "Too slow."}
 
 
-def test_only_subscribed_receivers_of_the_organization_get_an_event(
+def test_only_subscribed_webhooks_of_the_organization_get_an_event(
     home: Member, stranger: Member, receiver: Site
 ) -> None:
     register_webhook(home, receiver.url, ["scan.partial"])
@@ -96,7 +96,7 @@ def test_only_subscribed_receivers_of_the_organization_get_an_event(
     assert Delivery.objects.get().webhook.organization == home.organization
 
 
-def test_the_delivery_exists_exactly_when_the_scan_has_ended(home: Member, receiver: Site) -> None:
+def test_delivery_is_written_in_transaction_of_scan_end(home: Member, receiver: Site) -> None:
     register_webhook(home, receiver.url)
     scan = make_scan(home)
     claim = claim_scan(scan.id)
@@ -110,7 +110,7 @@ def test_the_delivery_exists_exactly_when_the_scan_has_ended(home: Member, recei
 
 
 @pytest.mark.parametrize("status", [301, 307, 400, 404, 429, 500, 503])
-def test_anything_but_2xx_is_tried_again_with_the_same_bytes_and_id(home: Member, receiver: Site, status: int) -> None:
+def test_response_other_than_2xx_is_retried_with_same_body_and_id(home: Member, receiver: Site, status: int) -> None:
     _, secret = register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     receiver.routes["/hook"] = Answer("Not now.", status=status, headers={"Location": "/elsewhere"})
@@ -133,7 +133,7 @@ def test_anything_but_2xx_is_tried_again_with_the_same_bytes_and_id(home: Member
     assert logged == [(status, "RECEIVER_STATUS", "Not now."), (204, "", "")]
 
 
-def test_after_the_last_attempt_a_delivery_has_failed(home: Member, receiver: Site) -> None:
+def test_delivery_fails_after_eight_attempts(home: Member, receiver: Site) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     receiver.routes["/hook"] = Answer(status=500)
@@ -145,7 +145,7 @@ def test_after_the_last_attempt_a_delivery_has_failed(home: Member, receiver: Si
     assert delivery.finished_at is not None
 
 
-def test_a_retry_after_postpones_the_next_attempt(home: Member, receiver: Site) -> None:
+def test_Retry_After_postpones_next_attempt(home: Member, receiver: Site) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     receiver.routes["/hook"] = Answer(status=503, headers={"Retry-After": "600"})
@@ -154,26 +154,26 @@ def test_a_retry_after_postpones_the_next_attempt(home: Member, receiver: Site) 
     assert timedelta(seconds=590) < pause <= timedelta(seconds=600)
 
 
-def test_the_end_of_a_scan_rings_once_when_it_is_committed(
+def test_end_of_scan_enqueues_deliver_task_once_on_commit(
     home: Member,
     receiver: Site,
     monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
-    rung: list[tuple[str, str]] = []
-    monkeypatch.setattr(queue, "enqueue", lambda task, row_id: rung.append((task, row_id)))
+    messages: list[tuple[str, str]] = []
+    monkeypatch.setattr(queue, "enqueue", lambda task, row_id: messages.append((task, row_id)))
     for path in ("/a", "/b"):
         register_webhook(home, f"{receiver.url}{path}")
     with django_capture_on_commit_callbacks(execute=True):
         finished_scan(home)
-        assert rung == []
-    assert rung == [("webhooks.tasks.deliver", Event.objects.get().id)]
+        assert messages == []
+    assert messages == [("webhooks.tasks.deliver", Event.objects.get().id)]
     assert Delivery.objects.count() == 2
 
 
 def is_waiting() -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_clear_snapshot()")  # a transaction would keep its first snapshot
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # Otherwise a transaction reuses its first snapshot.
         cursor.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
         )
@@ -194,7 +194,7 @@ def in_thread(work: Callable[[], object]) -> Future[object]:
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_a_webhook_that_is_deleted_while_a_scan_ends_does_not_stand_in_its_way(home: Member, receiver: Site) -> None:
+def test_webhook_deletion_and_end_of_scan_wait_for_each_other(home: Member, receiver: Site) -> None:
     webhook, _ = register_webhook(home, receiver.url)
     with transaction.atomic():
         finished_scan(home)

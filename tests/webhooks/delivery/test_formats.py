@@ -1,4 +1,4 @@
-"""Messages for Slack and Teams: within limits, the same at each attempt, and without markup from strangers."""
+"""Messages for Slack and Teams: within limits, equal in each attempt, and without markup from strangers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def event_of(kind: EventKind) -> dict[str, Any]:
     return event
 
 
-def sent(body_format: str, event: dict[str, Any]) -> dict[str, Any]:
+def sent_message(body_format: str, event: dict[str, Any]) -> dict[str, Any]:
     body: dict[str, Any] = json.loads(sent_body(body_format, json.dumps(event).encode()))
     return body
 
@@ -45,7 +45,7 @@ def texts_of(message: dict[str, Any]) -> list[str]:
 
 def slack_text(block: dict[str, Any]) -> str:
     if block["type"] == "rich_text":
-        return "".join(each["text"] for section in block["elements"] for each in section["elements"])
+        return "".join(element["text"] for section in block["elements"] for element in section["elements"])
     text: str = block["text"]["text"]
     return text
 
@@ -53,39 +53,39 @@ def slack_text(block: dict[str, Any]) -> str:
 def links_of(message: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the text and URL of each link within the lines of a message."""
     if "blocks" in message:
-        rich = [each for each in message["blocks"] if each["type"] == "rich_text"]
-        elements = [each for block in rich for section in block["elements"] for each in section["elements"]]
-        return [(each["text"], each["url"]) for each in elements if each["type"] == "link"]
+        blocks = [block for block in message["blocks"] if block["type"] == "rich_text"]
+        elements = [element for block in blocks for section in block["elements"] for element in section["elements"]]
+        return [(element["text"], element["url"]) for element in elements if element["type"] == "link"]
     (attachment,) = message["attachments"]
     runs = [run for block in attachment["content"]["body"] for run in block["inlines"]]
     return [(run["text"], run["selectAction"]["url"]) for run in runs if "selectAction" in run]
 
 
-def changed(**data: Any) -> dict[str, Any]:
+def changed_event(**data: Any) -> dict[str, Any]:
     event = event_of(EventKind.MONITOR_CHANGED)
     return event | {"data": event["data"] | data}
 
 
-def finding(title: str = "A finding", **given: Any) -> dict[str, Any]:
-    usual: dict[str, Any] = event_of(EventKind.MONITOR_CHANGED)["data"]["new"][0]
-    return usual | {"title": title} | given
+def finding(title: str = "A finding", **fields: Any) -> dict[str, Any]:
+    defaults: dict[str, Any] = event_of(EventKind.MONITOR_CHANGED)["data"]["new"][0]
+    return defaults | {"title": title} | fields
 
 
 @pytest.mark.parametrize("kind", EventKind)
-def test_the_standard_is_the_stored_body_byte_for_byte(kind: EventKind) -> None:
+def test_standard_format_is_stored_body_unchanged(kind: EventKind) -> None:
     body = example(kind, NOW)
     assert sent_body("standard", body) is body
 
 
 @pytest.mark.parametrize("kind", EventKind)
 @pytest.mark.parametrize("body_format", CHAT)
-def test_every_event_has_its_message_with_a_link_to_us(kind: EventKind, body_format: str) -> None:
+def test_every_event_has_a_message_with_link_to_service(kind: EventKind, body_format: str) -> None:
     body = example(kind, NOW)
     message = sent_body(body_format, body)
-    assert message == sent_body(body_format, body), "the same at each attempt"
+    assert message == sent_body(body_format, body), "every attempt sends the same body"
     first, *lines = texts_of(json.loads(message))
     assert first.startswith("Test: ")
-    # A list has many sites; that a run has ended is told without any of them.
+    # The message about a completed run of a list names none of the list's many sites.
     assert any("example.com" in line for line in lines) == (kind is not EventKind.LIST_COMPLETED)
     # A failed scan has no report to link to.
     assert (b"http://localhost:8000/" in message) == (kind is not EventKind.SCAN_FAILED)
@@ -130,27 +130,27 @@ def test_every_event_has_its_message_with_a_link_to_us(kind: EventKind, body_for
         ),
     ],
 )
-def test_what_is_said(kind: EventKind, lines: list[str]) -> None:
-    note = note_of(event_of(kind) | {"test": False})
-    said = ["".join(run.text for run in line) for paragraph in note.paragraphs for line in paragraph]
-    assert [note.headline, *said] == lines
+def test_message_has_headline_and_lines_of_event(kind: EventKind, lines: list[str]) -> None:
+    content = note_of(event_of(kind) | {"test": False})
+    note_lines = ["".join(run.text for run in line) for paragraph in content.paragraphs for line in paragraph]
+    assert [content.headline, *note_lines] == lines
 
 
-def test_a_certificate_that_ends_is_told_with_its_day() -> None:
+def test_message_names_date_on_which_certificate_expires() -> None:
     certificate = {"host": "example.com", "expires_at": "2026-12-01T00:00:00Z", "days_left": 10}
-    note = note_of(changed(certificate=certificate, new=[], scores={}))
-    ((run,),) = note.paragraphs[1]
+    content = note_of(changed_event(certificate=certificate, new=[], scores={}))
+    ((run,),) = content.paragraphs[1]
     assert run.text == "The certificate of example.com expires on 2026-12-01 00:00 UTC, in 10 days."
 
 
-def test_words_of_strangers_stay_words_in_slack() -> None:
-    message = sent("slack", changed(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
+def test_hostile_names_are_plain_text_in_slack() -> None:
+    message = sent_message("slack", changed_event(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
     *blocks, links = message["blocks"]
     for block in blocks:
         if block["type"] == "rich_text":
-            assert {each["type"] for each in block["elements"][0]["elements"]} == {"text", "link"}, "no markup either"
+            assert {element["type"] for element in block["elements"][0]["elements"]} == {"text", "link"}
             continue
-        assert block["text"]["type"] == "plain_text", "in which Slack looks for no markup"
+        assert block["text"]["type"] == "plain_text", "Slack interprets no markup in plain_text"
         assert not set("<>") & set(block["text"]["text"])
     assert all(url.startswith("http://localhost:8000/") for _, url in links_of(message))
     assert not set("<>") & set(message["text"])
@@ -160,14 +160,16 @@ def test_words_of_strangers_stay_words_in_slack() -> None:
     assert "202e" not in json.dumps(message)
 
 
-def test_words_of_strangers_stay_words_in_teams() -> None:
-    message = sent("teams", changed(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
+def test_hostile_names_are_plain_text_in_teams() -> None:
+    message = sent_message("teams", changed_event(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
     (attachment,) = message["attachments"]
     card = attachment["content"]
     assert (card["type"], card["version"]) == ("AdaptiveCard", "1.4")
-    assert {block["type"] for block in card["body"]} == {"RichTextBlock"}, "in which there is no Markdown"
-    linked = [action["url"] for action in card["actions"]] + [url for _, url in links_of(message)]
-    assert all(url.startswith("http://localhost:8000/") for url in linked)
+    assert {block["type"] for block in card["body"]} == {"RichTextBlock"}, (
+        "Teams interprets no Markdown in a RichTextBlock"
+    )
+    urls = [action["url"] for action in card["actions"]] + [url for _, url in links_of(message)]
+    assert all(url.startswith("http://localhost:8000/") for url in urls)
     assert "msteams" not in card, "nobody is mentioned"
 
 
@@ -178,52 +180,54 @@ def test_words_of_strangers_stay_words_in_teams() -> None:
     count=st.integers(0, 60),
     name=st.text(max_size=200) | st.just("<" * 300),
 )
-def test_messages_keep_to_the_limits_whatever_they_tell(title: str, count: int, name: str) -> None:
+def test_messages_are_within_limits_of_slack_and_teams(title: str, count: int, name: str) -> None:
     findings = [finding(f"{title}{n}") for n in range(count)]
-    event = changed(name=name, target=f"https://example.com/{title}", new=findings, fixed=findings, worse=findings)
+    event = changed_event(
+        name=name, target=f"https://example.com/{title}", new=findings, fixed=findings, worse=findings
+    )
     body = json.dumps(event).encode()
     slack = json.loads(sent_body("slack", body))
     assert len(slack["blocks"]) <= 50
     for block in slack["blocks"]:
-        most = SLACK_HEADER if block["type"] == "header" else SLACK_TEXT
-        assert 1 <= len(slack_text(block)) <= most
+        limit = SLACK_HEADER if block["type"] == "header" else SLACK_TEXT
+        assert 1 <= len(slack_text(block)) <= limit
     assert 1 <= len(slack["text"]) <= SLACK_TEXT
     teams = sent_body("teams", body)
     assert len(teams) <= TEAMS_BYTES
     assert all(texts_of(json.loads(teams)))
 
 
-def test_pages_that_cannot_be_reached_are_named() -> None:
-    lines = texts_of(sent("slack", changed(unreachable_pages=[{"url": "https://example.com/shop"}])))
+def test_message_lists_unreachable_pages() -> None:
+    lines = texts_of(sent_message("slack", changed_event(unreachable_pages=[{"url": "https://example.com/shop"}])))
     assert lines[lines.index("Unreachable:") + 1] == "https://example.com/shop"
 
 
-def test_more_findings_than_one_reads_are_counted() -> None:
-    lines = texts_of(sent("teams", changed(new=[finding(f"Finding {n}") for n in range(14)])))
+def test_message_lists_ten_findings_and_number_of_others() -> None:
+    lines = texts_of(sent_message("teams", changed_event(new=[finding(f"Finding {n}") for n in range(14)])))
     assert "Critical: Finding 9 (Security)" in lines
     assert "Critical: Finding 10 (Security)" not in lines
     assert "and 4 more" in lines
 
 
 @pytest.mark.parametrize("body_format", CHAT)
-def test_a_finding_has_its_type_and_three_pages_with_links_to_their_reports(body_format: str) -> None:
+def test_message_of_finding_has_type_and_links_to_three_reports(body_format: str) -> None:
     pages = [
         {"url": f"https://example.com/{n}", "report_url": f"http://localhost:8000/report/scan_{n}"} for n in range(5)
     ]
     several = finding("Images without alt", type="accessibility", severity="high", pages_affected=17, pages=pages)
     same = finding("Images without alt", type="seo", severity="high", pages=pages[4:], said="1 new place")
-    message = sent(body_format, changed(new=[several], worse=[same]))
+    message = sent_message(body_format, changed_event(new=[several], worse=[same]))
     lines = texts_of(message)
-    at = lines.index("High: Images without alt (Accessibility)")
+    index = lines.index("High: Images without alt (Accessibility)")
     addresses = (f"https://example.com/{n} (report)" for n in range(3))
-    assert lines[at + 1] == f"on {', '.join(addresses)} and 14 more"
-    at = lines.index("High: Images without alt (SEO): 1 new place")
-    assert lines[at + 1] == "on https://example.com/4 (report)"
+    assert lines[index + 1] == f"on {', '.join(addresses)} and 14 more"
+    index = lines.index("High: Images without alt (SEO): 1 new place")
+    assert lines[index + 1] == "on https://example.com/4 (report)"
     assert links_of(message) == [("report", f"http://localhost:8000/report/scan_{n}") for n in (0, 1, 2, 4)]
 
 
 @pytest.mark.parametrize("body_format", CHAT)
-def test_the_message_is_what_is_signed_and_sent_again(home: Member, receiver: Site, body_format: str) -> None:
+def test_chat_message_is_signed_and_equal_in_retries(home: Member, receiver: Site, body_format: str) -> None:
     webhook, secret = register_webhook(home, f"{receiver.url}/hook")
     assert home.api.patch(f"/api/webhooks/{webhook.id}", {"format": body_format}).json()["format"] == body_format
     receiver.routes["/hook"] = Answer(status=500)
@@ -240,18 +244,18 @@ def test_the_message_is_what_is_signed_and_sent_again(home: Member, receiver: Si
     assert dict(first.headers)["X-Service-Signature"] == f"sha256={expected}"
 
 
-def test_the_format_is_chosen_over_the_api(home: Member, target: str) -> None:
+def test_webhook_format_is_set_and_changed_through_api(home: Member, target: str) -> None:
     body = {"url": target, "events": ["scan.completed"]}
     plain = home.api.post("/api/webhooks", body).json()
-    assert set(plain) == {"id", "url", "events", "secret", "created_at"}, "as the contract has it"
+    assert set(plain) == {"id", "url", "events", "secret", "created_at"}, "the fields of the API's first version"
     assert home.api.get(f"/api/webhooks/{plain['id']}").json()["format"] == "standard"
     chat = home.api.post("/api/webhooks", body | {"format": "slack"}).json()
     assert home.api.get(f"/api/webhooks/{chat['id']}").json()["format"] == "slack"
     formats: tuple[object, ...] = ("Slack", "discord", "", None, 1, ["slack"], {})
-    for wrong in formats:
+    for invalid in formats:
         for answer in (
-            home.api.post("/api/webhooks", body | {"format": wrong}),
-            home.api.patch(f"/api/webhooks/{chat['id']}", {"format": wrong}),
+            home.api.post("/api/webhooks", body | {"format": invalid}),
+            home.api.patch(f"/api/webhooks/{chat['id']}", {"format": invalid}),
         ):
             assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_PARAMS")
             assert "standard, slack, teams" in answer.json()["error"]

@@ -1,4 +1,4 @@
-"""E-mail about a disabled webhook: to owners and admins, once each time that a webhook is disabled."""
+"""E-mail about a disabled webhook: to owners and admins, once for each time that the webhook is disabled."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from webhooks.models import Webhook
 def people(home: Member, stranger: Member) -> None:
     for role in ("owner", "admin", "member", "viewer"):
         person_of(home, role, f"{role}@home.test")
-    gone = person_of(home, "admin", "gone@home.test")
-    gone.is_active = False
-    gone.save()
+    inactive = person_of(home, "admin", "gone@home.test")
+    inactive.is_active = False
+    inactive.save()
     person_of(stranger, "owner", "owner@stranger.test")
 
 
 @pytest.fixture
-def gone(home: Member, receiver: Site) -> Webhook:
-    """A webhook that has just answered 410."""
+def gone_webhook(home: Member, receiver: Site) -> Webhook:
+    """Webhook that was disabled because its receiver has answered 410."""
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
     receiver.routes["/hook"] = Answer("bye", status=410)
     finished_scan(home)
@@ -36,23 +36,31 @@ def gone(home: Member, receiver: Site) -> Webhook:
     return webhook
 
 
-def test_owners_and_admins_are_told_once(home: Member, people: None, gone: Webhook) -> None:
+def test_e_mail_about_disabled_webhook_goes_to_owners_and_admins_once(
+    home: Member, people: None, gone_webhook: Webhook
+) -> None:
     send_due()
     send_due()
     assert [message.to for message in mail.outbox] == [["owner@home.test"], ["admin@home.test"]]
     message = mail.outbox[0]
     assert message.from_email == "noreply@localhost"
     assert message.subject == "A webhook of Home was disabled"
-    for text in (gone.id, gone.url, "410 Gone", "The receiver answered 410.", f"/api/webhooks/{gone.id}"):
+    for text in (
+        gone_webhook.id,
+        gone_webhook.url,
+        "410 Gone",
+        "The receiver answered 410.",
+        f"/api/webhooks/{gone_webhook.id}",
+    ):
         assert text in message.body
     assert "&" not in message.body
     assert isinstance(message, EmailMultiAlternatives)
     html = str(message.alternatives[0][0])
-    assert f"/o/home/webhooks/{gone.id}" in html
+    assert f"/o/home/webhooks/{gone_webhook.id}" in html
     assert "410 Gone" in html
 
 
-def test_days_of_failures_are_told_with_their_beginning(home: Member, people: None, receiver: Site) -> None:
+def test_e_mail_names_begin_of_failures(home: Member, people: None, receiver: Site) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     since = timezone.now() - timedelta(days=6)
     Webhook.objects.update(failing_since=since, failures=50)
@@ -65,21 +73,21 @@ def test_days_of_failures_are_told_with_their_beginning(home: Member, people: No
     assert "The receiver answered 500." in message.body
 
 
-def test_what_an_organization_did_itself_is_not_told(home: Member, people: None, receiver: Site) -> None:
+def test_webhook_disabled_by_organization_causes_no_e_mail(home: Member, people: None, receiver: Site) -> None:
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
     home.api.patch(f"/api/webhooks/{webhook.id}", {"enabled": False})
     assert not Mail.objects.exists()
 
 
-def test_one_that_was_enabled_again_needs_no_notice(home: Member, people: None, gone: Webhook) -> None:
-    home.api.patch(f"/api/webhooks/{gone.id}", {"enabled": True})
+def test_enabling_webhook_withdraws_unsent_e_mail(home: Member, people: None, gone_webhook: Webhook) -> None:
+    home.api.patch(f"/api/webhooks/{gone_webhook.id}", {"enabled": True})
     send_due()
     assert mail.outbox == []
 
 
-def test_it_is_told_again_when_it_happens_again(home: Member, people: None, gone: Webhook) -> None:
+def test_webhook_disabled_again_causes_another_e_mail(home: Member, people: None, gone_webhook: Webhook) -> None:
     send_due()
-    home.api.patch(f"/api/webhooks/{gone.id}", {"enabled": True})
+    home.api.patch(f"/api/webhooks/{gone_webhook.id}", {"enabled": True})
     finished_scan(home)
     make_due()
     attempt_deliveries()
@@ -87,7 +95,7 @@ def test_it_is_told_again_when_it_happens_again(home: Member, people: None, gone
     assert len(mail.outbox) == 4
 
 
-def test_without_anybody_to_tell_the_log_says_so(
+def test_disabled_webhook_without_owner_or_admin_is_logged(
     home: Member, receiver: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     register_webhook(home, f"{receiver.url}/hook")

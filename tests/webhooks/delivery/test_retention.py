@@ -1,4 +1,4 @@
-"""Retention of deliveries: deleted 30 days after their end, and never while pending."""
+"""Retention of deliveries: they are deleted 30 days after their end, and never while pending."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ YOUNG = timedelta(days=29, hours=23)
 
 
 def age(delivery: Delivery, by: timedelta) -> datetime:
+    """Move the times of a delivery and its event into the past."""
     moment = timezone.now() - by
     finished = {"finished_at": moment} if delivery.status != "pending" else {}
     Delivery.objects.filter(id=delivery.id).update(created_at=moment, **finished)
@@ -27,7 +28,7 @@ def age(delivery: Delivery, by: timedelta) -> datetime:
 
 @pytest.fixture
 def deliveries(home: Member, receiver: Site) -> list[Delivery]:
-    """Three finished deliveries, the last one failed."""
+    """Three finished deliveries, of which the last one has failed."""
     register_webhook(home, f"{receiver.url}/hook")
     for status in (200, 200, 410):
         finished_scan(home)
@@ -36,27 +37,27 @@ def deliveries(home: Member, receiver: Site) -> list[Delivery]:
     return list(Delivery.objects.order_by("created_at"))
 
 
-def test_what_was_finished_30_days_ago_goes_with_its_attempts_and_event(deliveries: list[Delivery]) -> None:
+def test_delivery_finished_30_days_ago_is_deleted_with_attempts_and_event(deliveries: list[Delivery]) -> None:
     first, second, third = deliveries
     age(first, OLD)
     age(second, YOUNG)
     age(third, OLD)
     for _ in range(2):
         delete_deliveries()
-        assert [each.id for each in Delivery.objects.all()] == [second.id]
-        assert [each.delivery_id for each in Attempt.objects.all()] == [second.id]
-        assert [each.id for each in Event.objects.all()] == [second.event_id]
+        assert [delivery.id for delivery in Delivery.objects.all()] == [second.id]
+        assert [attempt.delivery_id for attempt in Attempt.objects.all()] == [second.id]
+        assert [event.id for event in Event.objects.all()] == [second.event_id]
 
 
-def test_it_works_in_batches(deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deliveries_are_deleted_in_batches(deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "BATCH", 2)
-    for each in deliveries:
-        age(each, OLD)
+    for delivery in deliveries:
+        age(delivery, OLD)
     delete_deliveries()
     assert (Delivery.objects.count(), Attempt.objects.count(), Event.objects.count()) == (0, 0, 0)
 
 
-def test_what_is_pending_stays_however_old(home: Member, receiver: Site) -> None:
+def test_old_pending_delivery_is_not_deleted(home: Member, receiver: Site) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     age(Delivery.objects.get(), timedelta(days=300))
@@ -65,9 +66,7 @@ def test_what_is_pending_stays_however_old(home: Member, receiver: Site) -> None
     assert Event.objects.count() == 1
 
 
-def test_what_waited_30_days_for_a_disabled_webhook_has_failed_and_can_be_recovered(
-    home: Member, receiver: Site
-) -> None:
+def test_delivery_waiting_30_days_for_disabled_webhook_becomes_failed(home: Member, receiver: Site) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     finished_scan(home)
@@ -84,7 +83,7 @@ def test_what_waited_30_days_for_a_disabled_webhook_has_failed_and_can_be_recove
     assert Delivery.objects.count() == 2
 
 
-def test_an_event_lives_as_long_as_one_of_its_deliveries(home: Member, receiver: Site) -> None:
+def test_event_is_deleted_only_after_its_last_delivery(home: Member, receiver: Site) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
@@ -92,11 +91,11 @@ def test_an_event_lives_as_long_as_one_of_its_deliveries(home: Member, receiver:
     first, second = Delivery.objects.all()
     age(first, OLD)
     delete_deliveries()
-    assert [each.id for each in Delivery.objects.all()] == [second.id]
+    assert [delivery.id for delivery in Delivery.objects.all()] == [second.id]
     assert Event.objects.count() == 1
 
 
-def test_expired_secrets_go(home: Member, receiver: Site) -> None:
+def test_expired_former_secrets_are_deleted(home: Member, receiver: Site) -> None:
     webhook, _ = register_webhook(home, receiver.url)
     for hours in (-1, 1):
         FormerSecret.objects.create(
@@ -106,7 +105,9 @@ def test_expired_secrets_go(home: Member, receiver: Site) -> None:
     assert FormerSecret.objects.get().expires_at > timezone.now()
 
 
-def test_what_a_night_has_no_time_for_is_left(deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deletion_without_time_left_deletes_nothing(
+    deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(retention, "BATCH", 1)
     for delivery in deliveries:
         age(delivery, OLD)

@@ -1,4 +1,4 @@
-"""Encrypted secrets: the key ring, its rotation, and the variables for it."""
+"""Encrypted secrets: the key ring, rotation of keys, and environment variables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from webhooks.models import FormerSecret, Webhook
 FIRST, SECOND = "first-key-" * 4, "second-key-" * 4
 
 
-def test_django_keys_are_the_default_and_stay_readable_behind_a_ring(settings: Settings) -> None:
+def test_SECRET_KEY_encrypts_without_ring_and_decrypts_behind_it(settings: Settings) -> None:
     before = encryption.encrypt("whsec_x")
     settings.ENCRYPTION_KEYS = [FIRST]
     assert encryption.decrypt(before) == "whsec_x"
@@ -35,14 +35,14 @@ def test_django_keys_are_the_default_and_stay_readable_behind_a_ring(settings: S
         encryption.decrypt(before)
 
 
-def test_a_former_secret_key_among_the_fallbacks_still_decrypts(settings: Settings) -> None:
+def test_SECRET_KEY_FALLBACKS_decrypt_old_secrets(settings: Settings) -> None:
     before = encryption.encrypt("whsec_x")
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another-" * 5
     assert encryption.decrypt(before) == "whsec_x"
 
 
-def test_the_first_key_encrypts_and_all_decrypt(settings: Settings) -> None:
+def test_first_key_of_ring_encrypts_and_all_keys_decrypt(settings: Settings) -> None:
     settings.ENCRYPTION_KEYS = [FIRST]
     old = encryption.encrypt("whsec_x")
     settings.ENCRYPTION_KEYS = [SECOND, FIRST]
@@ -60,7 +60,7 @@ def reencrypt() -> str:
     return output.getvalue()
 
 
-def test_after_reencryption_only_the_first_key_is_needed(home: Member, receiver: Site, settings: Settings) -> None:
+def test_reencrypt_secrets_makes_other_keys_unnecessary(home: Member, receiver: Site, settings: Settings) -> None:
     settings.ENCRYPTION_KEYS = [FIRST]
     webhook, secret = register_webhook(home, receiver.url)
     FormerSecret.objects.create(
@@ -74,31 +74,31 @@ def test_after_reencryption_only_the_first_key_is_needed(home: Member, receiver:
     assert encryption.decrypt(bytes(FormerSecret.objects.get().encrypted_secret)) == "whsec_former"
 
 
-def test_reencryption_names_what_no_key_fits_and_does_the_rest(
+def test_reencrypt_secrets_reports_undecryptable_secret_and_continues(
     home: Member, receiver: Site, settings: Settings
 ) -> None:
     settings.ENCRYPTION_KEYS = [FIRST]
     lost, _ = register_webhook(home, receiver.url)
     settings.ENCRYPTION_KEYS = [SECOND]
     Webhook.objects.filter(id=lost.id).update(encrypted_secret=b"not a token")
-    kept, secret = register_webhook(home, receiver.url)
+    readable, secret = register_webhook(home, receiver.url)
     settings.ENCRYPTION_KEYS = [FIRST, SECOND]
     output = StringIO()
     with pytest.raises(CommandError, match="1 secrets could not be read"):
         call_command("reencrypt_secrets", stdout=StringIO(), stderr=output)
     assert lost.id in output.getvalue()
     settings.ENCRYPTION_KEYS = [FIRST]
-    assert encryption.decrypt(bytes(Webhook.objects.get(id=kept.id).encrypted_secret)) == secret
+    assert encryption.decrypt(bytes(Webhook.objects.get(id=readable.id).encrypted_secret)) == secret
 
 
-def test_a_secret_that_cannot_be_read_is_our_fault_and_tried_again(
+def test_undecryptable_secret_is_INTERNAL_ERROR_and_delivery_stays_pending(
     home: Member, receiver: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     Webhook.objects.update(encrypted_secret=b"not a token")
-    (report,) = attempt_deliveries()
-    assert (report.error_code, report.blocked) == ("INTERNAL_ERROR", False)
+    (result,) = attempt_deliveries()
+    assert (result.error_code, result.blocked) == ("INTERNAL_ERROR", False)
     assert "cannot be decrypted" in caplog.text
     assert receiver.requests == []
     webhook.refresh_from_db()
@@ -106,19 +106,22 @@ def test_a_secret_that_cannot_be_read_is_our_fault_and_tried_again(
     assert webhook.deliveries.get().status == "pending"
 
 
-SHOW = "import json; from config import settings as s; from website_scan import environment as e; "
-SHOW += "print(json.dumps([s.ENCRYPTION_KEYS, s.DEFAULT_FROM_EMAIL, s.EMAIL_BACKEND, [str(p) for p in e.problems]]))"
+PRINT_SETTINGS = "import json; from config import settings as s; from website_scan import environment as e; "
+PRINT_SETTINGS += (
+    "print(json.dumps([s.ENCRYPTION_KEYS, s.DEFAULT_FROM_EMAIL, s.EMAIL_BACKEND, [str(p) for p in e.problems]]))"
+)
 
 
 def settings_with(**variables: str) -> list[object]:
-    ran = subprocess.run(
-        [sys.executable, "-c", SHOW], cwd=ROOT, env=environment(**variables), capture_output=True, text=True, check=True
+    command = [sys.executable, "-c", PRINT_SETTINGS]
+    process = subprocess.run(
+        command, cwd=ROOT, env=environment(**variables), capture_output=True, text=True, check=True
     )
-    shown: list[object] = json.loads(ran.stdout)
-    return shown
+    settings: list[object] = json.loads(process.stdout)
+    return settings
 
 
-def test_the_environment_names_the_keys_and_the_sender() -> None:
+def test_environment_sets_encryption_keys_and_mail_sender() -> None:
     keys, sender, backend, problems = settings_with(
         ENCRYPTION_KEYS=f"{FIRST},{SECOND}",
         EMAIL_FROM="Scans <scans@example.com>",
@@ -135,14 +138,14 @@ def test_the_environment_names_the_keys_and_the_sender() -> None:
     ("name", "value"),
     [("ENCRYPTION_KEYS", f"{FIRST},short"), ("EMAIL_FROM", "nobody"), ("EMAIL_URL", "pigeon://roof")],
 )
-def test_a_value_that_cannot_be_used_is_named(name: str, value: str) -> None:
+def test_invalid_environment_variable_is_reported_without_its_value(name: str, value: str) -> None:
     problems = settings_with(**{name: value})[3]
     assert isinstance(problems, list)
     assert f"environment.{name}" in problems[0]
-    assert "short" not in problems[0], "a secret is not repeated"
+    assert "short" not in problems[0], "the message does not contain the secret"
 
 
-def test_two_secrets_of_a_rotation_sign_until_the_overlap_ends(home: Member, receiver: Site) -> None:
+def test_expired_former_secret_does_not_sign(home: Member, receiver: Site) -> None:
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
     FormerSecret.objects.create(
         webhook=webhook,

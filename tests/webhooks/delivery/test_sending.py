@@ -1,4 +1,4 @@
-"""Sending of an attempt: through the net guard, within the time limit, keeping the beginning of the response."""
+"""Sending of an attempt: network guard, time limit, and the stored beginning of the response."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def claim_of(url: str) -> DeliveryClaim:
     )
 
 
-def answered(answer: Answer) -> AttemptResult:
+def result_of(answer: Answer) -> AttemptResult:
     with Site({"/": answer}) as site:
         return send(claim_of(f"{site.url}/"), ALLOWING)
 
 
-def test_a_name_that_became_private_gets_no_connection_and_is_logged_as_blocked(
+def test_name_that_resolves_to_private_address_at_delivery_is_blocked(
     home: Member, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The name resolves to a public address at registration, and to a private one at delivery (DNS rebinding)."""
@@ -64,8 +64,8 @@ def test_a_name_that_became_private_gets_no_connection_and_is_logged_as_blocked(
         for private in ("127.0.0.1", "10.0.0.1", "169.254.169.254"):
             with name_server(hosts({"hooks.example.com": (private,)}), monkeypatch):
                 make_due()
-                (report,) = attempt_deliveries()
-            assert (report.blocked, report.error_code, report.status) == (True, "DOMAIN_BLOCKED", None)
+                (result,) = attempt_deliveries()
+            assert (result.blocked, result.error_code, result.status) == (True, "DOMAIN_BLOCKED", None)
         assert site.connections == 0
     logged = list(Attempt.objects.values_list("blocked", "error_code", "response_status"))
     assert logged == [(True, "DOMAIN_BLOCKED", None)] * 3
@@ -75,29 +75,29 @@ def test_a_name_that_became_private_gets_no_connection_and_is_logged_as_blocked(
     assert webhook.failures == 3
 
 
-def test_a_forbidden_port_is_a_failed_attempt_without_a_connection() -> None:
+def test_attempt_to_forbidden_port_is_blocked_without_connection() -> None:
     with listening() as port:
         exempted = Policy(allowed_networks=(ip_network("10.0.0.0/8"),))
-        report = send(claim_of(f"http://93.184.215.14:{port}/"), exempted)
-    assert (report.blocked, report.error_code) == (True, "INVALID_URL")
-    assert f"Port {port} is not allowed" in report.error_message
+        result = send(claim_of(f"http://93.184.215.14:{port}/"), exempted)
+    assert (result.blocked, result.error_code) == (True, "INVALID_URL")
+    assert f"Port {port} is not allowed" in result.error_message
 
 
-def test_a_domain_that_was_put_on_the_blocklist_gets_nothing() -> None:
-    report = send(claim_of("http://hooks.example.com/"), Policy(blocked_domains=("example.com",)))
-    assert (report.blocked, report.error_code) == (True, "DOMAIN_BLOCKED")
+def test_attempt_to_blocklisted_domain_is_blocked() -> None:
+    result = send(claim_of("http://hooks.example.com/"), Policy(blocked_domains=("example.com",)))
+    assert (result.blocked, result.error_code) == (True, "DOMAIN_BLOCKED")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirects_are_failures_and_are_not_followed(status: int) -> None:
+def test_redirect_is_a_failure_and_not_followed(status: int) -> None:
     with Site({"/": Answer.redirect("/next", status), "/next": Answer("ok")}) as site:
-        report = send(claim_of(f"{site.url}/"), ALLOWING)
+        result = send(claim_of(f"{site.url}/"), ALLOWING)
         assert site.paths() == ["/"]
-    assert (report.status, report.error_code) == (status, "RECEIVER_STATUS")
-    assert "Redirects are not followed" in report.error_message
+    assert (result.status, result.error_code) == (status, "RECEIVER_STATUS")
+    assert "Redirects are not followed" in result.error_message
 
 
-def never(connection: socket.socket) -> None:
+def never_answering(connection: socket.socket) -> None:
     while connection.recv(65536):
         pass
 
@@ -115,41 +115,41 @@ def dripping(connection: socket.socket) -> None:
             continue
 
 
-@pytest.mark.parametrize("converse", [never, dripping])
-def test_the_whole_attempt_has_its_time_and_no_more(
+@pytest.mark.parametrize("converse", [never_answering, dripping])
+def test_attempt_ends_with_TIMEOUT_after_TIMEOUT_S(
     converse: Callable[[socket.socket], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert sending.TIMEOUT_S == 10
     monkeypatch.setattr(sending, "TIMEOUT_S", 0.5)
     with Site(converse=converse) as site:
-        begin = time.monotonic()
-        report = send(claim_of(f"{site.url}/"), ALLOWING)
-        elapsed_s = time.monotonic() - begin
-    assert (report.error_code, report.status, report.blocked) == ("TIMEOUT", None, False)
+        began = time.monotonic()
+        result = send(claim_of(f"{site.url}/"), ALLOWING)
+        elapsed_s = time.monotonic() - began
+    assert (result.error_code, result.status, result.blocked) == ("TIMEOUT", None, False)
     assert 0.4 < elapsed_s < 2
-    assert abs(report.latency_ms / 1000 - elapsed_s) < 0.2
+    assert abs(result.latency_ms / 1000 - elapsed_s) < 0.2
 
 
-def test_why_nothing_was_answered_is_told_by_class() -> None:
+def test_error_code_distinguishes_unreachable_invalid_and_untrusted_receivers() -> None:
     with listening() as port:
         pass
     assert send(claim_of(f"http://127.0.0.1:{port}/"), ALLOWING).error_code == "URL_NOT_REACHABLE"
     with Site(converse=lambda connection: connection.sendall(b"not HTTP\r\n\r\n")) as site:
         assert send(claim_of(f"{site.url}/"), ALLOWING).error_code == "BAD_RESPONSE"
     with Site({"/": Answer("ok")}, certificate=Certificate.SELF_SIGNED) as site:
-        report = send(claim_of(f"{site.url}/"), ALLOWING)
+        result = send(claim_of(f"{site.url}/"), ALLOWING)
         assert site.requests == []
-    assert report.error_code == "TLS_FAILED"
-    assert "not trusted" in report.error_message
+    assert result.error_code == "TLS_FAILED"
+    assert "not trusted" in result.error_message
 
 
-def test_the_beginning_of_the_answer_is_kept() -> None:
-    report = answered(Answer("y" * 10_000, status=500))
-    assert (report.status, report.body) == (500, "y" * KEPT_BYTES)
+def test_first_2_KiB_of_response_are_stored() -> None:
+    result = result_of(Answer("y" * 10_000, status=500))
+    assert (result.status, result.body) == (500, "y" * KEPT_BYTES)
 
 
 @pytest.mark.parametrize(
-    ("body", "kept"),
+    ("body", "expected"),
     [
         (b"", ""),
         ("Grüße\n".encode(), "Grüße\n"),
@@ -158,28 +158,28 @@ def test_the_beginning_of_the_answer_is_kept() -> None:
         (b"x" * 2047 + "ü".encode(), "x" * 2047),
     ],
 )
-def test_whatever_bytes_come_back_become_text(home: Member, receiver: Site, body: bytes, kept: str) -> None:
+def test_invalid_bytes_in_response_are_replaced(home: Member, receiver: Site, body: bytes, expected: str) -> None:
     register_webhook(home, f"{receiver.url}/hook")
     receiver.routes["/hook"] = Answer(body, status=500)
     finished_scan(home)
     attempt_deliveries()
-    assert Attempt.objects.get().response_body == kept
+    assert Attempt.objects.get().response_body == expected
 
 
-def test_a_compressed_answer_is_not_unpacked_and_no_reason_to_send_again() -> None:
+def test_compressed_response_is_not_stored_and_counts_as_success() -> None:
     with Site({"/": Answer(b"not gzip at all", headers={"Content-Encoding": "gzip"})}) as site:
-        report = send(claim_of(f"{site.url}/"), ALLOWING)
+        result = send(claim_of(f"{site.url}/"), ALLOWING)
         assert site.requests[0].header("Accept-Encoding") == "identity"
-    assert (report.is_success, report.body) == (True, "")
+    assert (result.is_success, result.body) == (True, "")
 
 
-def test_a_fault_of_our_own_is_reported_not_raised(
+def test_unexpected_exception_in_attempt_becomes_INTERNAL_ERROR(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(sending, "signature_headers", broken)
-    report = send(claim_of("http://127.0.0.1/"), ALLOWING)
-    assert (report.error_code, report.is_our_fault, report.is_success) == ("INTERNAL_ERROR", True, False)
+    result = send(claim_of("http://127.0.0.1/"), ALLOWING)
+    assert (result.error_code, result.is_our_fault, result.is_success) == ("INTERNAL_ERROR", True, False)
     assert "delivery dlv_1 failed" in caplog.text

@@ -1,4 +1,4 @@
-"""Signatures of deliveries, verified with the library that receivers use."""
+"""Signatures of deliveries, verified with `standardwebhooks`, a library for receivers."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ from webhooks.delivery.signing import new_secret, signature_headers
 BODY = '{"event":"scan.completed","data":{"grade":"Ä"}}'.encode()
 
 
-def signed(*valid: str, body: bytes = BODY, timestamp_s: int | None = None) -> dict[str, str]:
+def signed_headers(*valid: str, body: bytes = BODY, timestamp_s: int | None = None) -> dict[str, str]:
     now = int(time.time()) if timestamp_s is None else timestamp_s
     return signature_headers(valid=valid, event_id="evt_1", timestamp_s=now, body=body)
 
 
-def own(secret: str) -> str:
+def body_signature(secret: str) -> str:
     return "sha256=" + hmac.new(secret.encode(), BODY, hashlib.sha256).hexdigest()
 
 
-def test_the_library_verifies_what_we_sign() -> None:
+def test_standardwebhooks_verifies_signature() -> None:
     secret = new_secret()
-    headers = signed(secret)
+    headers = signed_headers(secret)
     assert Webhook(secret).verify(BODY, headers)["event"] == "scan.completed"
-    assert headers["X-Service-Signature"] == own(secret)
+    assert headers["X-Service-Signature"] == body_signature(secret)
 
 
-def test_the_library_refuses_another_body_id_secret_or_time() -> None:
+def test_standardwebhooks_refuses_other_body_id_secret_or_time() -> None:
     secret = new_secret()
     for body, headers, key in [
-        (BODY + b" ", signed(secret), secret),
-        (BODY, signed(secret) | {"webhook-id": "evt_2"}, secret),
-        (BODY, signed(secret), new_secret()),
-        (BODY, signed(secret, timestamp_s=int(time.time()) - 600), secret),
+        (BODY + b" ", signed_headers(secret), secret),
+        (BODY, signed_headers(secret) | {"webhook-id": "evt_2"}, secret),
+        (BODY, signed_headers(secret), new_secret()),
+        (BODY, signed_headers(secret, timestamp_s=int(time.time()) - 600), secret),
     ]:
         with pytest.raises(WebhookVerificationError):
             Webhook(key).verify(body, headers)
 
 
-def test_while_a_secret_is_rotated_both_verify_and_the_single_signature_is_the_older_ones() -> None:
+def test_old_and_new_secret_verify_and_X_Service_Signature_uses_old_one() -> None:
     old, new = new_secret(), new_secret()
-    headers = signed(old, new)
+    headers = signed_headers(old, new)
     assert headers["webhook-signature"].count("v1,") == 2
     for secret in (old, new):
         assert Webhook(secret).verify(BODY, headers)
     with pytest.raises(WebhookVerificationError):
         Webhook(new_secret()).verify(BODY, headers)
-    assert headers["X-Service-Signature"] == own(old)
+    assert headers["X-Service-Signature"] == body_signature(old)
 
 
-def test_a_secret_is_32_random_bytes_in_standard_base64() -> None:
+def test_secret_is_32_random_bytes_in_standard_base64() -> None:
     secrets = {new_secret() for _ in range(100)}
     assert len(secrets) == 100
-    assert {len(base64.b64decode(each.removeprefix("whsec_"), validate=True)) for each in secrets} == {32}
+    assert {len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) for secret in secrets} == {32}

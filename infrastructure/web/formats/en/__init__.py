@@ -1,1 +1,1 @@
-"""Formats for English, the only language of the pages."""
+"""Date and time formats for English, the only language of the pages."""

@@ -1,4 +1,4 @@
-"""Date and time formats as in logs. Django's own for English leave out seconds and time zone."""
+"""Date and time formats as in logs. Django's formats for English have neither seconds nor time zone."""
 
 DATE_FORMAT = "Y-m-d"
 TIME_FORMAT = "H:i:s"

@@ -1,4 +1,4 @@
-"""`manage.py backup`: write the whole database to one file; the service may run meanwhile."""
+"""`manage.py backup`: write the whole database to one file. The service may run meanwhile."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from django.utils import timezone
 from infrastructure import encryption
 from infrastructure.postgresql.statements import server_major
 from operations.stack import backup
-from operations.stack.clients import NoClients, address_of, clients_for
+from operations.stack.clients import NoClients, clients_for, connection_arguments
 from operations.stack.embedded import EmbeddedError
 from operations.stack.own_database import run_on_own_database
 from website_scan import __version__
 
-SHOWN_BYTES = 2000
+MESSAGE_BYTES = 2000
 
 
 class Command(BaseCommand):
     help = "Writes all of the database into one file, which `restore` reads. The service may run."
-    requires_system_checks = []  # `handle` runs them where the database is
+    requires_system_checks = []  # `handle` runs the checks once the database is available.
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -57,16 +57,16 @@ def _back_up(path: Path) -> backup.Manifest:
         migrations=sorted(f"{app}.{name}" for app, name in MigrationRecorder(connection).applied_migrations()),
         keys=encryption.fingerprints(),
     )
-    conninfo, variables = address_of(connection.get_connection_params())
+    conninfo, variables = connection_arguments(connection.get_connection_params())
     connection.close()
     command = [str(pg_dump), "--format=custom", "--no-owner", "--no-privileges", "--dbname", conninfo]
-    with backup.draft_of(path) as file, tempfile.TemporaryFile() as said:
-        with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=said) as process:
+    with backup.draft_of(path) as file, tempfile.TemporaryFile() as stderr:
+        with subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=stderr) as process:
             if process.stdout is None:
                 raise backup.BackupError("pg_dump has no output.")
             manifest = backup.write(file, process.stdout, manifest)
         if process.returncode != 0:
-            said.seek(0)
-            reason = said.read(SHOWN_BYTES).decode("utf-8", "replace").strip()
+            stderr.seek(0)
+            reason = stderr.read(MESSAGE_BYTES).decode("utf-8", "replace").strip()
             raise backup.BackupError(f"The database was not backed up: {reason or 'pg_dump was killed.'}")
     return manifest

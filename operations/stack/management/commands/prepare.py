@@ -1,4 +1,4 @@
-"""`manage.py prepare`: check the settings, migrate and collect static files; do nothing if nothing has changed."""
+"""`manage.py prepare`: check the settings, migrate the database and collect static files, if anything has changed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 from accounts.keys.services import create_api_key
 from accounts.models import Membership, User
 from accounts.services import ensure_organization
-from operations.stack.demo import DemoLogin, keep_demo
+from operations.stack.demo import DemoLogin, save_demo
 
 logger = logging.getLogger(__name__)
 
-# Each try waits up to LOCK_TIMEOUT_S of operations, so about two minutes in all.
+# Each try waits up to LOCK_TIMEOUT_S (infrastructure.apps) for a lock, so all tries take about two minutes.
 TRIES = 20
-PAUSE_S = 1.0  # the queries that queued behind the migration run meanwhile
-GAVE_WAY = (LockNotAvailable, DeadlockDetected)
+PAUSE_S = 1.0  # In this time, queries that waited for the migration's lock can run.
+# Errors after which a migration is retried.
+LOCK_ERRORS = (LockNotAvailable, DeadlockDetected)
 
 DEMO_ORGANIZATION = "Demo"
 DEMO_EMAIL = "demo@example.com"
@@ -52,13 +53,14 @@ class Command(BaseCommand):
         self.check(tags=[Tags.database], databases=[DEFAULT_DB_ALIAS])
         collect_static_files(settings.DATA_DIR / "static.stamp")
         if demo is not None:
-            keep_demo(demo, _ensure_demo())
+            save_demo(demo, _ensure_demo())
 
 
 def migrate(using: str = DEFAULT_DB_ALIAS) -> None:
-    """Apply missing migrations. Checking first is quicker than Django's command, which sends its signals anyway.
+    """Apply missing migrations. If there are none, Django's slower `migrate` command is not run.
 
-    A migration that gave way to the queries of a busy service is retried; those before it are not applied again.
+    A migration that failed to get its locks, because the service is busy, is retried. Earlier migrations are not
+    applied again.
     """
     for tries_left in reversed(range(TRIES)):
         executor = MigrationExecutor(connections[using])
@@ -67,39 +69,39 @@ def migrate(using: str = DEFAULT_DB_ALIAS) -> None:
         try:
             call_command("migrate", verbosity=0, interactive=False, database=using)
         except OperationalError as error:
-            if not tries_left or not isinstance(error.__cause__, GAVE_WAY):
+            if not tries_left or not isinstance(error.__cause__, LOCK_ERRORS):
                 raise
             logger.warning("A migration gave way to queries, and is tried again: %s", " ".join(str(error).split()))
-            # Django leaves the transaction open if statements that it defers to the end of a migration fail.
+            # Django leaves the transaction open if the deferred statements at the end of a migration fail.
             connections[using].close()
             del connections[using]
             time.sleep(PAUSE_S)
 
 
 def collect_static_files(stamp: Path) -> None:
-    """Collect and compress the static files if one was added, deleted or changed since `stamp`."""
+    """Collect and compress the static files, if a file was added, deleted or changed since `stamp` was written."""
     fingerprint = static_fingerprint()
-    collected = Path(settings.STATIC_ROOT, "staticfiles.json").exists()
-    if collected and stamp.exists() and stamp.read_text() == fingerprint:
+    is_collected = Path(settings.STATIC_ROOT, "staticfiles.json").exists()
+    if is_collected and stamp.exists() and stamp.read_text() == fingerprint:
         return
     call_command("collectstatic", verbosity=0, interactive=False, clear=True)
     stamp.write_text(fingerprint)
 
 
 def static_fingerprint() -> str:
-    """Return a digest of the path, size and modification time of every source file."""
+    """Return a digest of the path, size and modification time of every static source file."""
     digest = hashlib.sha256(str(settings.STATIC_ROOT).encode())
     for finder in get_finders():
-        for path, storage in sorted(finder.list([]), key=lambda found: found[0]):
+        for path, storage in sorted(finder.list([]), key=lambda item: item[0]):
             status = Path(storage.path(path)).stat()
             digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
 
 
 def _ensure_demo() -> DemoLogin:
-    """Create the demo organization with an owner who is a superuser, and an API key.
+    """Create the demo organization with an owner, who is a superuser, and an API key.
 
-    Password and key are None if the owner already exists.
+    The password and key in the returned login are None if the owner already exists.
     """
     with transaction.atomic():
         organization = ensure_organization(name=DEMO_ORGANIZATION, tier=DEMO_TIER)

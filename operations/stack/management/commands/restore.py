@@ -1,4 +1,4 @@
-"""`manage.py restore`: restore a whole backup in one transaction."""
+"""`manage.py restore`: restore the database from a backup in one transaction."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from psycopg import sql
 from infrastructure import encryption
 from infrastructure.postgresql.statements import fetch, server_major
 from operations.stack import backup
-from operations.stack.clients import NoClients, address_of, clients_for
+from operations.stack.clients import NoClients, clients_for, connection_arguments
 from operations.stack.embedded import EmbeddedError
 from operations.stack.own_database import run_on_own_database
 from website_scan import __version__
 
-SHOWN_BYTES = 2000
+MESSAGE_BYTES = 2000
 IS_EMPTY = "SELECT NOT EXISTS (SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace)"
-OTHERS = """
+OTHER_CONNECTIONS = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
-# In backups of all versions, the names of encrypted columns begin with `encrypted_`.
+# The names of encrypted columns begin with `encrypted_` in backups of all versions.
 ENCRYPTED = """
 SELECT table_name, column_name FROM information_schema.columns
 WHERE table_schema = 'public' AND data_type = 'bytea' AND column_name LIKE 'encrypted\\_%%'
 """
-# The schema as in a new database.
+# Recreates the schema `public` as in a new database.
 REPLACE = b"""
 DROP SCHEMA IF EXISTS public CASCADE;
 CREATE SCHEMA public;
@@ -48,7 +48,7 @@ COMMENT ON SCHEMA public IS 'standard public schema';
 
 class Command(BaseCommand):
     help = "Puts a backup into an empty database. Stop the service first; a restore that fails changes nothing."
-    requires_system_checks = []  # `handle` runs them where the database is
+    requires_system_checks = []  # `handle` runs the checks once the database is available.
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
@@ -63,8 +63,8 @@ class Command(BaseCommand):
             if status is not None:
                 sys.exit(status)
             self.check(tags=["environment"])
-            manifest = backup.checked(file)
-            _require_fitting(manifest, without_keys=without_keys)
+            manifest = backup.verified_manifest(file)
+            _require_compatible(manifest, without_keys=without_keys)
             folder = _require_database(manifest, replace=replace)
             _restore(file, folder, replace=replace)
         except (backup.BackupError, NoClients, EmbeddedError) as error:
@@ -78,10 +78,10 @@ class Command(BaseCommand):
         self.stdout.write("Run `manage.py prepare`, then start the service.")
 
 
-def _require_fitting(manifest: backup.Manifest, *, without_keys: bool) -> None:
-    """Raise BackupError if this version or its keys cannot read the backup."""
-    known = {f"{app}.{name}" for app, name in MigrationLoader(None, ignore_no_migrations=True).disk_migrations}
-    if set(manifest.migrations) - known:
+def _require_compatible(manifest: backup.Manifest, *, without_keys: bool) -> None:
+    """Raise BackupError if a newer version made the backup, or if the configured keys do not decrypt its secrets."""
+    migrations = {f"{app}.{name}" for app, name in MigrationLoader(None, ignore_no_migrations=True).disk_migrations}
+    if set(manifest.migrations) - migrations:
         raise backup.BackupError(
             f"The backup was made by a newer version, {manifest.version} (this is {__version__}): install that first."
         )
@@ -93,9 +93,9 @@ def _require_fitting(manifest: backup.Manifest, *, without_keys: bool) -> None:
 
 
 def _require_database(manifest: backup.Manifest, *, replace: bool) -> Path:
-    """Check that the database is unused, and empty or to be replaced; return the folder of PostgreSQL's programs.
+    """Check that the database is not in use, and is empty or to be replaced. Raises BackupError or NoClients.
 
-    Raises BackupError, NoClients.
+    Returns the folder of PostgreSQL's programs.
     """
     major = server_major()
     if major < manifest.postgresql:
@@ -105,42 +105,45 @@ def _require_database(manifest: backup.Manifest, *, replace: bool) -> Path:
     ((is_empty,),) = fetch(IS_EMPTY, {})
     if not is_empty and not replace:
         raise backup.BackupError("The database is not empty. Name another, or delete what it holds with --replace.")
-    ((others,),) = fetch(OTHERS, {})
-    if others:
-        raise backup.BackupError(f"The database is in use by {others} connections: stop the service first.")
+    ((connections,),) = fetch(OTHER_CONNECTIONS, {})
+    if connections:
+        raise backup.BackupError(f"The database is in use by {connections} connections: stop the service first.")
     return clients_for(major)
 
 
 def _restore(file: Path, folder: Path, *, replace: bool) -> None:
-    """Restore in one transaction, committed once the whole backup is read: killing any process changes nothing."""
-    conninfo, variables = address_of(connection.get_connection_params())
+    """Restore a backup in one transaction, which is committed after the whole backup has been read.
+
+    If any of the processes is killed, the database does not change.
+    """
+    conninfo, variables = connection_arguments(connection.get_connection_params())
     connection.close()
-    is_whole = False
+    is_complete = False
     psql = [str(folder / "psql"), "--no-psqlrc", "--quiet", "--output=/dev/null", "--set=ON_ERROR_STOP=1"]
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as log:
         with subprocess.Popen(
-            [*psql, "--dbname", conninfo], env=variables, stdin=subprocess.PIPE, stdout=said, stderr=said
-        ) as sink:
-            if sink.stdin is None:
+            [*psql, "--dbname", conninfo], env=variables, stdin=subprocess.PIPE, stdout=log, stderr=log
+        ) as process:
+            if process.stdin is None:
                 raise backup.BackupError("psql has no input.")
-            with contextlib.suppress(BrokenPipeError):  # psql's own output says why it ended
-                sink.stdin.write(b"BEGIN;\n" + (REPLACE if replace else b""))
-                sink.stdin.flush()
-                is_whole = _read_into(sink.stdin, file, folder / "pg_restore", variables, said) == 0
-                if is_whole:
-                    sink.stdin.write(b"\nCOMMIT;\n")
-                    sink.stdin.flush()
-        if sink.returncode != 0 or not is_whole:
-            said.seek(0)
-            raise backup.BackupError(said.read(SHOWN_BYTES).decode("utf-8", "replace").strip() or "psql was killed.")
+            with contextlib.suppress(BrokenPipeError):  # psql has written to the log why it ended.
+                process.stdin.write(b"BEGIN;\n" + (REPLACE if replace else b""))
+                process.stdin.flush()
+                is_complete = _write_sql(process.stdin, file, folder / "pg_restore", variables, log) == 0
+                if is_complete:
+                    process.stdin.write(b"\nCOMMIT;\n")
+                    process.stdin.flush()
+        if process.returncode != 0 or not is_complete:
+            log.seek(0)
+            raise backup.BackupError(log.read(MESSAGE_BYTES).decode("utf-8", "replace").strip() or "psql was killed.")
 
 
-def _read_into(sink: IO[bytes], file: Path, pg_restore: Path, variables: dict[str, str], said: IO[bytes]) -> int:
-    """Let pg_restore write a backup as SQL; return its exit status."""
+def _write_sql(sink: IO[bytes], file: Path, pg_restore: Path, variables: dict[str, str], log: IO[bytes]) -> int:
+    """Run pg_restore to convert a backup to SQL and write it to `sink`. Return pg_restore's exit status."""
     command = [str(pg_restore), "--no-owner", "--no-privileges", "--exit-on-error", "--file=-"]
     with (
         backup.dump_in(file) as dump,
-        subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=sink, stderr=said) as process,
+        subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=sink, stderr=log) as process,
     ):
         if process.stdin is None:
             raise backup.BackupError("pg_restore has no input.")
@@ -151,7 +154,7 @@ def _read_into(sink: IO[bytes], file: Path, pg_restore: Path, variables: dict[st
 
 
 def _unreadable() -> int:
-    """Count the secrets that no key of the ring decrypts."""
+    """Return the number of secrets in the restored database that no configured key decrypts."""
     count = 0
     for table, column in fetch(ENCRYPTED, {}):
         query = sql.SQL("SELECT {column} FROM {table} WHERE {column} IS NOT NULL").format(

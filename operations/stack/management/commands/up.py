@@ -1,7 +1,8 @@
 """`manage.py up`: run the whole service on one machine, without installation or configuration.
 
-It starts the servers, reads the settings that name them, and imports the whole service once. `prepare`, web, workers
-and scheduler are forks of this process: they start at once and share its memory. Itself, it never touches the database.
+The command starts the database servers, reads the settings, and imports the whole service once. `prepare`, web, workers
+and scheduler are forks of this process: they start at once and share its memory. The process itself sends no query to
+the database.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from infrastructure.loading import uncollected
 from operations.stack import embedded, running
 from operations.stack.demo import DemoLogin, demo_path, login_to_show, write_private
 from operations.stack.forks import fork
-from operations.stack.processes import ENDING, held
+from operations.stack.processes import ENDING, deferred_signals
 from operations.stack.running import BASE_DIR, DATA_DIR
 from operations.stack.supervisor import Program, Supervisor
 from website_scan import catalogue, environment
@@ -49,14 +50,14 @@ HOST = "127.0.0.1"
 CONNECT_TIMEOUT_S = 5
 PROBE_TIMEOUT_S = 1.0
 REVIVE_EVERY_S = 1.0
-WEB_FIRST_S = 10.0  # maximum wait of the other programs for the web process
-# Time for requests that have begun, including one that a client sends slowly. Then gunicorn kills its processes and
-# ends. The rest of the supervisor's own timeout is for that: on a busy machine it takes seconds.
+WEB_FIRST_S = 10.0  # Maximum time for which the other programs wait until the web process answers.
+# Time that requests in progress have to end when the service stops, before gunicorn kills its processes and exits. That
+# takes seconds on a busy machine, so this time is shorter than the supervisor's STOP_TIMEOUT_S.
 WEB_GRACE_S = 4
-ORPHAN_TIMEOUT_S = 8.0  # more than gunicorn's graceful timeout
+ORPHAN_TIMEOUT_S = 8.0  # Time to wait for the port of a killed service. Longer than WEB_GRACE_S.
 NO_KEY = "<API key>"
-REFUSED = 2  # exit status if the person at the terminal has to change something
-# What the programs import when they start, besides the apps.
+REFUSED = 2  # Exit status if the user has to change something, such as a variable.
+# Modules that the programs import when they start, besides the apps.
 PROGRAM_MODULES = (
     "config.gunicorn",
     "gunicorn.app.wsgiapp",
@@ -67,18 +68,18 @@ PROGRAM_MODULES = (
     "celery.concurrency.asynpool",
     "celery.concurrency.thread",
 )
-# macOS would abort forks if a library has begun to use Objective-C; it reads the variable when a program is executed.
+# Without this variable, macOS aborts forked processes if a library uses Objective-C. It is read when a program starts.
 FORKS_ON_MACOS = "OBJC_DISABLE_INITIALIZE_FORK_SAFETY"
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 -- gunicorn's heartbeat files, opened unnamed
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 -- gunicorn's heartbeat files here have no names.
 
 
 class StartRefused(Exception):
-    """Refusal to start the service; the message is for the person at the terminal."""
+    """Refusal to start the service. The message is printed on the terminal."""
 
 
 class Command(BaseCommand):
     help = "Runs the whole service on this machine until Ctrl-C: databases, web, worker, scheduler."
-    requires_system_checks = []  # `prepare` runs them in the prepared environment
+    requires_system_checks = []  # `prepare` runs the system checks, after the servers have started.
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -90,7 +91,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, demo: bool, **options: Any) -> None:
         if sys.platform == "darwin" and FORKS_ON_MACOS not in os.environ:
             os.environ[FORKS_ON_MACOS] = "YES"
-            os.execv(sys.executable, sys.orig_argv)  # noqa: S606 -- this command, once more
+            os.execv(sys.executable, sys.orig_argv)  # noqa: S606 -- Runs this command again, with the variable.
         try:
             with _interruptible():
                 self._run(with_demo=demo)
@@ -116,16 +117,16 @@ class Command(BaseCommand):
                     _require_database()
                 if not own_redis:
                     _require_redis()
-                demo = demo_path(data_dir, env, embedded=own_database, wanted=with_demo)
+                demo = demo_path(data_dir, env, embedded=own_database, with_demo=with_demo)
                 if not (data_dir / "static.stamp").exists():
                     self.stdout.write("First start: preparing the database and static files …")
                     self.stdout.flush()
-                _load()
+                _import_programs()
                 was_known = demo is not None and demo.exists()
                 _prepare(env, demo)
                 login = login_to_show(demo, was_known=was_known, on_terminal=self.stdout.isatty())
-                known = {name: value for name in environment.defaults if (value := environment.given_in(env, name))}
-                with running.shown(data_dir, known):
+                variables = {name: value for name in environment.defaults if (value := environment.given_in(env, name))}
+                with running.published(data_dir, variables):
                     self._supervise(data_dir, port, env, stack, login, demo)
 
     def _supervise(
@@ -135,39 +136,39 @@ class Command(BaseCommand):
         env: dict[str, str],
         stack: embedded.Stack,
         login: DemoLogin | None,
-        kept_in: Path | None,
+        login_file: Path | None,
     ) -> None:
-        welcomed = False
+        is_web_ready = False
         next_revival = 0.0
         started_at = time.monotonic()
 
-        def is_web_awaited() -> bool:
-            return not welcomed and time.monotonic() < started_at + WEB_FIRST_S
+        def must_wait_for_web() -> bool:
+            return not is_web_ready and time.monotonic() < started_at + WEB_FIRST_S
 
         def on_tick() -> None:
-            nonlocal welcomed, next_revival
-            if not welcomed and _is_healthy(port):
-                welcomed = True
-                self.stdout.write(welcome(settings.BASE_URL, data_dir, login, kept_in))
+            nonlocal is_web_ready, next_revival
+            if not is_web_ready and _is_healthy(port):
+                is_web_ready = True
+                self.stdout.write(welcome(settings.BASE_URL, data_dir, login, login_file))
                 self.stdout.flush()
             if time.monotonic() >= next_revival:
                 next_revival = time.monotonic() + REVIVE_EVERY_S
                 for name in stack.revive():
-                    supervisor.say(f"{name} had died; it starts again")
+                    supervisor.print_message(f"{name} had died; it starts again")
 
-        # If all started at once, the first page would take longer.
+        # The other programs start after the web process, so that the first page is available sooner.
         web, *others = programs(data_dir, port, env)
-        later = [replace(each, waits=is_web_awaited) for each in others]
-        supervisor = Supervisor([web, *later], sys.stdout, on_tick=on_tick)
+        waiting = [replace(program, waits=must_wait_for_web) for program in others]
+        supervisor = Supervisor([web, *waiting], sys.stdout, on_tick=on_tick)
         supervisor.run()
 
 
-def welcome(base_url: str, data_dir: Path, login: DemoLogin | None, kept_in: Path | None) -> str:
+def welcome(base_url: str, data_dir: Path, login: DemoLogin | None, login_file: Path | None) -> str:
     """Return the welcome message: the service's address, how to log in, and a first request to copy.
 
-    `kept_in` is the file with the login.
+    `login_file` is the file with the login.
     """
-    # These read the settings when they are imported.
+    # These modules read the settings when they are imported, so the import is not at the top.
     from infrastructure.web.mail import goes_to_log
     from scans.browser import browser_program
 
@@ -185,9 +186,9 @@ def welcome(base_url: str, data_dir: Path, login: DemoLogin | None, kept_in: Pat
     lines.append(f"  Browser   {browser}")
     key = login.api_key if login else None
     if login:
-        kept = f"in {kept_in}"  # what goes into a log names the file instead
-        lines.append(f"  Login     {login.email}  password: {login.password or kept}")
-        lines.append(f"  API key   {key or kept}")
+        location = f"in {login_file}"  # Output that may be a log contains the file's name instead of the secrets.
+        lines.append(f"  Login     {login.email}  password: {login.password or location}")
+        lines.append(f"  API key   {key or location}")
     body = json.dumps({"url": "https://example.com/", "type": "security"})
     request = [f"curl -X POST {base_url}/v1/scan"]
     request.append(f"-H {shlex.quote(f'Authorization: Bearer {key or NO_KEY}')}")
@@ -199,22 +200,22 @@ def welcome(base_url: str, data_dir: Path, login: DemoLogin | None, kept_in: Pat
 
 
 def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
-    """Return the programs for web, workers and scheduler, each an ordinary process as in production."""
+    """Return the programs for web, workers and scheduler, with the commands of separate processes as in production."""
     cpus = os.cpu_count() or 1
     web = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"{HOST}:{port}"]
-    # A process for each core: more answer no more requests (`make bench ARGS=api`), and each takes memory.
+    # One process for each core: more processes need memory but answer no more requests (`make bench ARGS=api`).
     web += ["--worker-class", "config.gunicorn.Worker", "--limit-request-line", "8190"]
     web += ["--workers", str(max(2, cpus)), "--threads", "8", "--keep-alive", "30", "--reuse-port"]
     web += ["--graceful-timeout", str(WEB_GRACE_S), "--log-level", "warning", "--no-control-socket"]
-    web += ["--preload"]  # import the application once for all processes
+    web += ["--preload"]  # Import the application once for all processes.
     if os.access(SHARED_MEMORY, os.W_OK):
         web += ["--worker-tmp-dir", str(SHARED_MEMORY)]
     celery = [sys.executable, "-m", "celery", "--quiet", "--no-color", "-A", "config"]
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
     worker = [*celery, "worker", "--queues", "scans,maintenance", "--autoscale", f"{max(6, 2 * cpus)},1"]
-    # Each process runs a browser, which keeps a core busy: more at once would only distort the measurements.
+    # Each process runs a browser, which uses one core. More processes would only distort performance measurements.
     browser = [*celery, "worker", "--queues", "browser", "--autoscale", f"{max(2, cpus)},0", "--hostname", "browser@%h"]
-    # One thread delivers (with many threads of its own), the other wakes it.
+    # One thread runs the delivery task, which has many threads of its own. The other runs short tasks that wake it.
     webhooks = [*celery, "worker", "--queues", "webhooks", "--hostname", "webhooks@%h"]
     webhooks += ["--pool", "threads", "--concurrency", "2"]
     scheduler = [*celery, "beat", "--schedule", str(data_dir / "celerybeat-schedule")]
@@ -232,14 +233,14 @@ def _port() -> int:
 
 
 def _require_usable_environment() -> None:
-    """Read the settings, and raise StartRefused for unusable variables, as in `operations.health.system_checks`."""
-    _ = settings.BASE_URL  # the first access reads them
+    """Read the settings, and raise StartRefused if an environment variable is invalid."""
+    _ = settings.BASE_URL  # The first access reads all settings.
     if environment.problems:
         raise StartRefused("\n".join(str(problem) for problem in environment.problems))
 
 
 def _require_free(port: int, patience_s: float) -> None:
-    """Raise StartRefused if the port is in use; wait up to `patience_s` for the web process of a killed service."""
+    """Raise StartRefused if the port is in use. Waits up to `patience_s` for the web process of a killed service."""
     deadline = time.monotonic() + patience_s
     while (error := _bind_error(port)) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -261,7 +262,7 @@ def _bind_error(port: int) -> OSError | None:
 
 def _require_database() -> None:
     database = settings.DATABASES["default"]
-    parameters = {k: v for k, v in database.get("OPTIONS", {}).items() if k != "pool"}
+    parameters = {name: value for name, value in database.get("OPTIONS", {}).items() if name != "pool"}
     parameters |= {"dbname": database["NAME"], "connect_timeout": CONNECT_TIMEOUT_S}
     for option, name in (("HOST", "host"), ("PORT", "port"), ("USER", "user")):
         if database[option]:
@@ -297,13 +298,13 @@ def _environment(data_dir: Path, port: int, stack: embedded.Stack) -> dict[str, 
     env |= {"DATA_DIR": str(data_dir), "PORT": str(port), "PYTHONUNBUFFERED": "1"}
     env.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     if not environment.is_set("SECRET_KEY"):
-        # Pass the file's name: processes that scan other people's pages have no key in their environment.
+        # The key itself is not passed, so that processes that scan pages do not have it in their environment.
         env |= {"SECRET_KEY": "", "SECRET_KEY_FILE": str(_with_secret_key(data_dir / "secret_key"))}
     return env
 
 
 def _with_secret_key(path: Path) -> Path:
-    """Create the file of the secret key if it is missing; return its path."""
+    """Create the file with the secret key if it does not exist. Return its path."""
     try:
         if not path.exists():
             write_private(path, secrets.token_urlsafe(48))
@@ -313,20 +314,20 @@ def _with_secret_key(path: Path) -> Path:
     return path
 
 
-def _load() -> None:
-    """Import the modules of all programs, in this process."""
-    # Celery always warns root; here root is the only user of a container or of a newcomer's machine.
+def _import_programs() -> None:
+    """Import the modules of all programs in this process, before the programs are forked."""
+    # Celery always warns root. In a container or on a newcomer's machine, root may be the only user.
     warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")
-    # Python ignores exceptions in callbacks that imports cause, also those of a signal's handler.
-    with held(ENDING), uncollected():
+    # Signals are deferred, because during imports Python ignores exceptions in callbacks such as signal handlers.
+    with deferred_signals(ENDING), uncollected():
         django.setup()
         for name in (settings.ROOT_URLCONF, *PROGRAM_MODULES):
             import_module(name)
-        current_app.loader.import_default_modules()  # the tasks
+        current_app.loader.import_default_modules()  # Celery imports the modules with tasks.
         catalogue.probes()
         for scan_type in ScanType:
             catalogue.checks(scan_type)
-        tls_context(settings.SCAN_CA_BUNDLE, Trust.STRICT)  # the certificates to trust take 10 MiB
+        tls_context(settings.SCAN_CA_BUNDLE, Trust.STRICT)  # The forks share the 10 MiB of CA certificates.
 
 
 def _prepare(env: dict[str, str], demo: Path | None) -> None:
@@ -358,14 +359,14 @@ def _is_healthy(port: int) -> bool:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Raise KeyboardInterrupt on SIGTERM and SIGHUP, so that they end a start in order, like Ctrl-C."""
+    """Raise KeyboardInterrupt on SIGTERM and SIGHUP, so that these signals stop the service in order, like Ctrl-C."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
+    old_handlers = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in old_handlers.items():
             signal.signal(number, handler)
