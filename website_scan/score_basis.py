@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from website_scan.findings import Severity
-from website_scan.need import Need, need
+from website_scan.priority import Priority, priority
 from website_scan.result import CategoryResult
 from website_scan.scoring import (
     RULES_VERSION,
@@ -75,8 +75,8 @@ class Hold:
     """A score that caps lower to `value`.
 
     `groups` are the holders by their lowest cap, the lowest first. `steps` are the scores that rise as the holders are
-    fixed, in this order and by need, up to the first that no cap lowers. `spared` counts those of the first group that
-    are not to be fixed. `lasting` is the index in `Score.held` of the cap that no fix lifts, None if there is none.
+    fixed, in this order and by priority, up to the first score that no cap lowers. `spared` counts those of the first
+    group that are not to be fixed. `lasting` is the index in `Score.held` of the cap that no fix lifts, or None.
     """
 
     value: int
@@ -108,7 +108,8 @@ def hold(stored: StoredBasis, spared: Collection[str] = ()) -> Hold | None:
     worths = [worth for of_category in evaluation.worths for worth in of_category]
     by_id = {result.id: worth for result, worth in zip(results_of(categories), worths, strict=True)}
     ordered = [
-        sorted(group, key=lambda each: (each.id in spared, _need(each, by_id[each.id]))) for group in groups.values()
+        sorted(group, key=lambda each: (each.id in spared, _priority(each, by_id[each.id])))
+        for group in groups.values()
     ]
     lasting = [number for number, cap in enumerate(evaluation.held) if not cap.count]
     first = ordered[0] if ordered else []
@@ -121,8 +122,8 @@ def hold(stored: StoredBasis, spared: Collection[str] = ()) -> Hold | None:
     )
 
 
-def _need(result: Scorable, worth: Worth) -> Need:
-    return need(
+def _priority(result: Scorable, worth: Worth) -> Priority:
+    return priority(
         status=result.status, severity=result.severity, holds=worth.holds, points=worth.points, later=worth.later
     )
 

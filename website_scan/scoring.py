@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from website_scan.findings import Severity
-from website_scan.need import is_emergency
+from website_scan.priority import is_emergency
 from website_scan.result import CategoryResult, CheckStatus
 
 # Increase it with every change of the arithmetic here: reports made by different rules can't be compared point by

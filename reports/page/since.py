@@ -12,7 +12,7 @@ from website_scan.report_json import ExportJson
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Number of findings that changed in one way, in words, and the neediest of them."""
+    """Number of findings that changed in one way, in words, and those of highest priority."""
 
     text: str
     first: Change

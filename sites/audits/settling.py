@@ -18,7 +18,7 @@ from sites.signals import audit_ended
 from website_scan import wording
 from website_scan.fingerprints import fingerprints
 from website_scan.messages import counted
-from website_scan.need import is_emergency
+from website_scan.priority import is_emergency
 from website_scan.repeats import CheckKey, told, told_elsewhere
 from website_scan.report.serialization import stored_fix
 from website_scan.report_json import StoredFix

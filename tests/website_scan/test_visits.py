@@ -74,7 +74,7 @@ def shape(check: CheckResult) -> tuple[object, ...]:
 
 def same(together: ScanResult, alone: ScanResult) -> None:
     assert (together.type, together.status, together.error) == (alone.type, alone.status, alone.error)
-    # Measured times decide the order of need.
+    # Measured times decide the priority of findings.
     assert sorted(map(repr, map(shape, together.checks))) == sorted(map(repr, map(shape, alone.checks)))
     assert together.skipped_checks == alone.skipped_checks
     assert together.omitted_checks == alone.omitted_checks

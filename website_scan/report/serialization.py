@@ -14,8 +14,8 @@ from typing import TypedDict
 from website_scan import wording
 from website_scan.findings import Severity
 from website_scan.fingerprints import fingerprint
-from website_scan.need import need_of_result
 from website_scan.places import Column, Place, Rows
+from website_scan.priority import priority_of_result
 from website_scan.report.held import held
 from website_scan.report_json import (
     AddedByExport,
@@ -43,7 +43,7 @@ def report_json(result: ScanResult, *, scan_id: str, created_at: datetime, compl
         **_head(result, scan_id, created_at, completed_at),
         "categories": [
             {"name": each.name, "score": each.score, "checks": list(map(_check, each.checks))}
-            for each in _by_need(result.categories)
+            for each in _by_priority(result.categories)
         ],
         "summary": _summary(result),
     }
@@ -61,7 +61,7 @@ def export_json(
                 "score": each.score,
                 "checks": [exported_check(check, result.url) for check in each.checks],
             }
-            for each in _by_need(result.categories)
+            for each in _by_priority(result.categories)
         ],
         "summary": _summary(result),
         "report_id": report_id,
@@ -129,10 +129,10 @@ def _head(result: ScanResult, scan_id: str, created_at: datetime, completed_at: 
     }
 
 
-def _by_need(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
-    """Return the categories by the need of their neediest checks, each with its neediest check first."""
-    found = [replace(each, checks=tuple(sorted(each.checks, key=need_of_result))) for each in categories]
-    return sorted(found, key=lambda each: need_of_result(each.checks[0]))
+def _by_priority(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
+    """Return the categories by the priority of their first checks, each with its checks by priority."""
+    found = [replace(each, checks=tuple(sorted(each.checks, key=priority_of_result))) for each in categories]
+    return sorted(found, key=lambda each: priority_of_result(each.checks[0]))
 
 
 def _check(check: CheckResult) -> ReportedCheck:

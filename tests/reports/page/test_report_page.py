@@ -205,7 +205,7 @@ def test_checks_are_ordered_by_what_mending_them_wins() -> None:
     ]
 
 
-def test_the_neediest_category_comes_first() -> None:
+def test_top_priority_category_comes_first() -> None:
     checks = {
         "pass": stored(check_of("a", "A", "A", "pass", None, LOW, "It is so.")),
         "warn": stored_finding("a", status="warn", severity=LOW),
