@@ -10,7 +10,7 @@ from website_scan import catalogue
 from website_scan.catalogue import CatalogueError
 from website_scan.findings import ScanType, Severity
 from website_scan.page.evidence import Page
-from website_scan.plan import GIVEN, plan, sorter
+from website_scan.plan import INITIAL, evidence_order, plan
 from website_scan.scoring import RULES_VERSION
 
 HEAD = """
@@ -218,6 +218,6 @@ def test_every_check_of_the_catalogue_can_be_planned(scan_type: ScanType) -> Non
     if planned.checks:
         assert any(probe.essential for probe in planned.probes.values())
         assert Page in planned.probes
-    assert not GIVEN & planned.probes.keys()
+    assert not INITIAL & planned.probes.keys()
     assert catalogue.caps(scan_type)
-    assert sorter(planned.probes).is_active() is bool(planned.probes)  # and there is no cycle
+    assert evidence_order(planned.probes).is_active() is bool(planned.probes)  # and there is no cycle

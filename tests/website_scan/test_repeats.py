@@ -14,7 +14,7 @@ from website_scan.catalogue import catalogue_version, checks
 from website_scan.findings import MEDIUM, ScanType, Severity
 from website_scan.net.client import Network
 from website_scan.places import MOST_ROWS
-from website_scan.repeats import REPEATS, CheckKey, told, told_elsewhere, told_once
+from website_scan.repeats import REPEATS, CheckKey, reported_elsewhere, suppress_repeats
 from website_scan.result import Budget, CheckResult, CheckStatus, RepeatedCheck, ScanResult
 from website_scan.run import scan
 from website_scan.wording import fix, message
@@ -160,7 +160,7 @@ def result(id: str, status: CheckStatus = "warn", *places: str, declared: Severi
 
 
 def kept(scan_type: ScanType, *results: CheckResult) -> list[str]:
-    return [each.id for each in told_once(scan_type, results)[0]]
+    return [each.id for each in suppress_repeats(scan_type, results)[0]]
 
 
 def test_a_check_that_passes_or_needs_a_review_silences_no_other() -> None:
@@ -192,23 +192,23 @@ def test_places_may_be_told_by_several_checks_together() -> None:
 def test_a_fact_of_two_types_is_told_by_one_of_them() -> None:
     seo = told([result("lang-present"), result("h1"), result("title")], [])
     accessibility = told([result("html-has-lang"), result("image-alt")], [])
-    assert told_elsewhere({SEO: seo, ACCESSIBILITY: accessibility}) == {
+    assert reported_elsewhere({SEO: seo, ACCESSIBILITY: accessibility}) == {
         CheckKey(SEO, "lang-present"): CheckKey(ACCESSIBILITY, "html-has-lang")
     }
-    assert told_elsewhere({SEO: seo}) == {}
+    assert reported_elsewhere({SEO: seo}) == {}
 
 
 def test_a_check_that_is_silent_itself_leads_to_the_one_that_tells() -> None:
-    _, repeated = told_once(ACCESSIBILITY, [result("landmark-one-main"), result("page-has-heading-one")])
+    _, repeated = suppress_repeats(ACCESSIBILITY, [result("landmark-one-main"), result("page-has-heading-one")])
     accessibility = told([result("landmark-one-main")], repeated)
-    assert told_elsewhere({SEO: told([result("h1")], []), ACCESSIBILITY: accessibility}) == {
+    assert reported_elsewhere({SEO: told([result("h1")], []), ACCESSIBILITY: accessibility}) == {
         CheckKey(SEO, "h1"): CheckKey(ACCESSIBILITY, "landmark-one-main")
     }
 
 
 def test_what_needs_a_review_tells_nothing_for_another_type() -> None:
     review = replace(result("target-size"), weighs=False)
-    assert told_elsewhere({SEO: told([result("tap-targets")], []), ACCESSIBILITY: told([review], [])}) == {}
+    assert reported_elsewhere({SEO: told([result("tap-targets")], []), ACCESSIBILITY: told([review], [])}) == {}
 
 
 def test_the_table_names_checks_that_exist_and_no_chains_within_a_type() -> None:

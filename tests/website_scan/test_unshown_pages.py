@@ -19,7 +19,7 @@ from website_scan.catalogue import checks
 from website_scan.findings import CRITICAL, ScanType
 from website_scan.net.browser import find_browser, sandbox_problem
 from website_scan.net.client import Network
-from website_scan.repeats import told, told_elsewhere
+from website_scan.repeats import reported_elsewhere, reporters
 from website_scan.result import Budget, CheckResult, ScanResult
 from website_scan.run import scan
 from website_scan.wording import message
@@ -108,8 +108,8 @@ def test_a_page_that_shows_nothing_is_told_and_not_judged(
         assert not [each.id for each in result.checks if each.id in content and each.status == "pass"]
         assert TITLES.get(name) != "error message" or METADATA.isdisjoint(each.id for each in result.checks)
     assert METRICS.isdisjoint(each.id for each in results[ScanType.PERFORMANCE].checks)
-    of_visit = {each.type: told(each.checks, each.repeated_checks) for each in results.values()}
-    assert {each.id for each in told_elsewhere(of_visit)} >= {BLANK[each] for each in TYPES[1:]}
+    of_visit = {each.type: reporters(each.checks, each.repeated_checks) for each in results.values()}
+    assert {each.id for each in reported_elsewhere(of_visit)} >= {BLANK[each] for each in TYPES[1:]}
 
 
 @pytest.mark.parametrize("name", UNJUDGED)

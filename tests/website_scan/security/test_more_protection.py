@@ -79,7 +79,7 @@ def judged(headers: HeaderLines) -> ScanResult:
         HttpsAnswer: HttpsAnswer(seen.response),
     }
     judgement = Judgement(seen.target, ScanType.SECURITY, planned, evidence, lambda: 60.0)
-    return judgement.result(judgement.judge(lambda _: None))
+    return judgement.build_result(judgement.judge(lambda _: None))
 
 
 def scores(result: ScanResult) -> tuple[int, int]:
