@@ -182,7 +182,7 @@ Verdict = Pass | Warn | Review | Fail | NotApplicable
 
 
 def beyond(value: float, good: float, limit: str) -> str:
-    """Return `limit`, such as "up to 1.5 MB is good"; mark a value that looks equal to `good` as just above the limit."""
+    """Return `limit`, such as "up to 1.5 MB is good"; prefixed if the value is only just above `good`."""
     return f"just above the limit: {limit}" if value <= good * LOOKS_EQUAL else limit
 
 
