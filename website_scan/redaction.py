@@ -211,7 +211,7 @@ def _encodings(value: str) -> Iterator[str]:
     yield from (value, value.replace(" ", "+"), json.dumps(value)[1:-1], data.hex())
     for encode in (b64encode, urlsafe_b64encode):
         yield encode(data).decode().rstrip("=")
-        # Within a longer encoded text, the value may begin at any bit of a character, so the characters at its ends vary.
+        # Within a longer encoded text, the value may begin at any bit of a character, so its first and last ones vary.
         for before in (1, 2):
             encoding = encode(bytes(before) + data).decode()[before + 1 : (before + len(data)) * 8 // 6]
             if len(encoding) >= LONG:
