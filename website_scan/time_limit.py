@@ -17,8 +17,7 @@ T = TypeVar("T")
 
 MIN_WAIT_S = 0.005
 # Python drops an exception that is raised while it finalizes an object, so the watchdog raises OutOfTime again until
-# the block has ended. The number of times is limited: code that drops the exception every time is ended by the limits of
-# the process.
+# the block has ended. The number of times is limited: the limits of the process end code that drops it every time.
 RAISE_AGAIN_S = 0.25
 MAX_RAISES = 200
 

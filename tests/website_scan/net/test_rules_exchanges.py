@@ -230,7 +230,7 @@ EXCHANGES = [
     Rule("requests to a host", lifted(requests_per_host=HUGE), over(*["127.0.0.1"] * 4)),
     Rule("time to connect", lifted(connect_s=HUGE, total_s=HUGE), hands_out_more_time),
     Rule("time to the first byte", replaced(Exchange, "sending", only_the_total), waits_for_the_first_byte),
-    Rule("time before every read", replaced(deadline, "_shorter", lambda *_: 5.0), waits_for_a_drip),
+    Rule("time before every read", replaced(deadline, "_shorter_timeout", lambda *_: 5.0), waits_for_a_drip),
     Rule("time of a scan", replaced(Deadline, "within", lambda _, seconds: Deadline(seconds)), outlives_the_network),
     Rule("header bytes", lifted(header_bytes=HUGE), reads([("X", "y" * 5000)], b"", 4000)),
     Rule("body bytes", lifted(body_bytes=HUGE), reads([], b"x" * 3900, 3500)),
