@@ -1,4 +1,4 @@
-"""Dialer, the guard against SSRF: resolve the name, check every address, connect to a checked address, verify the peer."""
+"""Dialer, the guard against SSRF: resolve a name, check every address, connect to a checked one, verify the peer."""
 
 from __future__ import annotations
 
