@@ -92,7 +92,7 @@ def scanned(scan_type: ScanType, markup: str) -> ScanResult:
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
 @pytest.mark.parametrize("markup", SHELLS.values(), ids=SHELLS)
-def test_a_page_that_shows_nothing_has_at_most_a_c_and_says_why_first(scan_type: ScanType, markup: str) -> None:
+def test_blank_page_gets_at_most_grade_C_and_a_notice_that_says_why(scan_type: ScanType, markup: str) -> None:
     result = scanned(scan_type, markup)
     assert result.status == "partial"
     assert result.score is not None
@@ -110,7 +110,7 @@ def test_a_page_that_shows_nothing_has_at_most_a_c_and_says_why_first(scan_type:
 
 
 @pytest.mark.parametrize(("check", "markup"), FAULTY.items(), ids=FAULTY)
-def test_a_fault_of_a_page_that_shows_nothing_is_found(check: str, markup: str) -> None:
+def test_faults_in_a_blank_page_are_reported(check: str, markup: str) -> None:
     result = scanned(ScanType.ACCESSIBILITY, markup)
     assert "shows no content" in str(result.facts["notice"])
     assert check in {each.id for each in result.checks if each.status != "pass"}
@@ -118,7 +118,7 @@ def test_a_fault_of_a_page_that_shows_nothing_is_found(check: str, markup: str) 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
 @pytest.mark.parametrize("markup", BUILT.values(), ids=BUILT)
-def test_what_scripts_may_add_to_a_page_that_shows_nothing_is_not_missed(scan_type: ScanType, markup: str) -> None:
+def test_blank_page_is_not_blamed_for_content_that_scripts_add(scan_type: ScanType, markup: str) -> None:
     result = scanned(scan_type, markup)
     assert "shows no content" in str(result.facts["notice"])
     content = {each.id for each in checks(scan_type) if each.content}
@@ -126,14 +126,14 @@ def test_what_scripts_may_add_to_a_page_that_shows_nothing_is_not_missed(scan_ty
 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
-def test_the_cap_is_among_the_reports_caps(scan_type: ScanType) -> None:
+def test_report_of_a_blank_page_lists_its_cap(scan_type: ScanType) -> None:
     (cap,) = (each for each in scanned(scan_type, SHELLS["react"]).caps if each.limit == 79)
     assert "content" in cap.reason
 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
 @pytest.mark.parametrize("markup", HONEST.values(), ids=HONEST)
-def test_a_small_page_that_shows_something_is_judged(scan_type: ScanType, markup: str) -> None:
+def test_small_page_with_visible_content_is_judged(scan_type: ScanType, markup: str) -> None:
     result = scanned(scan_type, markup)
     assert result.status == "completed"
     assert "notice" not in result.facts

@@ -67,7 +67,7 @@ def _forget() -> None:
         cached.cache_clear()
 
 
-def test_the_tree_of_files_is_the_tree_of_the_report(planted: Planted) -> None:
+def test_checks_are_grouped_by_folder_and_ordered_by_category_weight(planted: Planted) -> None:
     planted.add(
         "security/checks/light.py",
         'CATEGORY = Category("Light", weight=5)\n' + a_check("one", "One"),
@@ -93,7 +93,7 @@ def test_the_tree_of_files_is_the_tree_of_the_report(planted: Planted) -> None:
     ]
 
 
-def test_a_check_imported_into_another_category_is_not_counted_twice(planted: Planted) -> None:
+def test_check_imported_into_another_category_is_listed_once(planted: Planted) -> None:
     planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
     planted.add(
         "seo/checks/b.py",
@@ -106,7 +106,7 @@ def test_a_check_imported_into_another_category_is_not_counted_twice(planted: Pl
     ("first", "second", "word"),
     [(("one", "One"), ("one", "Other"), "id"), (("one", "One"), ("two", "One"), "name")],
 )
-def test_ids_and_names_are_unique_in_a_scan_type(
+def test_duplicate_check_id_or_name_in_a_scan_type_is_refused(
     planted: Planted, first: tuple[str, str], second: tuple[str, str], word: str
 ) -> None:
     planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check(*first))
@@ -115,20 +115,20 @@ def test_ids_and_names_are_unique_in_a_scan_type(
         catalogue.checks(ScanType.SEO)
 
 
-def test_a_file_without_a_category_is_refused(planted: Planted) -> None:
+def test_checks_module_without_CATEGORY_is_refused(planted: Planted) -> None:
     planted.add("seo/checks/a.py", a_check("one", "One"))
     with pytest.raises(CatalogueError, match="CATEGORY"):
         catalogue.checks(ScanType.SEO)
 
 
 @pytest.mark.parametrize("parameters", ["page: Page | Document", "page: 'list[int]'"])
-def test_a_parameter_must_name_one_kind_of_evidence(planted: Planted, parameters: str) -> None:
+def test_check_parameter_without_a_single_evidence_class_is_refused(planted: Planted, parameters: str) -> None:
     planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One", parameters))
     with pytest.raises(CatalogueError):
         catalogue.checks(ScanType.SEO)
 
 
-def test_a_probe_is_known_by_what_it_returns(planted: Planted) -> None:
+def test_probes_are_listed_by_the_evidence_class_that_they_return(planted: Planted) -> None:
     planted.add(
         "page/probe.py",
         "@probe(essential=True)\ndef fetch(target: Target) -> Page: ...\n"
@@ -149,13 +149,13 @@ def test_a_probe_is_known_by_what_it_returns(planted: Planted) -> None:
         "@probe()\ndef one(target: Target): ...\n",
     ],
 )
-def test_a_probe_that_is_declared_wrongly_is_refused(planted: Planted, source: str) -> None:
+def test_invalid_probe_declaration_is_refused(planted: Planted, source: str) -> None:
     planted.add("page/probe.py", source)
     with pytest.raises(CatalogueError):
         catalogue.probes()
 
 
-def test_only_the_probes_that_a_scan_needs_are_planned(planted: Planted) -> None:
+def test_plan_contains_only_probes_that_its_checks_need(planted: Planted) -> None:
     planted.add(
         "seo/checks/a.py",
         'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One", "document: Document, clock: Clock"),
@@ -169,14 +169,14 @@ def test_only_the_probes_that_a_scan_needs_are_planned(planted: Planted) -> None
     assert {each.__name__ for each in plan(ScanType.SECURITY).probes} == {"Page"}
 
 
-def test_evidence_that_nothing_provides_is_refused(planted: Planted) -> None:
+def test_check_that_needs_evidence_without_a_probe_is_refused(planted: Planted) -> None:
     planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
     planted.add("page/probe.py", "")
     with pytest.raises(CatalogueError, match="Page"):
         plan(ScanType.SEO)
 
 
-def test_the_version_is_another_when_a_check_is(planted: Planted) -> None:
+def test_catalogue_version_changes_with_a_check(planted: Planted) -> None:
     category = 'CATEGORY = Category("A", weight=1)\n'
     planted.add("performance/checks/a.py", category + a_check("one", "One"))
     planted.add("security/checks/a.py", category + a_check("one", "One"))
@@ -188,9 +188,7 @@ def test_the_version_is_another_when_a_check_is(planted: Planted) -> None:
     assert len({same, *others}) == 3
 
 
-def test_the_version_is_another_when_the_rules_of_scoring_are(
-    planted: Planted, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_catalogue_version_changes_with_the_scoring_rules(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
     before = catalogue.catalogue_version(ScanType.SEO)
     monkeypatch.setattr(catalogue, "RULES_VERSION", RULES_VERSION + 1)
@@ -202,7 +200,7 @@ def test_the_version_is_another_when_the_rules_of_scoring_are(
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_checks_are_counted_without_being_loaded(scan_type: ScanType) -> None:
+def test_check_ids_from_source_text_equal_those_of_loaded_checks(scan_type: ScanType) -> None:
     assert catalogue.check_ids(scan_type) == {each.id for each in catalogue.checks(scan_type)}
 
 

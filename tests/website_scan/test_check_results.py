@@ -48,7 +48,7 @@ def result(finding: Pass | Fault, server: Server | None = None, **columns: Any) 
         (CategoryFail("missing", "None."), "fail", "No HSTS", HIGH),
     ],
 )
-def test_the_outcome_decides_title_and_severity(
+def test_outcome_determines_title_and_severity_of_a_finding(
     finding: Pass | Fault, status: str, title: str, severity: Severity | None
 ) -> None:
     found = result(finding)
@@ -59,7 +59,7 @@ def test_the_outcome_decides_title_and_severity(
     assert found.covers_category is isinstance(finding, CategoryFail)
 
 
-def test_a_warning_is_never_critical() -> None:
+def test_warning_is_never_critical() -> None:
     assert result(Warn("missing", "None."), severity=CRITICAL).severity is HIGH
     assert result(Fail("missing", "None."), severity=CRITICAL).severity is CRITICAL
 
@@ -74,7 +74,7 @@ def test_a_warning_is_never_critical() -> None:
         (Fail("missing", "S.", places=[RedirectHop(1, "/a")]), "hsts returns a redirect as a place"),
     ],
 )
-def test_what_a_check_does_not_declare_is_refused(finding: Pass | Fault, complaint: str) -> None:
+def test_verdict_with_undeclared_parts_is_refused(finding: Pass | Fault, complaint: str) -> None:
     with pytest.raises(CatalogueError, match=complaint):
         result(finding)
 
@@ -90,27 +90,27 @@ def test_what_a_check_does_not_declare_is_refused(finding: Pass | Fault, complai
         ([Element("#a"), Element("#a")], "A header is wrong: #a."),
     ],
 )
-def test_a_message_names_the_first_places(places: Sequence[Place], expected: str) -> None:
+def test_message_names_the_first_places(places: Sequence[Place], expected: str) -> None:
     found = result(Fail("missing", "A header is wrong.", places=places))
     assert without_reason(found) == expected
     assert message(found) == f"{expected} It matters."
 
 
-def test_a_place_that_the_summary_names_is_not_named_again() -> None:
+def test_message_does_not_repeat_a_place_in_the_summary() -> None:
     found = result(Fail("missing", "{code} is wrong.", places=[Element("#a", "<p>")], code=Code("<p> at #a")))
     assert without_reason(found) == "<p> at #a is wrong."
 
 
-def test_a_long_place_is_cut_with_an_ellipsis() -> None:
+def test_long_place_is_cut_with_an_ellipsis() -> None:
     found = result(Fail("missing", "A header is wrong.", places=[Header("Server", "x" * 200)]))
     assert without_reason(found) == f"A header is wrong: Server: {'x' * 151}…."
 
 
-def test_the_full_stop_of_a_quotation_ends_the_sentence() -> None:
+def test_full_stop_in_a_quotation_ends_the_sentence() -> None:
     assert message(result(Fail("missing", "It says “{text}”.", text=Excerpt("Stop.")))) == "It says “Stop.” It matters."
 
 
-def test_a_result_keeps_the_first_places_and_counts_all() -> None:
+def test_result_stores_the_first_places_and_counts_all() -> None:
     found = result(Fail("missing", "S.", places=[Element(f"#a{n}") for n in range(57)], details=[Header("A", "b")]))
     assert len(found.places.kept) == MOST_ROWS
     assert found.places.totals == {Element: 57}
@@ -126,26 +126,26 @@ def test_a_result_keeps_the_first_places_and_counts_all() -> None:
         (Server.CADDY, ["nginx", "Apache", "HTML"]),
     ],
 )
-def test_a_fix_has_the_snippet_of_the_server_that_answered(server: Server | None, labels: list[str]) -> None:
+def test_fix_has_the_snippet_for_the_detected_server(server: Server | None, labels: list[str]) -> None:
     found = result(Fail("missing", "S."), server)
     assert found.how_to_fix is not None
     assert [label for label, _ in found.how_to_fix.snippets] == labels
 
 
-def test_a_fix_in_words() -> None:
+def test_fix_text_lists_snippets_after_the_sentence() -> None:
     how = HowToFix("Send `HSTS`.", (("nginx", "hsts on;"), ("HTML", "<p>")))
     assert fix(how) == "Send `HSTS`. nginx: `hsts on;` · HTML: `<p>`"
     assert fix(HowToFix("Send it.")) == "Send it."
     assert catalogue_fix(Fix("Send it.", {Server.IIS: "x"})) == "Send it. IIS: `x`"
 
 
-def test_a_finding_may_have_a_fix_of_its_own() -> None:
+def test_fix_of_a_verdict_replaces_the_fix_of_its_check() -> None:
     found = result(Fail("missing", "S.", fix="Remove `{code}`.", code=Code("x`y")))
     assert found.how_to_fix == HowToFix("Remove `x'y`.")
 
 
 @given(st.text())
-def test_no_value_ends_or_begins_code_in_a_fix(text: str) -> None:
+def test_values_cannot_close_or_open_code_spans_in_a_fix(text: str) -> None:
     found = result(Fail("missing", "S.", fix="Remove `{code}`, then wait.", code=Code(f"x{text}")))
     assert found.how_to_fix is not None
     before, code, after = found.how_to_fix.text.split("`")
@@ -162,7 +162,7 @@ def test_no_value_ends_or_begins_code_in_a_fix(text: str) -> None:
         (100_001, "The page weighs 100 kB (up to 20 kB is good).", "fail"),
     ],
 )
-def test_limits_pass_warn_and_fail(value: int, expected: str, status: str) -> None:
+def test_by_limits_passes_warns_and_fails(value: int, expected: str, status: str) -> None:
     limits = (20_000, 100_000)
     finding = by_limits(
         "missing", "The page weighs {weight}", value, limits, limit=Bytes(20_000), weight=Bytes(value),
@@ -182,18 +182,18 @@ def test_limits_pass_warn_and_fail(value: int, expected: str, status: str) -> No
         (90_000, "The page weighs 90 kB; up to 20 kB is good."),
     ],
 )
-def test_a_limit_without_places_follows_a_semicolon(value: int, expected: str) -> None:
+def test_limit_without_places_follows_a_semicolon(value: int, expected: str) -> None:
     limits = (20_000, 100_000)
     finding = by_limits("missing", "The page weighs {weight}", value, limits, limit=Bytes(20_000), weight=Bytes(value))
     assert result(finding).summary == expected
 
 
-def test_limits_need_not_be_named() -> None:
+def test_by_limits_without_a_limit_value_omits_the_limit() -> None:
     found = result(by_limits("missing", "{files} {files:is|are} empty", 2, (0, 1), files=Count(2, "file")))
     assert (found.summary, found.status) == ("2 files are empty.", "fail")
 
 
-def test_a_title_does_not_end_with_the_space_before_an_empty_value() -> None:
+def test_title_does_not_end_with_the_space_before_an_empty_value() -> None:
     found = result(Fail("found", "{text}", text=Excerpt("")), outcomes={"found": "The page says {text}"})
     assert found.title == "The page says"
 

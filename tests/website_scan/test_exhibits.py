@@ -32,7 +32,7 @@ def of_security(*headers: tuple[str, str]) -> StoredExhibits:
     return exhibits(SECURITY, {Page: found, Policies: policies_of(found, document(found))})
 
 
-def test_headers_are_kept_in_their_order_and_policies_with_their_way() -> None:
+def test_exhibits_list_headers_in_order_and_policies_by_source() -> None:
     shown = of_security(
         ("X-A", "1"), ("Content-Security-Policy", "default-src 'self'"), ("Content-Security-Policy-Report-Only", "x"),
         ("x-a", "2"),
@@ -50,7 +50,7 @@ def test_headers_are_kept_in_their_order_and_policies_with_their_way() -> None:
     ]
 
 
-def test_no_secret_of_a_header_is_kept() -> None:
+def test_secrets_in_headers_are_masked_in_exhibits() -> None:
     shown = of_security(
         ("Set-Cookie", "id=abcdefgh; Path=/; Secure"),
         ("Set-Cookie", "lonely"),
@@ -65,12 +65,12 @@ def test_no_secret_of_a_header_is_kept() -> None:
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.text(max_size=2000)), max_size=100))
-def test_whatever_a_site_sends_is_bounded(headers: list[tuple[str, str]]) -> None:
+def test_size_of_exhibits_is_bounded_for_any_headers(headers: list[tuple[str, str]]) -> None:
     assert len(json.dumps(of_security(*headers))) < 400_000
     assert len(of_security(*headers)["headers"]) <= 60
 
 
-def test_redirects_are_kept_for_every_type_and_a_page_without_has_none() -> None:
+def test_exhibits_list_redirects_for_every_scan_type() -> None:
     found = page(via=(("https://example.com/", 301),))
     for scan_type in ScanType:
         shown = exhibits(scan_type, {Page: found})
@@ -83,7 +83,7 @@ def test_redirects_are_kept_for_every_type_and_a_page_without_has_none() -> None
     assert exhibits(SEO, {}) == {}
 
 
-def test_bytes_are_summed_by_host_and_kind() -> None:
+def test_weights_sum_bytes_by_host_and_kind() -> None:
     loaded = visit(
         load(
             request("one.png", wire_bytes=700),
@@ -102,7 +102,7 @@ def test_bytes_are_summed_by_host_and_kind() -> None:
     ]
 
 
-def test_without_a_browser_it_is_what_the_page_makes_browsers_load() -> None:
+def test_weights_without_a_browser_count_eager_resources() -> None:
     found = page("<!doctype html>12345")
     files = Resources(
         (
@@ -117,14 +117,14 @@ def test_without_a_browser_it_is_what_the_page_makes_browsers_load() -> None:
     ]
 
 
-def test_hosts_beyond_a_bound_are_one() -> None:
+def test_weights_of_hosts_beyond_the_limit_are_summed_in_one_row() -> None:
     files = [request(f"https://h{number}.test/", wire_bytes=100 + number) for number in range(MAX_WEIGHTS + 30)]
     shown = exhibits(PERFORMANCE, {Page: page(), BrowserLoad: visit(load(*files))})["weights"]
     assert len(shown) == MAX_WEIGHTS + 1
     assert sum(each["requests"] for each in shown) == MAX_WEIGHTS + 31
 
 
-def test_the_previews_are_of_pages_with_markup() -> None:
+def test_previews_exist_only_for_HTML_pages() -> None:
     found = page(head('<meta property="og:title" content="Shared"><meta name="description" content="What it is.">'))
     shown = exhibits(SEO, {Page: found, Document: document(found)})
     assert shown["search_result"] == {

@@ -30,7 +30,7 @@ def told(pair: Pair) -> str:
     return pair.why
 
 
-def test_the_table_has_enough_pairs_and_none_twice() -> None:
+def test_fingerprint_pairs_are_numerous_and_unique() -> None:
     named = {(each.check_id, str(each.one), str(each.other)) for each in (*SAME, *DIFFERENT)}
     assert len(named) == len(SAME) + len(DIFFERENT) >= 250
     assert all(each.is_same for each in SAME)
@@ -39,12 +39,12 @@ def test_the_table_has_enough_pairs_and_none_twice() -> None:
 
 
 @pytest.mark.parametrize("pair", SAME, ids=told)
-def test_the_same_place_has_the_same_fingerprint(pair: Pair) -> None:
+def test_same_place_has_the_same_fingerprint(pair: Pair) -> None:
     assert prints(pair.check_id, pair.one) == prints(pair.check_id, pair.other)
 
 
 @pytest.mark.parametrize("pair", DIFFERENT, ids=told)
-def test_another_place_has_another_fingerprint(pair: Pair) -> None:
+def test_different_places_have_different_fingerprints(pair: Pair) -> None:
     assert prints(pair.check_id, pair.one) != prints(pair.check_id, pair.other)
 
 
@@ -59,22 +59,22 @@ def test_another_place_has_another_fingerprint(pair: Pair) -> None:
         ("broken-links", Resource("https://twitter.com/"), Resource("https://twitter.com/")),
     ],
 )
-def test_a_fault_of_the_template_is_the_same_on_all_pages(check_id: str, on_bread: Place, on_cake: Place) -> None:
+def test_template_fault_has_the_same_fingerprint_on_all_pages(check_id: str, on_bread: Place, on_cake: Place) -> None:
     assert prints(check_id, on_bread) == prints(check_id, on_cake, url="https://www.example.com/shop/cake")
 
 
-def test_another_host_has_its_own_pages() -> None:
+def test_page_path_is_equal_on_another_host_and_fingerprints_differ_by_host() -> None:
     """On a.test the URL is the page's own, on b.test another site's; fingerprints only drop the page's own host."""
     script = Resource("https://a.test/app.js")
     assert prints("cache-short", script, url="https://a.test/") != prints("cache-short", script, url="https://b.test/")
 
 
-def test_a_finding_without_a_place_is_the_check_itself() -> None:
+def test_finding_without_a_place_has_the_fingerprint_of_its_check() -> None:
     assert prints("hsts") == prints("hsts", RedirectHop(1, PAGE)) == {fingerprint("hsts")}
     assert prints("hsts") != prints("csp-present")
 
 
-def test_a_fingerprint_comes_with_its_place_in_words() -> None:
+def test_fingerprints_are_returned_with_the_name_of_their_place() -> None:
     found = fingerprints("link-name", [element("<a>", selector="#main > a:nth-of-type(2)")], PAGE)
     assert list(found.values()) == ["#main > a:nth-of-type(2)"]
     assert list(fingerprints("powered-by", [Header("Server", "x")], PAGE).values()) == ["Server"]
@@ -92,7 +92,7 @@ def test_a_fingerprint_comes_with_its_place_in_words() -> None:
         (RedirectHop(1, PAGE), ""),
     ],
 )
-def test_a_fingerprint_is_made_of_what_endures_of_a_place(place: Place, normal: str) -> None:
+def test_fingerprint_is_derived_from_the_normal_form_of_a_place(place: Place, normal: str) -> None:
     assert place.normal(split_url(PAGE)) == normal
     assert prints("x", place) == {fingerprint("x", normal)}
 
@@ -112,7 +112,7 @@ def test_a_fingerprint_is_made_of_what_endures_of_a_place(place: Place, normal: 
         ("hsts", [], [1]),
     ],
 )
-def test_elements_of_a_kind_are_counted_and_what_comes_and_goes_by_itself_is_not(
+def test_elements_are_counted_but_files_and_cookies_are_not(
     check_id: str, places: Sequence[Place], counts: list[int]
 ) -> None:
     found = occurrences_of(stored_finding(check_id, *places, url=PAGE))
@@ -120,12 +120,12 @@ def test_elements_of_a_kind_are_counted_and_what_comes_and_goes_by_itself_is_not
     assert {each: texts[0] for each, texts in found.items()} == fingerprints(check_id, places, PAGE)
 
 
-def test_rows_that_explain_a_figure_have_no_fingerprints() -> None:
+def test_rows_that_explain_a_figure_have_no_identity() -> None:
     finding = stored_finding("total-weight", details=Rows.of([Resource("/a.js"), *elements("#a")]))
     assert list(occurrences_of(finding)) == [fingerprint("total-weight")]
 
 
-def test_fingerprints_are_kept_outside_of_reports_and_must_not_change() -> None:
+def test_stored_fingerprints_never_change() -> None:
     """Changing a normal form invalidates all mutes and baselines that name such a place."""
     places = (
         ("hsts", RedirectHop(1, PAGE), "2ae39fffef2b373d"),
@@ -141,7 +141,7 @@ def test_fingerprints_are_kept_outside_of_reports_and_must_not_change() -> None:
 
 
 @given(st.lists(st.sampled_from(["#a", "#b > p", "li:nth-of-type(2)", "div.css-1x2y3z"])), st.randoms())
-def test_order_and_repetition_do_not_matter(selectors: list[str], dice: Any) -> None:
+def test_fingerprints_ignore_order_and_repetition_of_places(selectors: list[str], dice: Any) -> None:
     places = elements(*selectors)
     shuffled = [*places, *places]
     dice.shuffle(shuffled)
@@ -149,13 +149,13 @@ def test_order_and_repetition_do_not_matter(selectors: list[str], dice: Any) -> 
 
 
 @given(st.sampled_from(kinds()).flatmap(lambda kind: places_of_kind(kind, st.text(max_size=300))), st.text(max_size=60))
-def test_whatever_a_site_sends_has_a_fingerprint(place: Place, url: str) -> None:
+def test_any_place_on_any_url_has_a_fingerprint(place: Place, url: str) -> None:
     for found in fingerprints("x", [place], PAGE) | fingerprints("x", [place], f"https://x.test/{url}"):
         assert len(found) == 16
 
 
 @given(st.text(max_size=300))
-def test_a_name_without_what_was_generated_stays_as_it_is(name: str) -> None:
+def test_without_generated_is_idempotent(name: str) -> None:
     once = without_generated(name)
     assert without_generated(once) == once
 
@@ -184,6 +184,6 @@ WITHOUT_IDENTITY = {
 }
 
 
-def test_every_kind_of_place_is_identified_or_is_known_to_be_about_the_whole_page() -> None:
+def test_every_kind_of_place_has_an_identity_or_is_listed_as_about_the_whole_page() -> None:
     placeless = {kind.kind for kind in kinds() if not kind.identity() and kind.normal is Place.normal}
     assert placeless == WITHOUT_IDENTITY

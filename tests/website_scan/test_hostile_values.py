@@ -222,7 +222,7 @@ STRUCTURES: Mapping[str, Callable[[str], object]] = {
 }
 
 
-def test_the_structure_of_every_format_is_compared() -> None:
+def test_structure_of_every_format_is_tested() -> None:
     assert STRUCTURES.keys() == {"text", *WRITERS}
 
 

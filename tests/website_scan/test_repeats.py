@@ -14,7 +14,7 @@ from website_scan.catalogue import catalogue_version, checks
 from website_scan.findings import MEDIUM, ScanType, Severity
 from website_scan.net.client import Network
 from website_scan.places import MOST_ROWS
-from website_scan.repeats import REPEATS, CheckKey, reported_elsewhere, suppress_repeats
+from website_scan.repeats import REPEATS, CheckKey, reported_elsewhere, reporters, suppress_repeats
 from website_scan.result import Budget, CheckResult, CheckStatus, RepeatedCheck, ScanResult
 from website_scan.run import scan
 from website_scan.wording import fix, message
@@ -59,13 +59,13 @@ CARDS = ("og-title", "og-image", "og-url", "twitter-card")
     ],
     ids=["nothing", "heading", "in order", "heading outside of main", "main without a heading", "two mains"],
 )
-def test_a_missing_main_landmark_is_told_once(body: str, found: list[str], repeated: set[str]) -> None:
+def test_missing_main_landmark_is_reported_by_one_check(body: str, found: list[str], repeated: set[str]) -> None:
     result = scanned(ACCESSIBILITY, head("", body))
     assert findings(result, *LANDMARKS) == found
     assert {each.id for each in result.repeated_checks} & set(LANDMARKS) == repeated
 
 
-def test_a_second_main_landmark_is_told_once_unless_other_landmarks_are_alike() -> None:
+def test_second_main_landmark_is_reported_once_unless_other_landmarks_are_alike() -> None:
     two = "<main><h1>Shoes</h1></main><main><p>Boots</p></main>"
     duplicates = ("landmark-no-duplicate-main", "landmark-unique")
     assert findings(scanned(ACCESSIBILITY, head("", two)), *duplicates) == ["landmark-no-duplicate-main"]
@@ -86,7 +86,7 @@ def test_a_second_main_landmark_is_told_once_unless_other_landmarks_are_alike() 
     ],
     ids=["none", "all but og:url", "no Twitter card", "only a Twitter card", "only a title", "broken picture"],
 )
-def test_a_missing_card_is_told_once(markup: str, found: list[str]) -> None:
+def test_missing_social_card_is_reported_by_one_check(markup: str, found: list[str]) -> None:
     assert findings(scanned(SEO, head(markup)), *CARDS) == found
 
 
@@ -99,13 +99,13 @@ def test_a_missing_card_is_told_once(markup: str, found: list[str]) -> None:
     ],
     ids=["without an answer", "two faults", "blocked"],
 )
-def test_a_robots_file_without_an_answer_is_told_once(robots: Answer, found: list[str]) -> None:
+def test_unreachable_robots_txt_is_reported_by_one_check(robots: Answer, found: list[str]) -> None:
     with Site({"/": Answer(head("")), "/robots.txt": robots}) as site, Network(POLICY) as network:
         result = scan(target(site.url), [SEO], network, Budget())[0]
     assert findings(result, "robots-txt", "robots-blocked") == found
 
 
-def test_the_finding_says_what_it_includes_and_how_to_fix_it() -> None:
+def test_reporting_finding_includes_titles_and_fixes_of_suppressed_ones() -> None:
     result = scanned(SEO, head(""))
     told_by = finding(result, "og-title")
     included = "This includes “Open Graph image is missing” and “Twitter card is missing”."
@@ -120,7 +120,7 @@ def test_the_finding_says_what_it_includes_and_how_to_fix_it() -> None:
     )
 
 
-def test_a_repeated_check_costs_nothing_and_a_part_costs_once() -> None:
+def test_suppressed_check_costs_nothing_and_a_part_costs_once() -> None:
     outside = scanned(ACCESSIBILITY, head("", f"{CONTENT}<h1>Shoes</h1>{SHOES}"))
     assert finding(outside, "landmark-one-main").included_weight == 0
     without_heading = scanned(ACCESSIBILITY, head("", f"{CONTENT}{SHOES}"))
@@ -130,11 +130,11 @@ def test_a_repeated_check_costs_nothing_and_a_part_costs_once() -> None:
 
 
 @pytest.mark.parametrize("more", [["", TITLE, CARD, CARD + TWITTER], ["", TWITTER, CARD + TWITTER], ["", CARD]])
-def test_adding_a_part_of_the_card_always_raises_the_score(more: list[str]) -> None:
+def test_adding_a_part_of_the_social_card_always_raises_the_score(more: list[str]) -> None:
     assert_rises([category_score(scanned(SEO, head(markup)), "social") for markup in more])
 
 
-def test_marking_up_the_content_always_raises_the_score() -> None:
+def test_adding_landmarks_always_raises_the_score() -> None:
     bodies = [
         f"{SHOES}<a href=/x>More</a>",
         f"<main>{SHOES}</main><a href=/x>More</a>",
@@ -163,7 +163,7 @@ def kept(scan_type: ScanType, *results: CheckResult) -> list[str]:
     return [each.id for each in suppress_repeats(scan_type, results)[0]]
 
 
-def test_a_check_that_passes_or_needs_a_review_silences_no_other() -> None:
+def test_check_that_passes_or_needs_a_review_suppresses_no_other_check() -> None:
     region = result("region")
     assert kept(ACCESSIBILITY, region, result("landmark-one-main")) == ["landmark-one-main"]
     assert kept(ACCESSIBILITY, region, result("landmark-one-main", "pass")) == ["region", "landmark-one-main"]
@@ -172,7 +172,7 @@ def test_a_check_that_passes_or_needs_a_review_silences_no_other() -> None:
     assert kept(ACCESSIBILITY, region) == ["region"]
 
 
-def test_a_list_of_places_that_was_cut_may_name_more_than_another_check() -> None:
+def test_finding_with_a_cut_list_of_places_is_not_suppressed() -> None:
     names = [f"#a{number}" for number in range(MOST_ROWS)]
     short = result("landmark-unique", "fail", *names[1:])
     cut = result("landmark-unique", "fail", *names)
@@ -181,7 +181,7 @@ def test_a_list_of_places_that_was_cut_may_name_more_than_another_check() -> Non
     assert kept(ACCESSIBILITY, cut, teller) == ["landmark-unique", "landmark-no-duplicate-main"]
 
 
-def test_places_may_be_told_by_several_checks_together() -> None:
+def test_finding_is_suppressed_if_several_checks_report_all_its_places() -> None:
     unique = result("landmark-unique", "fail", "main.b", "header.b")
     main, banner = "landmark-no-duplicate-main", "landmark-no-duplicate-banner"
     both = result(main, "fail", "main.a", "main.b"), result(banner, "fail", "header.a", "header.b")
@@ -189,41 +189,43 @@ def test_places_may_be_told_by_several_checks_together() -> None:
     assert kept(ACCESSIBILITY, unique, both[0]) == ["landmark-unique", main]
 
 
-def test_a_fact_of_two_types_is_told_by_one_of_them() -> None:
-    seo = told([result("lang-present"), result("h1"), result("title")], [])
-    accessibility = told([result("html-has-lang"), result("image-alt")], [])
+def test_fact_of_two_scan_types_is_reported_by_one_of_them() -> None:
+    seo = reporters([result("lang-present"), result("h1"), result("title")], [])
+    accessibility = reporters([result("html-has-lang"), result("image-alt")], [])
     assert reported_elsewhere({SEO: seo, ACCESSIBILITY: accessibility}) == {
         CheckKey(SEO, "lang-present"): CheckKey(ACCESSIBILITY, "html-has-lang")
     }
     assert reported_elsewhere({SEO: seo}) == {}
 
 
-def test_a_check_that_is_silent_itself_leads_to_the_one_that_tells() -> None:
+def test_repeat_of_a_suppressed_check_leads_to_the_check_that_reports_it() -> None:
     _, repeated = suppress_repeats(ACCESSIBILITY, [result("landmark-one-main"), result("page-has-heading-one")])
-    accessibility = told([result("landmark-one-main")], repeated)
-    assert reported_elsewhere({SEO: told([result("h1")], []), ACCESSIBILITY: accessibility}) == {
+    accessibility = reporters([result("landmark-one-main")], repeated)
+    assert reported_elsewhere({SEO: reporters([result("h1")], []), ACCESSIBILITY: accessibility}) == {
         CheckKey(SEO, "h1"): CheckKey(ACCESSIBILITY, "landmark-one-main")
     }
 
 
-def test_what_needs_a_review_tells_nothing_for_another_type() -> None:
+def test_finding_that_needs_a_review_suppresses_no_check_of_another_type() -> None:
     review = replace(result("target-size"), weighs=False)
-    assert reported_elsewhere({SEO: told([result("tap-targets")], []), ACCESSIBILITY: told([review], [])}) == {}
+    assert (
+        reported_elsewhere({SEO: reporters([result("tap-targets")], []), ACCESSIBILITY: reporters([review], [])}) == {}
+    )
 
 
-def test_the_table_names_checks_that_exist_and_no_chains_within_a_type() -> None:
+def test_REPEATS_names_existing_checks_and_has_no_chains_within_a_type() -> None:
     known = {CheckKey(each.type, each.id) for scan_type in ScanType for each in checks(scan_type)}
     assert {key for each in REPEATS for key in (each.check, each.told_by)} <= known
     within = [each for each in REPEATS if each.is_within_type]
     assert not {each.check for each in within} & {each.told_by for each in within}
 
 
-def test_a_part_is_in_the_category_of_the_check_that_includes_it() -> None:
+def test_part_is_in_the_category_of_the_check_that_includes_it() -> None:
     categories = {CheckKey(each.type, each.id): each.category_id for kind in ScanType for each in checks(kind)}
     assert all(categories[each.check] == categories[each.told_by] for each in REPEATS if each.is_part)
 
 
-def test_the_table_is_part_of_the_rules_that_a_report_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_catalogue_version_changes_with_REPEATS(monkeypatch: pytest.MonkeyPatch) -> None:
     version = catalogue_version.__wrapped__  # without its cache
     before = {each: version(each) for each in ScanType}
     monkeypatch.setattr("website_scan.catalogue.REPEATS", REPEATS[1:])  # without a pair of accessibility
@@ -231,6 +233,6 @@ def test_the_table_is_part_of_the_rules_that_a_report_names(monkeypatch: pytest.
     assert changed == {ACCESSIBILITY}
 
 
-def test_a_missing_viewport_costs_more_than_a_missing_description() -> None:
+def test_missing_viewport_costs_more_than_a_missing_description() -> None:
     result = scanned(SEO, head(""))
     assert finding(result, "viewport").points > finding(result, "meta-description").points > 0

@@ -142,14 +142,14 @@ def has_roof(roof: Roof) -> Verdict:
     return Warn("missing", "{roof}", severity=LOW, fix="Cover it well.", roof=Word(roof.value))
 
 
-def test_evidence_is_made_in_the_order_of_its_needs(plant: Plant) -> None:
+def test_probes_run_in_the_order_of_their_needs(plant: Plant) -> None:
     plant([has_roof], probes=[roof, wall, ground])
     result = run()
     assert result.status == "completed"
     assert result.checks[0].summary == "roof on wall on site.example.com"
 
 
-def test_what_turns_the_direction_of_text_is_named_in_summaries_and_places(plant: Plant) -> None:
+def test_bidi_characters_are_named_in_summaries_and_places(plant: Plant) -> None:
     @check("turned", name="Turned", outcomes={"missing": "Turned"}, severity=LOW, fix="Turn it back.")
     def turned(target: Target) -> Verdict:
         """Return text from a site with marks that change its direction."""
@@ -174,7 +174,7 @@ TURNING_PAGE = f"""<!doctype html><html lang="en"><head><title>A {TURNED} page</
 </body></html>"""
 
 
-def test_nothing_that_turns_the_direction_of_text_is_in_any_part_of_a_result() -> None:
+def test_result_contains_no_bidi_characters() -> None:
     bytes_of = TURNED.encode().decode("latin-1")  # as they stand in a header
     sent = {"Content-Type": "text/html", "Server": bytes_of, "X-Powered-By": bytes_of, "Set-Cookie": f"{bytes_of}=1"}
     robots = Answer(f"{TURNED}\nSitemap: /{TURNED}\nDisallow: /{TURNED}", headers={"Content-Type": "text/plain"})
@@ -185,7 +185,7 @@ def test_nothing_that_turns_the_direction_of_text_is_in_any_part_of_a_result() -
     assert not re.search(r"\\u(?:061c|200[ef]|202[a-e]|206[6-9])", repr(results))
 
 
-def test_what_cannot_be_written_is_replaced_in_summaries_places_and_reasons(plant: Plant) -> None:
+def test_unencodable_characters_are_replaced_in_summaries_places_and_reasons(plant: Plant) -> None:
     """Scripts can give an element an ID that can be stored in no file and no database."""
 
     @check("odd", name="Odd", outcomes={"missing": "Odd found"}, severity=LOW, fix="-")
@@ -203,7 +203,7 @@ def test_what_cannot_be_written_is_replaced_in_summaries_places_and_reasons(plan
     assert result.skipped_checks[0].reason == "x\ufffd"
 
 
-def test_probes_run_at_the_same_time(plant: Plant) -> None:
+def test_independent_probes_run_concurrently(plant: Plant) -> None:
     both = threading.Barrier(2, timeout=PATIENCE_S)
 
     @probe()
@@ -220,12 +220,12 @@ def test_probes_run_at_the_same_time(plant: Plant) -> None:
     assert run().status == "completed"
 
 
-def test_one_worker_is_enough_for_any_plan(plant: Plant) -> None:
+def test_single_worker_can_run_any_plan(plant: Plant) -> None:
     plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
     assert run(workers=1).status == "completed"
 
 
-def test_evidence_is_made_once_and_only_where_a_check_needs_it(plant: Plant) -> None:
+def test_probe_runs_once_and_only_if_a_check_needs_its_evidence(plant: Plant) -> None:
     calls: list[str] = []
 
     @probe()
@@ -243,7 +243,7 @@ def test_evidence_is_made_once_and_only_where_a_check_needs_it(plant: Plant) -> 
     assert calls == ["ground"]
 
 
-def test_a_check_may_ask_for_what_is_given(plant: Plant) -> None:
+def test_check_may_need_evidence_that_exists_before_probes_run(plant: Plant) -> None:
     @check("given", name="Given", outcomes={"missing": "No Given"}, severity=LOW, fix="-")
     def given_evidence(target: Target, clock: Clock) -> Verdict:
         return Pass("{host} {zone}", host=Word(target.host), zone=Word(str(clock.now.tzinfo)))
@@ -252,7 +252,7 @@ def test_a_check_may_ask_for_what_is_given(plant: Plant) -> None:
     assert run().checks[0].summary == "site.example.com UTC"
 
 
-def test_findings_become_results(plant: Plant) -> None:
+def test_verdicts_become_results(plant: Plant) -> None:
     plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
     passed, failed, warned = run().checks
     assert (passed.status, passed.severity, passed.how_to_fix, passed.points) == ("pass", None, None, 0.0)
@@ -269,7 +269,7 @@ def test_findings_become_results(plant: Plant) -> None:
     ]
 
 
-def test_the_outcome_gives_a_finding_its_title_and_the_message_ends_with_why_it_matters(plant: Plant) -> None:
+def test_outcome_sets_the_title_and_the_message_ends_with_why_it_matters(plant: Plant) -> None:
     outcomes = {"weak": "Header is weak", "missing": "No Header"}
 
     @check("header", name="Header", outcomes=outcomes, why="Anybody can read it.", severity=MEDIUM, fix="-")
@@ -288,7 +288,7 @@ def test_the_outcome_gives_a_finding_its_title_and_the_message_ends_with_why_it_
     assert (passed.title, message(passed), passed.why) == ("Other", "Other is strong.", "")
 
 
-def test_a_warning_is_never_critical(plant: Plant) -> None:
+def test_warning_is_never_critical(plant: Plant) -> None:
     either = {"found": outcome("Found", CRITICAL, LOW)}
 
     @check("own", name="Own", outcomes={"missing": "Own"}, severity=CRITICAL, fix="-")
@@ -320,7 +320,7 @@ def test_a_warning_is_never_critical(plant: Plant) -> None:
     assert (summary["critical"], summary["high"], summary["warnings"]) == (1, 2, 3)
 
 
-def test_a_report_has_the_first_of_many_places(plant: Plant) -> None:
+def test_result_has_the_first_of_many_places(plant: Plant) -> None:
     @check("much", name="Much", outcomes={"missing": "Too much"}, severity=LOW, fix="-")
     def much(target: Target) -> Verdict:
         return Fail("missing", "A hundred.", places=[Element(f"#{number}") for number in range(100)])
@@ -339,9 +339,7 @@ def test_a_report_has_the_first_of_many_places(plant: Plant) -> None:
         ("text/html", 403, ["any", "html"]),
     ],
 )
-def test_a_check_judges_only_the_pages_that_it_is_for(
-    plant: Plant, media_type: str, status: int, judged: list[str]
-) -> None:
+def test_check_applies_only_to_pages_of_its_kind(plant: Plant, media_type: str, status: int, judged: list[str]) -> None:
     """Checks for HTML pages, and for pages without an error: the runner decides, so that no check has to."""
 
     @probe()
@@ -373,7 +371,7 @@ def test_results_are_scored_by_category_and_capped(plant: Plant) -> None:
     assert [(each.limit, each.reason) for each in result.caps] == [(10, "The wall failed.")]
 
 
-def test_a_check_that_does_not_apply_is_left_out_and_makes_nothing_partial(plant: Plant) -> None:
+def test_check_that_does_not_apply_is_left_out_of_a_completed_scan(plant: Plant) -> None:
     @check("idle", name="Idle", outcomes={"missing": "No Idle"}, severity=LOW, fix="-")
     def idle(ground: Ground) -> Verdict:
         return NotApplicable("No.")
@@ -385,7 +383,7 @@ def test_a_check_that_does_not_apply_is_left_out_and_makes_nothing_partial(plant
     assert result.skipped_checks == ()
 
 
-def test_a_probe_that_is_refused_skips_what_needs_it_with_its_reason(plant: Plant) -> None:
+def test_refused_probe_skips_dependent_checks_with_its_reason(plant: Plant) -> None:
     @probe()
     def refused_wall(ground: Ground) -> Wall:
         raise TimedOut("The wall took too long.")
@@ -401,7 +399,7 @@ def test_a_probe_that_is_refused_skips_what_needs_it_with_its_reason(plant: Plan
     assert result.score == 100
 
 
-def test_a_probe_that_crashes_is_logged_and_tells_no_detail(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+def test_crashed_probe_is_logged_without_details_in_the_result(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
     @probe()
     def crashing_wall(ground: Ground) -> Wall:
         raise KeyError("a detail")
@@ -415,7 +413,7 @@ def test_a_probe_that_crashes_is_logged_and_tells_no_detail(plant: Plant, caplog
     assert "crashing_wall" in caplog.text
 
 
-def test_a_check_that_crashes_could_not_run(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+def test_crashed_check_could_not_run(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
     @check("crash", name="Crash", outcomes={"missing": "No Crash"}, severity=LOW, fix="-")
     def crash(ground: Ground) -> Verdict:
         raise ZeroDivisionError
@@ -429,7 +427,7 @@ def test_a_check_that_crashes_could_not_run(plant: Plant, caplog: pytest.LogCapt
     assert "check crash failed" in caplog.text
 
 
-def test_optional_evidence_that_is_missing_is_none(plant: Plant) -> None:
+def test_missing_optional_evidence_is_None(plant: Plant) -> None:
     @probe()
     def refused_wall(ground: Ground) -> Wall:
         raise TimedOut("No wall.")
@@ -448,7 +446,7 @@ class NothingThere(ScanFailed):
     code = "NOTHING_THERE"
 
 
-def test_without_essential_evidence_the_scan_fails_with_its_code(plant: Plant) -> None:
+def test_refused_essential_probe_fails_the_scan_with_its_code(plant: Plant) -> None:
     @probe(essential=True)
     def essential_ground(target: Target) -> Ground:
         raise NothingThere("There is nothing.")
@@ -461,7 +459,7 @@ def test_without_essential_evidence_the_scan_fails_with_its_code(plant: Plant) -
     assert (result.score, result.grade, result.categories, result.skipped_checks) == (None, None, (), ())
 
 
-def test_an_essential_probe_that_crashes_is_the_services_own_fault(
+def test_crashed_essential_probe_fails_the_scan_with_INTERNAL_ERROR(
     plant: Plant, caplog: pytest.LogCaptureFixture
 ) -> None:
     @probe(essential=True)
@@ -476,7 +474,7 @@ def test_an_essential_probe_that_crashes_is_the_services_own_fault(
     assert "a detail" not in result.error.message
 
 
-def test_a_scan_of_which_no_check_ran_failed(plant: Plant) -> None:
+def test_scan_without_any_check_that_ran_fails(plant: Plant) -> None:
     @probe()
     def refused_ground(target: Target) -> Ground:
         raise TimedOut("No ground.")
@@ -489,7 +487,7 @@ def test_a_scan_of_which_no_check_ran_failed(plant: Plant) -> None:
     assert "No ground." in result.error.message
 
 
-def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(plant: Plant) -> None:
+def test_exceeded_time_limit_closes_the_network_and_skips_remaining_checks(plant: Plant) -> None:
     network = FakeNetwork()
 
     @probe()
@@ -510,7 +508,7 @@ def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(pl
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 
-def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_check_is_ended_and_other_checks_run(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "thread_time", time.monotonic)  # as on an idle machine
 
     @check("endless", name="Endless", outcomes={"missing": "No Endless"}, severity=LOW, fix="-")
@@ -529,7 +527,7 @@ def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant, m
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 
-def test_a_check_that_the_machine_was_too_busy_for_is_not_the_sites_fault(plant: Plant) -> None:
+def test_check_skipped_on_a_busy_machine_does_not_blame_the_site(plant: Plant) -> None:
     @check("starved", name="Starved", outcomes={"missing": "Not starved"}, severity=LOW, fix="-")
     def starved(ground: Ground) -> Verdict:
         for _ in itertools.count():
@@ -541,7 +539,7 @@ def test_a_check_that_the_machine_was_too_busy_for_is_not_the_sites_fault(plant:
     assert [(each.id, each.reason) for each in result.skipped_checks] == [("starved", BUSY.reason)]
 
 
-def test_what_is_not_html_says_so_first(plant: Plant) -> None:
+def test_notice_says_that_a_page_is_not_HTML(plant: Plant) -> None:
     @probe()
     def page(target: Target) -> Page:
         headers = Headers((("Content-Type", "application/pdf"),))
@@ -562,7 +560,7 @@ def test_what_is_not_html_says_so_first(plant: Plant) -> None:
     assert "notice" not in run().facts
 
 
-def test_a_page_that_takes_all_the_time_fails_the_scan(plant: Plant) -> None:
+def test_slow_page_fails_the_scan_with_TIMEOUT(plant: Plant) -> None:
     network = FakeNetwork()
 
     @probe(essential=True)
@@ -577,7 +575,7 @@ def test_a_page_that_takes_all_the_time_fails_the_scan(plant: Plant) -> None:
     assert result.error.code == "TIMEOUT"
 
 
-def test_progress_never_goes_back_and_ends_with_all_checks_done(plant: Plant) -> None:
+def test_progress_never_decreases_and_ends_with_all_checks_done(plant: Plant) -> None:
     seen: list[Progress] = []
     plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
     run(progress=seen.append)
@@ -593,7 +591,7 @@ def test_progress_never_goes_back_and_ends_with_all_checks_done(plant: Plant) ->
     assert (seen[-1].percent, checked[-1].done) == (100, 3)
 
 
-def test_a_result_carries_times_version_and_facts(plant: Plant) -> None:
+def test_result_has_times_version_and_facts(plant: Plant) -> None:
     plant([has_ground], probes=[ground])
     result = run()
     assert result.started_at <= result.completed_at
@@ -603,7 +601,7 @@ def test_a_result_carries_times_version_and_facts(plant: Plant) -> None:
     assert result.url == TARGET.url
 
 
-def test_evidence_of_the_origin_is_kept_for_other_visits(plant: Plant) -> None:
+def test_evidence_of_the_origin_is_cached_for_later_visits(plant: Plant) -> None:
     asked: list[str] = []
 
     @probe(of_origin=True)
@@ -633,7 +631,7 @@ def test_evidence_of_the_origin_is_kept_for_other_visits(plant: Plant) -> None:
     assert second.facts["site_evidence_at"] == "2026-11-22T09:00:00Z"
 
 
-def test_what_could_not_be_had_of_the_origin_is_asked_for_again(plant: Plant) -> None:
+def test_missing_evidence_of_the_origin_is_gathered_again(plant: Plant) -> None:
     asked: list[str] = []
 
     @probe(of_origin=True)
@@ -662,7 +660,7 @@ def test_what_could_not_be_had_of_the_origin_is_asked_for_again(plant: Plant) ->
 Gathered = TypeVar("Gathered")
 
 
-def test_while_something_is_measured_nobody_else_asks_the_site(plant: Plant) -> None:
+def test_measuring_probe_runs_without_concurrent_requests_to_the_site(plant: Plant) -> None:
     under_way: list[str] = []
     seen: list[list[str]] = []
 

@@ -47,7 +47,7 @@ def titles(scan_type: ScanType) -> set[str]:
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_a_title_says_the_one_thing_found(scan_type: ScanType) -> None:
+def test_title_of_an_outcome_names_a_single_fault(scan_type: ScanType) -> None:
     """Regression: 44 of 255 titles listed what may have been found, as "HSTS missing, ignored or weak" does."""
     assert {text for text in titles(scan_type) if ALTERNATIVES.search(text)} <= ONE_THING
 
@@ -60,14 +60,14 @@ def test_titles_are_short_phrases(scan_type: ScanType) -> None:
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_every_reason_is_a_sentence_of_its_own(scan_type: ScanType) -> None:
+def test_every_reason_is_a_unique_sentence(scan_type: ScanType) -> None:
     """A reason follows the messages of several findings, in which a pronoun would have nothing to stand for."""
     for each in checks(scan_type):
         assert not re.match(r"(?:It|They|This|That|These)\b", each.why), (each.id, each.why)
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_a_fix_names_what_to_change(scan_type: ScanType) -> None:
+def test_fix_names_what_to_change(scan_type: ScanType) -> None:
     """Lists and exports show it without the message, so a pronoun in its first words would stand for nothing."""
     for each in checks(scan_type):
         assert not re.match(r"(?:\w+ ){1,3}(?:it|its|them|they)\b", each.own_fix.text), (each.id, each.fix)
@@ -104,7 +104,7 @@ def sentences(text: str) -> list[str]:
     return [each for each in re.split(r"(?<=[.!?])\s+(?=[A-Z])", FOREIGN.sub("X", text).strip()) if each]
 
 
-def test_findings_are_short_and_say_nothing_twice(found: list[CheckResult]) -> None:
+def test_findings_are_short_and_without_repetition(found: list[CheckResult]) -> None:
     """Regression: a finding that includes others gave its reason twice, and a quote ended with two full stops."""
     assert len({each.id for each in found}) > 35
     for each in found:
@@ -130,16 +130,16 @@ def test_prose_has_typographic_quotes(scan_type: ScanType) -> None:
         assert '"' not in FOREIGN.sub("", each.why), (each.id, each.why)
 
 
-def test_a_number_has_its_noun_and_separators() -> None:
+def test_counted_adds_noun_and_separators() -> None:
     assert [counted(1, "form"), counted(2, "form"), counted(5000, "form")] == ["1 form", "2 forms", "5,000 forms"]
 
 
-def test_a_part_names_the_total_only_if_it_differs() -> None:
+def test_part_names_the_total_only_if_it_differs() -> None:
     """Regression: "1 of 1 image has no width and height"."""
     assert [part(1, 1, "form"), part(3, 3, "form"), part(1, 3, "form")] == ["1 form", "3 forms", "1 of 3 forms"]
 
 
-def test_a_value_that_looks_like_its_limit_is_said_to_be_above_it() -> None:
+def test_value_that_rounds_to_its_limit_is_marked_as_just_above_it() -> None:
     """Regression: "The page weighs 1.5 MB; up to 1.5 MB is good" was a warning."""
     limit, limits = Bytes(1_500_000), (1_500_000, 4_000_000)
     for weight, expected in (
@@ -150,7 +150,7 @@ def test_a_value_that_looks_like_its_limit_is_said_to_be_above_it() -> None:
         assert (type(found), found.message) == (Warn, expected)
 
 
-def test_a_duration_is_never_0_hours() -> None:
+def test_duration_is_never_0_hours() -> None:
     """Regression: "The certificate expired on 2026-11-21 11:59 UTC, 0 hours ago"."""
     durations = [timedelta(minutes=1), timedelta(hours=1), timedelta(hours=47), timedelta(days=2)]
     assert [duration(each) for each in durations] == ["less than an hour", "1 hour", "47 hours", "2 days"]

@@ -88,7 +88,7 @@ def blank(result: ScanResult) -> CheckResult | None:
 
 
 @pytest.mark.parametrize("name", FAULTY)
-def test_a_page_that_shows_nothing_is_told_and_not_judged(
+def test_page_without_visible_content_is_reported_and_not_judged(
     browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(patience, "PATIENCE_S", 0.5)
@@ -113,7 +113,7 @@ def test_a_page_that_shows_nothing_is_told_and_not_judged(
 
 
 @pytest.mark.parametrize("name", UNJUDGED)
-def test_a_page_that_only_the_scan_did_not_see_is_not_judged(
+def test_page_hidden_from_the_scanner_is_not_judged(
     browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(patience, "PATIENCE_S", 0.5)
@@ -129,7 +129,7 @@ def test_a_page_that_only_the_scan_did_not_see_is_not_judged(
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_a_sparse_page_is_no_blank_page(browser: WarmBrowser, name: str) -> None:
+def test_sparse_page_is_not_a_blank_page(browser: WarmBrowser, name: str) -> None:
     for result in scanned(browser, HEALTHY[name]).values():
         found = blank(result)
         assert found is not None

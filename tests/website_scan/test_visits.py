@@ -88,20 +88,20 @@ def same(together: ScanResult, alone: ScanResult) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/order", "/style.css", "/bread.png", "/gone", "/nothing"])
-def test_a_visit_says_what_separate_scans_say(site: Site, path: str) -> None:
+def test_visit_of_all_types_equals_separate_scans(site: Site, path: str) -> None:
     together = visited(site, *ALL, path=path)
     for each in ALL:
         same(together[each], visited(site, each, path=path)[each])
 
 
 @pytest.mark.slow
-def test_a_visit_says_what_separate_scans_say_with_a_browser(site: Site, browser: WarmBrowser) -> None:
+def test_visit_of_all_types_equals_separate_scans_with_a_browser(site: Site, browser: WarmBrowser) -> None:
     together = visited(site, *ALL, browser=browser)
     for each in ALL:
         same(together[each], visited(site, each, browser=browser)[each])
 
 
-def test_what_a_page_has_no_answer_for_is_not_asked(site: Site) -> None:
+def test_unneeded_requests_are_not_sent_for_an_error_page(site: Site) -> None:
     """An error page is a finding for search engines only, so no evidence of the other types is gathered."""
     site.requests.clear()
     visited(site, *ALL, path="/gone")
@@ -111,14 +111,14 @@ def test_what_a_page_has_no_answer_for_is_not_asked(site: Site) -> None:
     assert together == len(site.requests)
 
 
-def test_what_several_types_read_is_asked_for_once(site: Site) -> None:
+def test_evidence_for_several_scan_types_is_requested_once(site: Site) -> None:
     site.requests.clear()
     visited(site, *ALL)
     asked = Counter(each.path for each in site.requests)
     assert [asked[each] for each in ("/menu.js", "/style.css", "/order", "/robots.txt", "/sitemap.xml")] == [1] * 5
 
 
-def test_pages_of_an_audit_do_not_ask_again_for_what_they_share() -> None:
+def test_pages_of_an_audit_share_evidence_of_the_origin() -> None:
     with templated_site(6) as site:
         answers = Answers()
         for path in page_paths(3):
@@ -142,7 +142,7 @@ def test_pages_of_an_audit_do_not_ask_again_for_what_they_share() -> None:
     assert page_by_page[3:] == [1, 1, 1]
 
 
-def test_progress_tells_each_types_checks(site: Site) -> None:
+def test_progress_counts_checks_by_scan_type(site: Site) -> None:
     seen: list[Progress] = []
     policy = replace(POLICY, ca_bundle=site.ca_file)
     with Network(policy) as network:

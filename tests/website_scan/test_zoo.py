@@ -57,7 +57,7 @@ def broken_promise(end: End, outcome: Outcome, limit_s: float) -> str:
     return "" if kept and outcome.seconds < limit_s + GRACE_S else f"{outcome} instead of {end}"
 
 
-def test_the_zoo_has_every_animal_once_and_knows_what_becomes_of_a_scan() -> None:
+def test_hostile_sites_are_unique_and_have_expected_ends() -> None:
     assert len({animal.name for animal in ZOO}) == len(ZOO) > 100
     for animal in ZOO:
         assert animal.only, animal.name
@@ -68,13 +68,13 @@ def test_the_zoo_has_every_animal_once_and_knows_what_becomes_of_a_scan() -> Non
 
 
 @pytest.mark.parametrize("animal", QUICK, ids=lambda animal: animal.name)
-def test_a_scan_of_a_hostile_site_ends_as_promised(animal: Animal) -> None:
+def test_scan_of_a_hostile_site_ends_as_documented(animal: Animal) -> None:
     with animal.start() as site:
         for scan_type, order in zip(animal.only, orders(animal, site), strict=True):
             assert not broken_promise(animal.end_of(scan_type), run(order), order.time_limit_s), scan_type
 
 
-def test_scans_of_slow_sites_end_in_time() -> None:
+def test_scans_of_slow_sites_end_within_their_limit() -> None:
     with ExitStack() as cleanup, ThreadPoolExecutor(AT_ONCE) as pool:
         started = [(animal, orders(animal, cleanup.enter_context(animal.start()))) for animal in SLOW]
         promised = [
@@ -108,7 +108,7 @@ def scanner() -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks of memory are read from Linux' /proc")
 @pytest.mark.parametrize("animal", HEAVY, ids=lambda animal: animal.name)
-def test_a_scan_of_a_site_that_fills_the_memory_does_not(animal: Animal, scanner: subprocess.Popen[str]) -> None:
+def test_scan_of_a_memory_bomb_stays_within_its_memory(animal: Animal, scanner: subprocess.Popen[str]) -> None:
     assert scanner.stdin
     assert scanner.stdout
     with animal.start() as site:
@@ -134,7 +134,7 @@ def test_a_scan_of_a_site_that_fills_the_memory_does_not(animal: Animal, scanner
         ("nuls", "completed", "", ""),
     ],
 )
-def test_the_api_says_how_a_scan_of_a_hostile_site_ended(
+def test_API_returns_how_a_scan_of_a_hostile_site_ended(
     name: str, status: str, code: str, says: str, home: Member, settings: pytest_django.Settings
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = NETWORKS

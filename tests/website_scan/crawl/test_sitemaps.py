@@ -64,7 +64,7 @@ def urlset(*addresses: str) -> str:
         (packed(PAGE.encode()), SitemapKind.TEXT, 1),
     ],
 )
-def test_what_is_a_sitemap(content: bytes | str, kind: SitemapKind, count: int) -> None:
+def test_sitemap_kind_and_URL_count_are_detected(content: bytes | str, kind: SitemapKind, count: int) -> None:
     found = read(content)
     assert (found.fault, found.kind, found.count) == ("", kind, count)
     assert found.is_whole
@@ -93,7 +93,7 @@ def test_what_is_a_sitemap(content: bytes | str, kind: SitemapKind, count: int) 
         (packed(b"") * 5_000, "gzip file of more than"),
     ],
 )
-def test_what_cannot_be_read_says_why(content: bytes | str, said: str) -> None:
+def test_unreadable_sitemap_has_a_fault(content: bytes | str, said: str) -> None:
     assert said in read(content).fault
 
 
@@ -106,14 +106,14 @@ def test_what_cannot_be_read_says_why(content: bytes | str, said: str) -> None:
         b"",
     ],
 )
-def test_what_our_cap_cut_off_is_no_fault(content: bytes) -> None:
+def test_sitemap_cut_by_our_limit_has_no_fault(content: bytes) -> None:
     found = read(content, is_cut=True)
     assert found.fault == ""
     assert not found.is_complete
     assert found.relative_count == found.foreign_count == 0
 
 
-def test_addresses_are_judged() -> None:
+def test_relative_and_foreign_URLs_of_a_sitemap_are_counted() -> None:
     found = read(
         urlset(
             "/relative",
@@ -129,7 +129,7 @@ def test_addresses_are_judged() -> None:
     assert found.foreign == ("https://www.site.example.com/", "https://münchen.example/")
 
 
-def test_many_faulty_addresses_are_counted_and_a_few_kept() -> None:
+def test_many_invalid_URLs_are_counted_and_a_few_stored() -> None:
     found = read(urlset(*[f"/{number}" for number in range(100)]))
     assert found.relative_count == 100
     assert len(found.relative) == 5
@@ -145,7 +145,7 @@ def test_many_faulty_addresses_are_counted_and_a_few_kept() -> None:
         ("https://site.example.com/a/../b", "https://site.example.com/b"),
     ],
 )
-def test_two_ways_to_write_one_address(written: str, wanted: str) -> None:
+def test_address_key_is_equal_for_spellings_of_one_URL(written: str, wanted: str) -> None:
     assert address_key(written) == address_key(wanted)
 
 
@@ -153,11 +153,11 @@ def test_two_ways_to_write_one_address(written: str, wanted: str) -> None:
     ("written", "wanted"),
     [("https://a.example/b", "https://a.example/b/"), ("http://a.example/", "https://a.example/"), ("https://[", "x")],
 )
-def test_other_addresses(written: str, wanted: str) -> None:
+def test_address_key_differs_for_different_URLs(written: str, wanted: str) -> None:
     assert address_key(written) != address_key(wanted)
 
 
-def test_the_page_is_found_and_an_amp_entity_is_read() -> None:
+def test_page_is_recognized_in_a_sitemap_with_an_escaped_ampersand() -> None:
     assert read(urlset("https://site.example.com/", PAGE)).names_page
     assert not read(urlset("https://site.example.com/")).names_page
     url = "https://site.example.com/?a=1&b=2"
@@ -165,7 +165,7 @@ def test_the_page_is_found_and_an_amp_entity_is_read() -> None:
     assert parse_sitemap(content, is_cut=False, hosts=frozenset(), pages=frozenset({url})).names_page
 
 
-def test_news_and_feeds_name_the_latest_only() -> None:
+def test_news_sitemaps_and_feeds_are_not_complete() -> None:
     news = '<urlset xmlns="{0}" xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><url><n:news/></url></urlset>'
     assert not read(news.format(NAMESPACE)).is_complete
     assert not read("<rss/>").is_complete
@@ -182,18 +182,18 @@ def test_news_and_feeds_name_the_latest_only() -> None:
         ("", False),
     ],
 )
-def test_namespaces(namespace: str, expected: bool) -> None:
+def test_sitemap_namespace_is_recognized(namespace: str, expected: bool) -> None:
     assert read(f'<urlset xmlns="{namespace}"/>').has_known_namespace is expected
 
 
-def test_more_addresses_than_allowed_are_enough_to_know_it() -> None:
+def test_parsing_stops_after_the_maximum_number_of_URLs() -> None:
     found = read(urlset(*["https://site.example.com/a"] * (MAX_URLS + 5_000)))
     assert found.count > MAX_URLS
     assert not found.fault
     assert read(urlset(*["https://site.example.com/a"] * MAX_URLS)).count == MAX_URLS
 
 
-def test_an_index_keeps_some_of_its_sitemaps() -> None:
+def test_index_stores_the_first_of_its_sitemaps() -> None:
     entries = "".join(f"<sitemap><loc>https://site.example.com/{n}</loc></sitemap>" for n in range(600))
     found = read(f'<sitemapindex xmlns="{NAMESPACE}">{entries}</sitemapindex>')
     assert found.count == 600
@@ -204,7 +204,7 @@ def test_an_index_keeps_some_of_its_sitemaps() -> None:
     "head", [b"<urlset>", b"<urlset><a b='", b"<urlset><loc>", b"https://site.example.com/", b"<!--"]
 )
 @pytest.mark.parametrize("repeated", [b" ", b"x", b"<a/>"])
-def test_a_bomb_costs_little_time(head: bytes, repeated: bytes) -> None:
+def test_decompression_bomb_is_parsed_fast(head: bytes, repeated: bytes) -> None:
     bomb = packed(head + repeated * (MAX_BYTES // len(repeated) + 1), 1)
     started = time.process_time()
     found = read(bomb)
@@ -213,13 +213,13 @@ def test_a_bomb_costs_little_time(head: bytes, repeated: bytes) -> None:
 
 
 @given(st.binary(max_size=200), st.booleans())
-def test_whatever_comes_is_read(content: bytes, is_cut: bool) -> None:
+def test_any_content_is_parsed_as_a_sitemap(content: bytes, is_cut: bool) -> None:
     for data in (content, packed(content), OPEN.encode() + content):
         assert isinstance(read(data, is_cut=is_cut), Sitemap)
 
 
 @given(st.lists(st.text("abc/%é&<>?#", max_size=10), max_size=8))
-def test_every_address_is_counted_whatever_it_is(paths: list[str]) -> None:
+def test_every_URL_of_a_sitemap_is_counted(paths: list[str]) -> None:
     escaped = [each.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for each in paths]
     found = read(urlset(*(f"https://site.example.com/{each}" for each in escaped)))
     assert (found.fault, found.count, found.relative_count, found.foreign_count) == ("", len(paths), 0, 0)

@@ -107,7 +107,7 @@ each_type = pytest.mark.parametrize("scan_type", list(ScanType))
 
 
 @each_type
-def test_no_spelling_and_no_name_leads_a_scan_to_the_canary(world: World, scan_type: ScanType) -> None:
+def test_no_spelling_or_name_leads_a_scan_to_the_canary(world: World, scan_type: ScanType) -> None:
     for host in HOSTS:
         result = world.scan(world.url(host), scan_type)
         if result is not None:
@@ -118,7 +118,7 @@ def test_no_spelling_and_no_name_leads_a_scan_to_the_canary(world: World, scan_t
 
 @plain_only
 @pytest.mark.parametrize("host", [each for each in HOSTS if each != "mixed.example.com"])  # which begins with the site
-def test_the_same_hosts_lead_to_the_canary_once_it_is_exempted(world: World, host: str) -> None:
+def test_same_hosts_lead_to_the_canary_if_exempted(world: World, host: str) -> None:
     # Control: otherwise the tests could pass because nothing ever leads to the canary.
     result = world.scan(world.url(host), ScanType.SEO, UNGUARDED)
     assert result is not None
@@ -126,7 +126,7 @@ def test_the_same_hosts_lead_to_the_canary_once_it_is_exempted(world: World, hos
 
 
 @each_type
-def test_a_name_that_is_rebound_in_the_middle_of_a_scan_stays_with_the_site(world: World, scan_type: ScanType) -> None:
+def test_name_rebound_during_a_scan_retains_its_pinned_address(world: World, scan_type: ScanType) -> None:
     world.site.routes["*"] = Answer(
         "<!doctype html><title>A page</title><h1>A page</h1>", headers=[("Connection", "close")]
     )
@@ -194,7 +194,7 @@ def test_no_redirect_to_a_spelling_or_a_name_leads_a_scan_to_the_canary(world: W
 
 @plain_only
 @pytest.mark.parametrize("location", FOLLOWED)
-def test_the_same_redirects_lead_to_the_canary_once_it_is_exempted(world: World, location: str) -> None:
+def test_same_redirects_lead_to_the_canary_if_exempted(world: World, location: str) -> None:
     world.site.routes = redirecting(location, f"{CANARY}:{world.port}", 302)
     assert world.scan(world.url(), ScanType.SEO, UNGUARDED) is not None
     assert world.canary.count() > 0
@@ -202,7 +202,7 @@ def test_the_same_redirects_lead_to_the_canary_once_it_is_exempted(world: World,
 
 @plain_only
 @pytest.mark.parametrize("location", NOT_FOLLOWED)
-def test_what_is_no_redirect_on_the_web_is_not_followed_even_then(world: World, location: str) -> None:
+def test_invalid_redirects_are_not_followed_even_if_the_canary_is_exempted(world: World, location: str) -> None:
     world.site.routes = redirecting(location, f"{CANARY}:{world.port}", 302)
     assert world.scan(world.url(), ScanType.SEO, UNGUARDED) is not None
     assert world.canary.count() == 0
@@ -215,9 +215,7 @@ def test_what_is_no_redirect_on_the_web_is_not_followed_even_then(world: World, 
 @pytest.mark.parametrize(
     "host", ["127.0.0.2", "2130706434", "inside.example.com", "mixed.example.com", "alias.example.com"]
 )
-def test_nothing_that_a_page_loads_or_names_leads_a_scan_to_the_canary(
-    world: World, scan_type: ScanType, host: str
-) -> None:
+def test_no_resource_or_link_of_a_page_leads_a_scan_to_the_canary(world: World, scan_type: ScanType, host: str) -> None:
     for routes in (luring(world.url(path=""), f"{host}:{world.port}"), redirecting_files(f"{host}:{world.port}")):
         world.site.routes = routes
         result = world.scan(world.url(), scan_type)
@@ -227,7 +225,7 @@ def test_nothing_that_a_page_loads_or_names_leads_a_scan_to_the_canary(
 
 
 @plain_only
-def test_a_sub_resources_name_that_is_rebound_stays_with_its_first_address(world: World) -> None:
+def test_rebound_name_of_a_sub_resource_retains_its_pinned_address(world: World) -> None:
     world.site.routes = luring(world.url(path=""), f"rebind.example.com:{world.port}")
     assert world.scan(world.url(), ScanType.PERFORMANCE) is not None
     assert "/img" in world.site.paths()
@@ -235,7 +233,7 @@ def test_a_sub_resources_name_that_is_rebound_stays_with_its_first_address(world
 
 
 @plain_only
-def test_the_same_pages_lead_to_the_canary_once_it_is_exempted(world: World) -> None:
+def test_same_pages_lead_to_the_canary_if_exempted(world: World) -> None:
     lure = f"inside.example.com:{world.port}"
     for scan_type in ScanType:
         for routes in (luring(world.url(path=""), lure), redirecting_files(lure)):
@@ -258,7 +256,7 @@ def naming_its_issuer(url: str, folder: Path) -> Callable[[ssl.SSLContext], None
 
 
 @pytest.mark.parametrize(("networks", "visits"), [(GUARDED, 0), (UNGUARDED, 1)])
-def test_the_issuer_that_a_certificate_names_is_not_asked_at_the_canary(
+def test_issuer_URL_of_a_certificate_does_not_lead_to_the_canary(
     networks: tuple[IPNetwork, ...], visits: int, tmp_path: Path
 ) -> None:
     with Canary(CANARY) as canary:
@@ -270,7 +268,7 @@ def test_the_issuer_that_a_certificate_names_is_not_asked_at_the_canary(
         assert canary.count() == visits
 
 
-def test_an_issuer_at_a_port_that_is_not_allowed_costs_no_check(tmp_path: Path) -> None:
+def test_issuer_URL_with_a_forbidden_port_does_not_skip_checks(tmp_path: Path) -> None:
     tune = naming_its_issuer(f"http://{PUBLIC}:22/issuer", tmp_path)
     with Canary(CANARY) as canary, Site({"*": Answer("x")}, certificate=Certificate.VALID, tune=tune) as site:
         result = World(site, canary).scan(site.url + "/", ScanType.SECURITY)
@@ -292,7 +290,7 @@ def open_settings(world: World, settings: pytest_django.Settings) -> World:
 
 @plain_only
 @pytest.mark.django_db
-def test_the_api_accepts_neither_a_scan_nor_a_receiver_at_the_canary(open_settings: World, home: Member) -> None:
+def test_API_refuses_scans_and_webhooks_at_the_canary(open_settings: World, home: Member) -> None:
     for host in HOSTS:
         url = open_settings.url(host)
         for path, body in (("/v1/scan", {"type": "seo"}), ("/api/webhooks", {"events": ["scan.completed"]})):
@@ -303,7 +301,7 @@ def test_the_api_accepts_neither_a_scan_nor_a_receiver_at_the_canary(open_settin
 
 @plain_only
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_a_name_that_is_rebound_after_its_scan_was_accepted_is_refused(open_settings: World, home: Member) -> None:
+def test_name_rebound_after_its_scan_was_accepted_is_refused(open_settings: World, home: Member) -> None:
     answer = home.api.post("/v1/scan", {"url": open_settings.url("rebind.example.com"), "type": "seo"})
     assert answer.status_code == 201
     run_scan(answer.json()["id"])
@@ -322,7 +320,7 @@ def delivered(world: World, home: Member, host: str) -> tuple[str, Attempt]:
 
 
 @plain_only
-def test_a_receiver_that_is_rebound_after_its_registration_gets_nothing(open_settings: World, home: Member) -> None:
+def test_receiver_rebound_after_its_registration_gets_no_delivery(open_settings: World, home: Member) -> None:
     status, attempt = delivered(open_settings, home, "rebind.example.com")
     assert (status, attempt.blocked) == ("pending", True)
     assert "not publicly accessible" in attempt.error_message
@@ -330,7 +328,7 @@ def test_a_receiver_that_is_rebound_after_its_registration_gets_nothing(open_set
 
 
 @plain_only
-def test_the_same_receiver_gets_its_delivery_once_it_is_exempted(
+def test_same_receiver_gets_its_delivery_if_exempted(
     open_settings: World, home: Member, settings: pytest_django.Settings
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = UNGUARDED

@@ -171,7 +171,7 @@ def judged(value: str, policy: Policy) -> Target | None:
 @example("http://127.0.0.1..:8080\\x")
 @example("https://ex\u00adample.com:/?#@evil.org")
 @example("http://[::ffff:5db8:d70e]//x?//y")
-def test_a_url_that_is_accepted_leads_where_it_was_judged_to_lead(value: str) -> None:
+def test_accepted_URL_leads_to_the_checked_host_in_every_parser(value: str) -> None:
     for policy, address in ((OPEN, PUBLIC), (EXEMPTING, "127.0.0.1")):
         target = judged(value, policy)
         if target is not None:
@@ -183,7 +183,7 @@ def test_a_url_that_is_accepted_leads_where_it_was_judged_to_lead(value: str) ->
 @example("http://example.com/", "/\\evil.org")
 @example("http://example.com/", "\\\\evil.org:8080\\x")
 @example("http://example.com/", "http:evil.org")
-def test_a_reference_that_is_accepted_leads_where_it_was_judged_to_lead(base: str, reference: str) -> None:
+def test_accepted_reference_leads_to_the_checked_host_in_every_parser(base: str, reference: str) -> None:
     page = parse_target(base, OPEN)
     try:
         target = page.join(reference)
@@ -192,7 +192,7 @@ def test_a_reference_that_is_accepted_leads_where_it_was_judged_to_lead(base: st
     goes_where_it_was_judged_to_go(target, PUBLIC)
 
 
-def test_the_grammar_makes_urls_of_which_many_are_accepted() -> None:
+def test_grammar_generates_many_accepted_URLs() -> None:
     # Control: the tests above must have something to compare.
     found = [
         judged(f"{scheme}{user}{host}{port}{tail}", OPEN)

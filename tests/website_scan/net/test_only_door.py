@@ -98,7 +98,7 @@ def connecting(names: set[str]) -> set[str]:
     return {name for name in names if any(name == each or name.startswith(f"{each}.") for each in CONNECTING)}
 
 
-def test_no_module_outside_the_net_can_open_a_connection() -> None:
+def test_no_module_outside_the_network_guard_opens_connections() -> None:
     found = {
         str(path.relative_to(ROOT)): names
         for path in modules()
@@ -110,7 +110,7 @@ def test_no_module_outside_the_net_can_open_a_connection() -> None:
         assert all(any(f"{name}.".startswith(f"{each}.") for each in LOCAL_MODULES) for name in found[path])
 
 
-def test_only_the_dial_connects_within_the_net() -> None:
+def test_only_dial_connects_within_the_network_guard() -> None:
     callers = {
         f"{path.name}:{function.name}"
         for path in DOOR.rglob("*.py")
@@ -140,12 +140,12 @@ def test_only_the_dial_connects_within_the_net() -> None:
         "import dns.resolver",
     ],
 )
-def test_the_search_finds_every_way_to_import(source: str) -> None:
+def test_import_search_detects_every_form_of_import(source: str) -> None:
     assert connecting(imported(source))
 
 
 @pytest.mark.parametrize(
     "source", ["import http", "from urllib.parse import urlsplit", "from website_scan.net import client"]
 )
-def test_the_search_leaves_harmless_imports_alone(source: str) -> None:
+def test_import_search_ignores_harmless_imports(source: str) -> None:
     assert not connecting(imported(source))

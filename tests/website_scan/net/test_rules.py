@@ -325,5 +325,5 @@ CONNECTIONS = [
 
 
 @pytest.mark.parametrize("rule", [*ADDRESSES, *URLS, *CONNECTIONS], ids=lambda rule: rule.name)
-def test_a_rule_holds_and_without_it_the_harm_is_done(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rule_prevents_an_attack_that_succeeds_without_the_rule(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
     rule.holds(monkeypatch)
