@@ -1,4 +1,4 @@
-"""Pages whose content is added by scripts, scanned without a browser: nobody saw it, so no grade may be good."""
+"""Pages whose scripts add the content, scanned without a browser: nobody saw the content, so the grade is limited."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SHELLS = {
     "nothing at all": "",
     "a comment": "<!-- built -->",
 }
-# Pages that show nothing, and have faults all the same, by the check that finds them.
+# Blank pages that have faults in their markup, by the check that finds the fault.
 FAULTY = {
     "list": page("<body><ul><div></div></ul>"),
     "aria-valid-attr-value": page("<body><div role=textbox aria-required=undefined aria-label=Name></div>"),
@@ -56,7 +56,7 @@ FAULTY = {
     "frame-title": page(f"<body><iframe src=/t width=0 height=0></iframe><div id=root></div>{SCRIPT}"),
     "aria-roles": page(f"<body><div id=root role=rooot></div>{SCRIPT}"),
 }
-# Pages that scripts complete: what they miss is no fault yet.
+# Pages that scripts complete, so that missing parts are not faults yet.
 INCOMPLETE = {
     "a heading for a script": page(f"<body><h1 id=title></h1><div id=root></div>{SCRIPT}"),
     "a table for a script": page(f"<body><table><thead><tr><th></th></tr></thead><tbody></table>{SCRIPT}"),

@@ -32,7 +32,7 @@ def a_check(id: str, name: str, parameters: str = "page: Page") -> str:
 
 
 class Planted:
-    """A catalogue of checks in a temporary package."""
+    """Catalogue of checks in a temporary package."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -196,7 +196,7 @@ def test_catalogue_version_changes_with_the_scoring_rules(planted: Planted, monk
     assert catalogue.catalogue_version(ScanType.SEO) != before
 
 
-# The real catalogue
+# Tests of the real catalogue.
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
@@ -218,4 +218,4 @@ def test_every_check_of_the_catalogue_can_be_planned(scan_type: ScanType) -> Non
         assert Page in planned.probes
     assert not INITIAL & planned.probes.keys()
     assert catalogue.caps(scan_type)
-    assert evidence_order(planned.probes).is_active() is bool(planned.probes)  # and there is no cycle
+    assert evidence_order(planned.probes).is_active() is bool(planned.probes)  # `prepare` raises for a cycle

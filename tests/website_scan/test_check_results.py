@@ -1,4 +1,4 @@
-"""Results of checks: what a finding becomes with the declaration of its check, and its sentences."""
+"""Results of checks: conversion of a verdict and its check's declaration, and the sentences of findings."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_verdict_with_undeclared_parts_is_refused(finding: Pass | Fault, complai
         ([Header("Server", "nginx")], "A header is wrong: Server: nginx."),
         ([Element("#a", "<p>"), Element("#b", "<i>")], "A header is wrong: <p> at #a; <i> at #b."),
         ([Element(f"#a{n}") for n in range(5)], "A header is wrong: #a0; #a1; #a2 and 2 more."),
-        ([Element("html", "<html>")], "A header is wrong."),  # stands for the whole page
+        ([Element("html", "<html>")], "A header is wrong."),  # the root represents the whole page
         ([Element("#a"), Element("#a")], "A header is wrong: #a."),
     ],
 )
@@ -199,5 +199,5 @@ def test_title_does_not_end_with_the_space_before_an_empty_value() -> None:
 
 
 def test_code_in_a_fix_is_never_empty() -> None:
-    """An empty pair of backticks is no code in Markdown, and would begin some before the next one."""
+    """In Markdown, an empty pair of backticks would start a code span that ends at the next backtick."""
     assert result(Fail("missing", "S.", fix="Remove `{code}`.", code=Code(""))).how_to_fix == HowToFix("Remove `…`.")

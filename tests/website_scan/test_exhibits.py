@@ -1,4 +1,4 @@
-"""Exhibits of a report's page: bounded, masked, and each in the type of scan that it belongs to."""
+"""Exhibits of a report page: bounded, masked, and in the right scan type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fingerprints of findings: which findings are the same in another scan, or on another page."""
+"""Fingerprints of findings: which findings are equal in another scan or on another page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def prints(check_id: str, *places: Place, url: str = PAGE) -> set[str]:
     return set(fingerprints(check_id, places, url))
 
 
-def told(pair: Pair) -> str:
+def pair_id(pair: Pair) -> str:
     return pair.why
 
 
@@ -38,12 +38,12 @@ def test_fingerprint_pairs_are_numerous_and_unique() -> None:
     assert all(each.one != each.other for each in (*SAME, *DIFFERENT))
 
 
-@pytest.mark.parametrize("pair", SAME, ids=told)
+@pytest.mark.parametrize("pair", SAME, ids=pair_id)
 def test_same_place_has_the_same_fingerprint(pair: Pair) -> None:
     assert prints(pair.check_id, pair.one) == prints(pair.check_id, pair.other)
 
 
-@pytest.mark.parametrize("pair", DIFFERENT, ids=told)
+@pytest.mark.parametrize("pair", DIFFERENT, ids=pair_id)
 def test_different_places_have_different_fingerprints(pair: Pair) -> None:
     assert prints(pair.check_id, pair.one) != prints(pair.check_id, pair.other)
 
@@ -64,7 +64,7 @@ def test_template_fault_has_the_same_fingerprint_on_all_pages(check_id: str, on_
 
 
 def test_page_path_is_equal_on_another_host_and_fingerprints_differ_by_host() -> None:
-    """On a.test the URL is the page's own, on b.test another site's; fingerprints only drop the page's own host."""
+    """Fingerprints omit only the page's own host, so a URL on a.test has another fingerprint on a page of b.test."""
     script = Resource("https://a.test/app.js")
     assert prints("cache-short", script, url="https://a.test/") != prints("cache-short", script, url="https://b.test/")
 
@@ -126,7 +126,7 @@ def test_rows_that_explain_a_figure_have_no_identity() -> None:
 
 
 def test_stored_fingerprints_never_change() -> None:
-    """Changing a normal form invalidates all mutes and baselines that name such a place."""
+    """Changing a normal form invalidates all stored mutes and baselines with such a place."""
     places = (
         ("hsts", RedirectHop(1, PAGE), "2ae39fffef2b373d"),
         ("link-name", element('<a class="btn" href="/cart">', "header > p"), "1282c01b8f04bc65"),
@@ -160,7 +160,7 @@ def test_without_generated_is_idempotent(name: str) -> None:
     assert without_generated(once) == once
 
 
-# Kinds whose places are about the page as a whole, or explain a figure.
+# Kinds of place that describe the whole page or explain a figure, and have no identity.
 WITHOUT_IDENTITY = {
     "attempt",
     "busy-time",

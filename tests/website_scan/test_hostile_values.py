@@ -1,4 +1,4 @@
-"""Values from a page: none changes the structure of a sentence or of a document, whatever characters it has."""
+"""Hostile values of a page must not change the structure of a sentence or of a document."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CHECK = Declaration(
     fix=Fix("Remove `{code}` from {address}, then wait.", {Server.NGINX: "return 404;"}),
     references=("CWE-116",),
 )
-# What templates, browsers, Markdown, terminals, spreadsheets and XML give a meaning.
+# Characters and texts with a meaning in templates, browsers, Markdown, terminals, spreadsheets or XML.
 PIECES = st.sampled_from(
     [
         *("{text}", "{files:one|many}", "{", "}", "{{", "{0}", "{text.__class__}", "%s", "%(text)s", "${text}"),
@@ -94,7 +94,7 @@ HOSTILE = st.lists(PIECES | st.text(max_size=8), max_size=8).map(lambda pieces: 
 
 
 def result_of(value: str) -> CheckResult:
-    """Return the result of a check that quotes a value of each kind of text, and has places of several kinds."""
+    """Return a result that quotes the value in each type of text value, and has places of several kinds."""
     numbered = f"1{value}", f"2{value}"
     finding = Fail(
         "found",
@@ -143,7 +143,7 @@ def test_no_value_changes_a_sentence(value: str) -> None:
         assert not DIRECTIONS.search(sentence)
         assert not UNWRITABLE.search(sentence)
         assert "\n" not in sentence
-    assert Excerpt(value).text in found.summary  # as it is: a field in it has not been filled
+    assert Excerpt(value).text in found.summary  # unchanged: a template field in the value is not filled
     assert found.how_to_fix.text.count("`") == 2
     assert {name: each["kind"] for name, each in found.values.items()} == {
         name: each["kind"] for name, each in harmless.values.items()
@@ -169,7 +169,7 @@ def tokens_of(document: str) -> list[str]:
 
 
 def _types(tokens: list[Token]) -> Iterator[str]:
-    """Yield the types of tokens, once for several texts: an escaped character is a text of its own."""
+    """Yield the types of tokens; consecutive texts count once, because an escaped character is a separate text."""
     before = ""
     for token in tokens:
         kind = "text" if token.type == "text_special" else token.type

@@ -1,4 +1,4 @@
-"""Long texts are cut, with an ellipsis."""
+"""Cutting of long texts with an ellipsis."""
 
 from __future__ import annotations
 

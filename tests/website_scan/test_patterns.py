@@ -1,4 +1,4 @@
-"""Every regular expression answers hostile text in time that grows linearly with its length, not with its square."""
+"""Every regular expression matches hostile text in linear time, not in quadratic time."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from website_scan.security.checks.disclosure import LISTING_TITLES
 
 METHODS = frozenset({"findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"})
 LONG = 50_000
-# Times below this are not compared: even the fastest quadratic pattern takes several times as long.
+# Shorter times are not compared, because even the fastest quadratic pattern takes several times as long.
 QUICK_S = 0.03
 MAX_GROWTH = 9.0  # for a text four times as long: linear is 4, quadratic 16
 HANGING_S = 1.0
 # A text of this length reveals anything worse than quadratic.
 SURE = 1_000
 
-# Patterns that are only given short text, and its maximum length.
+# Patterns that are only applied to short text, with the maximum length of the text.
 BOUNDED = {
-    "website_scan.security.checks.disclosure.PRODUCT_VERSION.search": 1_000,  # of the Server header
-    "website_scan.page.fetch.TITLE.search": 8 * 1024,  # of the page, eight times what is searched for its encoding
+    "website_scan.security.checks.disclosure.PRODUCT_VERSION.search": 1_000,  # length of a Server header
+    "website_scan.page.fetch.TITLE.search": 8 * 1024,  # length of the beginning of a page
 }
 # Patterns that functions build from arguments, and possible values of the arguments.
 LOCALS: dict[str, dict[str, object]] = {
@@ -46,7 +46,7 @@ LOCALS: dict[str, dict[str, object]] = {
         "folder": "/a",
     },
 }
-# Computed patterns that are missing there.
+# Computed patterns that the tables above do not contain.
 unknown: list[str] = []
 
 EVIL = (
@@ -60,10 +60,10 @@ ENDS = ("", "\0", "!", "\n")
 
 @dataclass(frozen=True)
 class Use:
-    """A pattern and the method it is used with."""
+    """Pattern, and the method with which the code uses it."""
 
     module: str
-    name: str  # of the variable, or the pattern's beginning
+    name: str  # name of the variable, or beginning of the pattern
     pattern: re.Pattern[Any]
     method: str
 
@@ -95,9 +95,9 @@ def _source(module: types.ModuleType) -> str:
 
 
 def uses() -> dict[str, Use]:
-    """Return every use of a pattern: a compiled one by its name, and one that is compiled where it is used."""
+    """Return every use of a pattern: compiled ones by name, and those compiled where they are used."""
     found: dict[str, Use] = {}
-    # Compared by value: whether two equal patterns are one object depends on Python's cache.
+    # Compare by value, because Python's cache decides whether two equal patterns are one object.
     used: set[tuple[Any, int]] = set()
     named: dict[tuple[Any, int], tuple[str, str, re.Pattern[Any]]] = {}
     for module in modules():
@@ -111,7 +111,7 @@ def uses() -> dict[str, Use]:
                 used.add((use.pattern.pattern, use.pattern.flags))
                 found[str(use)] = use
     for key, (module_name, name, pattern) in named.items():
-        if key not in used:  # passed on to other code
+        if key not in used:  # the pattern is passed to other code
             for method in ("search", "fullmatch", "finditer"):
                 found[f"{module_name}.{name}.{method}"] = Use(module_name, name, pattern, method)
     return found
@@ -149,7 +149,7 @@ USES = uses()
 
 
 def attacks(pattern: re.Pattern[Any]) -> dict[str, Callable[[int], str]]:
-    """Return functions that make texts of a given length, on which the pattern's repeats run far and then fail."""
+    """Return functions that build texts of a given length on which the pattern's repeats match far and then fail."""
     whole, loops = _shapes(pattern)
     found: dict[str, Callable[[int], str]] = {}
 
@@ -258,7 +258,7 @@ def _class(option: Any) -> str:
 
 
 class Hangs(Exception):
-    """Raised when a pattern took so long that its answer is not awaited."""
+    """Match that takes so long that the test does not wait for its end."""
 
 
 def _hang(*_: object) -> None:
@@ -274,7 +274,7 @@ def cost_s(use: Use, text: str) -> float:
 
 
 def slowness(use: Use, length: int = LONG) -> str:
-    """Return the attack that costs more than it should, and how much. Empty if there is none."""
+    """Return a description of the attack that takes too long, with its time; empty if there is none."""
     previous = signal.signal(signal.SIGVTALRM, _hang)
     try:
         for name, make in attacks(use.pattern).items():
@@ -316,7 +316,7 @@ def test_every_listed_bound_belongs_to_a_pattern() -> None:
 
 
 def test_every_compiled_pattern_is_tested() -> None:
-    """Counts in another way, so that no use of `re` in the source escapes."""
+    """Counts by another method, so that no use of `re` in the source is missed."""
     compiled = sum(
         1
         for module in modules()

@@ -113,7 +113,7 @@ def test_mapped_changes_all_texts_of_a_place() -> None:
 
 
 def test_texts_of_places_have_one_line() -> None:
-    """A message lists places, and a new line in one would be a line of its own in a terminal or a log."""
+    """A message lists places, and a line break in a place would start a new line in a terminal or a log."""
     assert Rows.of([Header("A", "b\r\nSet-Cookie: c\x1b[31m")]).kept == (Header("A", "b Set-Cookie: c [31m"),)
 
 

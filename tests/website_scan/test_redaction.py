@@ -1,4 +1,4 @@
-"""Redaction: credentials of a scan that a site repeats are in no result."""
+"""Redaction: no result contains credentials of the scan that the site has repeated."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_escaped_non_ASCII_password_is_redacted() -> None:
 def test_credentials_are_redacted_at_any_offset_in_longer_Base64(before: str, encode: Callable[[bytes], bytes]) -> None:
     whole = encode(f"{before}{KEY}, and more".encode()).decode()
     start, mask, rest = clean(whole, header(KEY)).partition(MASK)
-    # What is left holds no more than the bits around the value.
+    # The remaining characters contain only the bits around the value.
     assert mask
     assert len(start) <= len(before) * 8 // 6 + 1
     assert len(rest) <= len(whole) - len(before + KEY) * 8 // 6
@@ -137,7 +137,7 @@ def test_escapes_of_other_text_are_not_redacted(text: str) -> None:
 def test_basic_auth_password_is_redacted_with_and_without_the_user_name() -> None:
     given = Credentials(basic_auth=("admin", "hunter2"))
     assert clean("Basic YWRtaW46aHVudGVyMg== is admin:hunter2", given) == f"Basic {MASK}== is {MASK}"
-    # Many URLs and many users contain that word.
+    # A short user name is a common word, so only the password is redacted.
     assert clean("/wp-admin is public; hunter2; hunter22", given) == f"/wp-admin is public; {MASK}; hunter22"
 
 
@@ -152,7 +152,7 @@ def test_short_credentials_do_not_redact_ordinary_words(value: str) -> None:
 
 
 def test_URL_of_the_scan_is_not_redacted() -> None:
-    """The scan's URL is in every report anyway. A value that contains it is hidden around it."""
+    """Every report contains the scan's URL. A credential that contains the URL is hidden around it."""
     text = "https://shop.example.com/a.css of shop.example.com-3f9a77c1"
     assert clean(text, header("shop.example.com-3f9a77c1")) == f"https://shop.example.com/a.css of shop.exam{MASK}"
 

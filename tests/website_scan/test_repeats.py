@@ -1,4 +1,4 @@
-"""One fact is told once: within a type by the runner, across types by audits and links."""
+"""Suppression of repeated findings: within a scan type by the runner, across types by audits and links."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CARDS = ("og-title", "og-image", "og-url", "twitter-card")
         (SHOES + "<a href=/x>More</a>", ["landmark-one-main"], {"region", "bypass", "page-has-heading-one"}),
         (f"{CONTENT}<h1>Shoes</h1>{SHOES}", ["landmark-one-main"], {"region"}),
         (f"{CONTENT}<main><h1>Shoes</h1>{SHOES}</main>", [], set()),
-        # The heading stands outside of a landmark that is there.
+        # The heading is outside of the main landmark.
         (f"{CONTENT}<h1>Shoes</h1><main>{SHOES}</main>", ["region"], set()),
         (f"{CONTENT}<main>{SHOES}</main>", ["page-has-heading-one"], set()),
         (f"<main><h1>Shoes</h1></main><main>{SHOES}</main>{SHOES}", ["region"], set()),
@@ -77,11 +77,11 @@ def test_second_main_landmark_is_reported_once_unless_other_landmarks_are_alike(
     ("markup", "found"),
     [
         ("", ["og-title"]),
-        (CARD + TWITTER, []),  # og:url alone is no fault
+        (CARD + TWITTER, []),  # a missing og:url alone is no fault
         (CARD, ["twitter-card"]),
         (TWITTER, ["og-title"]),
         (TITLE, ["og-image", "twitter-card"]),
-        # A picture that does not load is not a missing one.
+        # A picture that does not load is another fact than a missing picture.
         ('<meta property="og:image" content="{url}/none.png">', ["og-title", "og-image"]),
     ],
     ids=["none", "all but og:url", "no Twitter card", "only a Twitter card", "only a title", "broken picture"],
@@ -107,13 +107,13 @@ def test_unreachable_robots_txt_is_reported_by_one_check(robots: Answer, found: 
 
 def test_reporting_finding_includes_titles_and_fixes_of_suppressed_ones() -> None:
     result = scanned(SEO, head(""))
-    told_by = finding(result, "og-title")
+    reporting = finding(result, "og-title")
     included = "This includes “Open Graph image is missing” and “Twitter card is missing”."
-    assert told_by.summary == "The page has no og:title."
-    assert told_by.includes == ("Open Graph image is missing", "Twitter card is missing")
-    assert message(told_by) == f"The page has no og:title. {included} {told_by.why}"
-    assert told_by.how_to_fix is not None
-    assert all(tag in fix(told_by.how_to_fix) for tag in ("og:title", "og:image", "twitter:card"))
+    assert reporting.summary == "The page has no og:title."
+    assert reporting.includes == ("Open Graph image is missing", "Twitter card is missing")
+    assert message(reporting) == f"The page has no og:title. {included} {reporting.why}"
+    assert reporting.how_to_fix is not None
+    assert all(tag in fix(reporting.how_to_fix) for tag in ("og:title", "og:image", "twitter:card"))
     assert result.repeated_checks == (
         RepeatedCheck("og-image", "Open Graph image loads", "og-title", "Open Graph title is missing"),
         RepeatedCheck("twitter-card", "Twitter card is set", "og-title", "Open Graph title is missing"),
@@ -159,34 +159,34 @@ def result(id: str, status: CheckStatus = "warn", *places: str, declared: Severi
     )
 
 
-def kept(scan_type: ScanType, *results: CheckResult) -> list[str]:
+def reported(scan_type: ScanType, *results: CheckResult) -> list[str]:
     return [each.id for each in suppress_repeats(scan_type, results)[0]]
 
 
 def test_check_that_passes_or_needs_a_review_suppresses_no_other_check() -> None:
     region = result("region")
-    assert kept(ACCESSIBILITY, region, result("landmark-one-main")) == ["landmark-one-main"]
-    assert kept(ACCESSIBILITY, region, result("landmark-one-main", "pass")) == ["region", "landmark-one-main"]
+    assert reported(ACCESSIBILITY, region, result("landmark-one-main")) == ["landmark-one-main"]
+    assert reported(ACCESSIBILITY, region, result("landmark-one-main", "pass")) == ["region", "landmark-one-main"]
     review = replace(result("landmark-one-main"), weighs=False)
-    assert kept(ACCESSIBILITY, region, review) == ["region", "landmark-one-main"]
-    assert kept(ACCESSIBILITY, region) == ["region"]
+    assert reported(ACCESSIBILITY, region, review) == ["region", "landmark-one-main"]
+    assert reported(ACCESSIBILITY, region) == ["region"]
 
 
 def test_finding_with_a_cut_list_of_places_is_not_suppressed() -> None:
     names = [f"#a{number}" for number in range(MOST_ROWS)]
     short = result("landmark-unique", "fail", *names[1:])
     cut = result("landmark-unique", "fail", *names)
-    teller = result("landmark-no-duplicate-main", "fail", *names)
-    assert kept(ACCESSIBILITY, short, teller) == ["landmark-no-duplicate-main"]
-    assert kept(ACCESSIBILITY, cut, teller) == ["landmark-unique", "landmark-no-duplicate-main"]
+    reporter = result("landmark-no-duplicate-main", "fail", *names)
+    assert reported(ACCESSIBILITY, short, reporter) == ["landmark-no-duplicate-main"]
+    assert reported(ACCESSIBILITY, cut, reporter) == ["landmark-unique", "landmark-no-duplicate-main"]
 
 
 def test_finding_is_suppressed_if_several_checks_report_all_its_places() -> None:
     unique = result("landmark-unique", "fail", "main.b", "header.b")
     main, banner = "landmark-no-duplicate-main", "landmark-no-duplicate-banner"
     both = result(main, "fail", "main.a", "main.b"), result(banner, "fail", "header.a", "header.b")
-    assert kept(ACCESSIBILITY, unique, *both) == [main, banner]
-    assert kept(ACCESSIBILITY, unique, both[0]) == ["landmark-unique", main]
+    assert reported(ACCESSIBILITY, unique, *both) == [main, banner]
+    assert reported(ACCESSIBILITY, unique, both[0]) == ["landmark-unique", main]
 
 
 def test_fact_of_two_scan_types_is_reported_by_one_of_them() -> None:
@@ -228,7 +228,7 @@ def test_part_is_in_the_category_of_the_check_that_includes_it() -> None:
 def test_catalogue_version_changes_with_REPEATS(monkeypatch: pytest.MonkeyPatch) -> None:
     version = catalogue_version.__wrapped__  # without its cache
     before = {each: version(each) for each in ScanType}
-    monkeypatch.setattr("website_scan.catalogue.REPEATS", REPEATS[1:])  # without a pair of accessibility
+    monkeypatch.setattr("website_scan.catalogue.REPEATS", REPEATS[1:])  # without one repeat of accessibility
     changed = {each for each in ScanType if version(each) != before[each]}
     assert changed == {ACCESSIBILITY}
 

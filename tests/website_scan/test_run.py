@@ -56,7 +56,7 @@ class Roof:
 
 
 class FakeNetwork:
-    """A fake network with what the engine itself needs: it can be closed when the time is up."""
+    """Fake network with the attributes that the engine uses: it can be closed at the time limit."""
 
     def __init__(self) -> None:
         self.closed = threading.Event()
@@ -70,7 +70,7 @@ Plant = Callable[..., None]
 
 @pytest.fixture
 def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
-    """Make these functions the whole catalogue: each list of checks is a category, all probes are in one file."""
+    """Replace the catalogue by these functions: each list of checks is a category, all probes are in one module."""
 
     def plant(*categories: list[Any], probes: list[Any] = (), caps: tuple[Cap, ...] = ()) -> None:  # type: ignore[assignment]
         modules = [
@@ -152,7 +152,7 @@ def test_probes_run_in_the_order_of_their_needs(plant: Plant) -> None:
 def test_bidi_characters_are_named_in_summaries_and_places(plant: Plant) -> None:
     @check("turned", name="Turned", outcomes={"missing": "Turned"}, severity=LOW, fix="Turn it back.")
     def turned(target: Target) -> Verdict:
-        """Return text from a site with marks that change its direction."""
+        """Return text of a site with characters that change the direction of text."""
         return Fail("missing", "It says {text}.", places=[Element("#\u200fx")], text=Excerpt("\u202etxt.exe\u2069"))
 
     plant([turned])
@@ -175,7 +175,7 @@ TURNING_PAGE = f"""<!doctype html><html lang="en"><head><title>A {TURNED} page</
 
 
 def test_result_contains_no_bidi_characters() -> None:
-    bytes_of = TURNED.encode().decode("latin-1")  # as they stand in a header
+    bytes_of = TURNED.encode().decode("latin-1")  # as bytes in a header
     sent = {"Content-Type": "text/html", "Server": bytes_of, "X-Powered-By": bytes_of, "Set-Cookie": f"{bytes_of}=1"}
     robots = Answer(f"{TURNED}\nSitemap: /{TURNED}\nDisallow: /{TURNED}", headers={"Content-Type": "text/plain"})
     with Site({"/": Answer(TURNING_PAGE, headers=sent), "/robots.txt": robots}) as site, loopback_network() as network:
@@ -186,7 +186,7 @@ def test_result_contains_no_bidi_characters() -> None:
 
 
 def test_unencodable_characters_are_replaced_in_summaries_places_and_reasons(plant: Plant) -> None:
-    """Scripts can give an element an ID that can be stored in no file and no database."""
+    """Scripts can give an element an ID that no file and no database can store."""
 
     @check("odd", name="Odd", outcomes={"missing": "Odd found"}, severity=LOW, fix="-")
     def odd(ground: Ground) -> Verdict:
@@ -261,7 +261,7 @@ def test_verdicts_become_results(plant: Plant) -> None:
     assert failed.references == ("CWE-1",)
     assert (warned.status, warned.severity, warned.how_to_fix) == ("warn", LOW, HowToFix("Cover it well."))
     assert warned.declared_severity is HIGH
-    # Each check has one name; its title says what was found.
+    # Each check has one name; the title of its result names the outcome.
     assert [(each.name, each.title) for each in (passed, failed, warned)] == [
         ("Ground", "Ground"),
         ("Wall", "No Wall"),
@@ -340,7 +340,7 @@ def test_result_has_the_first_of_many_places(plant: Plant) -> None:
     ],
 )
 def test_check_applies_only_to_pages_of_its_kind(plant: Plant, media_type: str, status: int, judged: list[str]) -> None:
-    """Checks for HTML pages, and for pages without an error: the runner decides, so that no check has to."""
+    """The runner decides whether checks for HTML or for pages without an error status apply."""
 
     @probe()
     def page(target: Target) -> Page:
@@ -394,7 +394,7 @@ def test_refused_probe_skips_dependent_checks_with_its_reason(plant: Plant) -> N
     assert [each.id for each in result.checks] == ["has-ground"]
     assert [(each.id, each.name, each.reason, each.code) for each in result.skipped_checks] == [
         ("has-wall", "Wall", "The wall took too long.", "timeout"),
-        ("has-roof", "Roof", "The wall took too long.", "timeout"),  # through the evidence in between
+        ("has-roof", "Roof", "The wall took too long.", "timeout"),  # needs the refused evidence indirectly
     ]
     assert result.score == 100
 

@@ -27,7 +27,7 @@ from website_scan.scoring import (
 )
 
 SECURITY = caps(ScanType.SECURITY)
-WARNS_ONLY = {"url-hygiene"}  # costs at most half of its share
+WARNS_ONLY = {"url-hygiene"}  # these checks cost at most half of their share
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "scoring.md"
 
 
@@ -250,7 +250,7 @@ def test_scores_are_between_0_and_100_and_fixing_never_lowers_them(categories: l
 
 
 def numbered_by(data: st.DataObject, categories: list[CategoryResult]) -> list[CategoryResult]:
-    """Return the categories with an ID for each check, and with random values of other fields that affect the score."""
+    """Return the categories with unique check IDs, and random values in other fields that affect the score."""
     return [
         replace(
             each,
@@ -295,7 +295,7 @@ def test_score_without_equals_the_score_with_these_checks_passed(
 
 @st.composite
 def applied(draw: st.DrawFn) -> list[CategoryResult]:
-    """Draw categories in which some checks applied, weigh, earn a part, or cover the checks that did not apply."""
+    """Draw categories with random results: without weight, with credit, or covering checks that did not apply."""
     drawn = draw(CATEGORIES)
     return [
         replace(
@@ -426,6 +426,6 @@ def test_cost_of_a_metric_has_no_step_between_warning_and_failure(credit: float)
         for each in (result("warn", CRITICAL, HIGH), result("fail", CRITICAL, CRITICAL))
     )
     assert warned == failing == pytest.approx(100 - 100 * 10 * (1 - credit) / 16)
-    # What a slow machine measured is a warning of low severity, and costs as one.
+    # A measurement by a slow machine is a warning of low severity, and costs as much.
     slow = replace(result("warn", CRITICAL, LOW), credit=credit)
     assert category_score(category(fine, slow)) == pytest.approx(100 - 100 * (1 - credit) / 16)

@@ -1,4 +1,4 @@
-"""Texts of the catalogue: titles say one thing, and the sentences of a finding do not repeat each other."""
+"""Texts of the catalogue: a title names one fault, and the sentences of a finding do not repeat each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from website_scan.values import Bytes, outline
 from website_scan.wording import fix, message
 
 ALTERNATIVES = re.compile(r",|;|/|\b(?:or|and|nor)\b")
-# Their “and” or slash is part of the one thing.
+# Titles whose “and” or slash is part of a single fault.
 ONE_THING = frozenset(
     {
         "Duplicate IDs in labels and ARIA",
@@ -33,7 +33,7 @@ ONE_THING = frozenset(
         "Terms and descriptions outside a description list",
         "Landmarks with the same role and name",
         "lang and xml:lang differ",
-        "CSP leaves plug-ins and the base URL unrestricted",  # both were found; each has a title of its own
+        "CSP leaves plug-ins and the base URL unrestricted",  # a title for both faults together
         "Back/forward cache is prevented",
         "Static files are sent over HTTP/1.1",
     }
@@ -42,13 +42,13 @@ LONGEST = 60
 
 
 def titles(scan_type: ScanType) -> set[str]:
-    """Return the titles of all outcomes, with dots in place of their values."""
+    """Return the titles of all outcomes, with ellipses in place of their values."""
     return {outline(check.outcome(name).title) for check in checks(scan_type) for name in check.outcomes}
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_title_of_an_outcome_names_a_single_fault(scan_type: ScanType) -> None:
-    """Regression: 44 of 255 titles listed what may have been found, as "HSTS missing, ignored or weak" does."""
+    """Regression: 44 of 255 titles listed several possible faults, such as "HSTS missing, ignored or weak"."""
     assert {text for text in titles(scan_type) if ALTERNATIVES.search(text)} <= ONE_THING
 
 
@@ -61,22 +61,22 @@ def test_titles_are_short_phrases(scan_type: ScanType) -> None:
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_every_reason_is_a_unique_sentence(scan_type: ScanType) -> None:
-    """A reason follows the messages of several findings, in which a pronoun would have nothing to stand for."""
+    """A reason follows different messages, so a pronoun in it would have no antecedent."""
     for each in checks(scan_type):
         assert not re.match(r"(?:It|They|This|That|These)\b", each.why), (each.id, each.why)
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_fix_names_what_to_change(scan_type: ScanType) -> None:
-    """Lists and exports show it without the message, so a pronoun in its first words would stand for nothing."""
+    """Lists and exports contain a fix without the message, so a pronoun in it would have no antecedent."""
     for each in checks(scan_type):
         assert not re.match(r"(?:\w+ ){1,3}(?:it|its|them|they)\b", each.own_fix.text), (each.id, each.fix)
 
 
 HOUSE_WORDS = re.compile(r"\b(?:mend(?:s|ed|ing)?|tells of|is told|told once|what drives)\b", re.IGNORECASE)
-# Quotes, markup, addresses and brackets have punctuation that ends no sentence.
+# Quotes, markup, addresses and brackets contain punctuation that does not end a sentence.
 FOREIGN = re.compile(r"“[^”]*”|<[^>]*>|https?://\S+|\([^()]*\)")
-# A share of a single thing, a number of four digits without a comma, an empty quote, and an attribute in curly quotes.
+# Share of one, four-digit number without a comma, empty quote, and attribute in curly quotes.
 ODD = re.compile(r"\b1 of 1\b|(?<!:)\b\d{4,} [a-z]+s\b|“”|=“")
 BARE = (
     "<html><head><title>Ends with a stop.</title><meta name=description content='Short.'></head><body>{}</body></html>"
@@ -89,7 +89,7 @@ CROWDED = (
 
 @pytest.fixture(scope="module")
 def found() -> list[CheckResult]:
-    """Return what scans of all types find on three pages, without a browser."""
+    """Return the results of scans of all types on three pages, without a browser."""
     html = {"Content-Type": "text/html; charset=utf-8", "Server": "nginx/1.18.0"}
     pages = [Site({"/": Answer(BARE.format(each), headers=html)}) for each in ("", CROWDED)]
     results: list[CheckResult] = []
@@ -112,7 +112,7 @@ def test_findings_are_short_and_without_repetition(found: list[CheckResult]) -> 
         shown, mending = message(each), fix(each.how_to_fix)
         text = f"{shown} {mending}"
         assert len(sentences(shown)) <= 3, shown
-        # A finding that includes others has the fixes of its parts.
+        # A finding that includes suppressed ones has the fixes of its parts.
         assert len(sentences(text)) <= (7 if each.includes else 5), text
         assert shown.endswith(each.why), shown
         assert shown.count(each.why) == 1, shown
@@ -125,7 +125,7 @@ def test_findings_are_short_and_without_repetition(found: list[CheckResult]) -> 
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_prose_has_typographic_quotes(scan_type: ScanType) -> None:
-    """Regression: some reasons quoted what screen readers say like code, and others like speech."""
+    """Regression: some reasons quoted the words of screen readers as code, and others as speech."""
     for each in checks(scan_type):
         assert '"' not in FOREIGN.sub("", each.why), (each.id, each.why)
 

@@ -39,7 +39,7 @@ def test_result_within_the_limit_is_returned_without_an_extra_thread() -> None:
 
 
 def test_tracing_works_after_a_limited_call() -> None:
-    """Python 3.11 never ends a traced call while it looks for an exception that nobody is going to raise."""
+    """Python 3.11 never ends a traced call while it checks for an asynchronous exception that was cancelled."""
     script = (
         "import sys; from website_scan.time_limit import limited; limited(int, 60); sys.settrace(lambda *told: None); "
         "(lambda: None)(); print('ended')"
@@ -67,7 +67,7 @@ def test_nested_limit_does_not_disable_the_outer_limit() -> None:
 
 
 def test_OutOfTime_is_raised_only_in_its_own_block() -> None:
-    """Threads start and end, and their idents are reused at once. Some have limits, others have none."""
+    """Idents of ended threads are reused at once, by threads with and without limits."""
     counts = stress(3)
     assert counts["ended"]
     assert counts["rung"]
@@ -90,7 +90,7 @@ def test_forked_process_enforces_time_limits() -> None:
 
 
 def test_OutOfTime_that_Python_dropped_is_raised_again() -> None:
-    """Exceptions in a finalizer are dropped, but hostile code must not run on because of that."""
+    """Python drops exceptions in finalizers, which must not let hostile code continue."""
 
     class Slow:
         def __del__(self) -> None:

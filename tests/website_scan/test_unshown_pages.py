@@ -1,4 +1,4 @@
-"""Pages of which a browser shows nothing, or only a part: told, and not judged. Sparse pages: no false alarm.
+"""Pages without visible content in a browser are reported and not judged. Sparse pages cause no false alarm.
 
 Each page is loaded once, for all types.
 """
@@ -32,9 +32,9 @@ BLANK = {
     ScanType.SEO: "seo-blank-page",
 }
 METRICS = {"lcp", "fcp", "cls", "tbt", "speed-index", "script-time", "main-thread", "long-tasks"}
-# Checks of what an error page or a bot protection says of itself, which is not what the site says.
+# Checks of content that belongs to an error page or a bot protection instead of the site.
 METADATA = {"title", "meta-description", "og-title", "og-image", "twitter-card", "font-legible"}
-# Titles of the findings that are not “The page stays blank in a browser”.
+# Titles of findings other than “The page stays blank in a browser”.
 TITLES = {
     "a spinner that never ends": "loading screen",
     "a text about loading that never goes": "loading screen",
@@ -47,7 +47,7 @@ TITLES = {
     "an error of a database": "error message",
     "an error boundary": "error message",
 }
-# Causes that the finding names.
+# Causes in the text of the finding.
 CAUSES = {
     "a bundle that throws": "Cannot read properties of undefined (reading 'user')",
     "a bundle that is missing": "/app.js failed: status 404",

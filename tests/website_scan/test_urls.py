@@ -1,4 +1,4 @@
-"""URLs as values: every part agrees with the parser, and spellings of one URL are one value."""
+"""URLs as values: every part equals the parser's, and all spellings of a URL have one canonical form."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_URL_parts_equal_those_of_the_WHATWG_parser(text: str, base: str | None)
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
 def test_canonical_URL_has_the_same_parts_in_urllib(text: str) -> None:
-    """Stored reports were split by it, and fingerprints are."""
+    """Stored reports and fingerprints depend on urllib's parts."""
     url = Url.parse(f"https://example.com{text}")
     if url is None or url.has_credentials:
         return

@@ -1,4 +1,4 @@
-"""One visit to a page for several types of scan: the same reports as from separate scans."""
+"""A visit for several scan types has the same results as separate scans."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from website_scan.wording import message
 
 ALL = tuple(ScanType)
 PATIENCE_S = 60.0
-# Measured values differ from load to load. Their unit identifies them.
+# Measured values, identified by their unit, differ between loads.
 MEASURED = re.compile(r"\d[\d., ]*\s?(?:ms|s|seconds|milliseconds|CPU-s)\b")
 
-# Sentence in messages when this machine was busy.
+# Sentence in messages if this machine was busy.
 SLOW = re.compile(r" The figure is uncertain: .*?\.(?= |$)")
-# Random strings in probes, which no site can know in advance.
+# Random strings in requests of probes, which no site can predict.
 RANDOM = re.compile(r"[0-9a-f]{10,24}")
 
 

@@ -1,4 +1,4 @@
-"""Parsers of header lines behind the SEO checks: they read any input, and quickly."""
+"""Parsers of header lines for SEO checks accept any input, in linear time."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ OPEN = f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{NAMESPACE}">'
 
 
 def packed(content: bytes, level: int = 9) -> bytes:
-    """Compress to the same bytes each time. A timestamp in them would change the tests' names."""
+    """Return reproducible gzip data, because a timestamp would change the test IDs."""
     return gzip.compress(content, level, mtime=0)
 
 

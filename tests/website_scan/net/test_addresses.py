@@ -85,7 +85,7 @@ REGISTRY_IPV6 = {
     "fc00::/7": "unique local, RFC 4193",
     "fe80::/10": "link-local unicast, RFC 4291",
 }
-# The registry's two other rows: they are as public as the IPv4 address inside.
+# The registry's two other rows, which are public exactly if their embedded IPv4 address is.
 REGISTRY_WRAPPERS = {"::ffff:0:0/96": "mapped, RFC 4291", "64:ff9b::/96": "IPv4-IPv6 translation, RFC 6052"}
 # Ranges that other sources define.
 ELSEWHERE = {
@@ -181,7 +181,7 @@ def test_own_addresses_are_those_of_the_interfaces(monkeypatch: pytest.MonkeyPat
     found = {"eth0": [SimpleNamespace(address=each) for each in listed]}
     monkeypatch.setattr(psutil, "net_if_addrs", lambda: found)
     assert own_addresses() == {PUBLIC4, IPv6Address("fe80::1")}
-    # Addresses come and go while the service runs.
+    # Addresses of interfaces change while the service runs.
     found["eth1"] = [SimpleNamespace(address=str(PUBLIC6))]
     assert own_addresses() == {PUBLIC4, IPv6Address("fe80::1"), PUBLIC6}
 
@@ -265,7 +265,7 @@ def _inside(networks: Iterable[IPNetwork]) -> st.SearchStrategy[IPv4Address | IP
 SPECIAL_IPV4 = tuple(IPv4Network(each) for each in (*REGISTRY_IPV4, "168.63.129.16/32", "224.0.0.0/4"))
 TABLES = [network for table in (IPV4_SPECIAL, IPV6_SPECIAL) for network, _ in table]
 ADDRESSES = st.one_of(st.ip_addresses(), st.ip_addresses(network=str(IPV6_GLOBAL)), _inside(TABLES))
-# Positions of an IPv4 address in an IPv6 address, most significant bit first, so that every form has a place for it.
+# Positions of an embedded IPv4 address in an IPv6 address, most significant bit first, for every form.
 WRAPPED = {
     "mapped": lambda inner: 0xFFFF << 32 | inner,
     "compatible": lambda inner: inner,
@@ -276,7 +276,7 @@ WRAPPED = {
     "Teredo, server": lambda inner: 0x20010000 << 96 | inner << 64 | int(PUBLIC4) ^ 0xFFFFFFFF,
     "ISATAP": lambda inner: 0x26064700 << 96 | 0x5EFE << 32 | inner,
     "ISATAP, unique": lambda inner: 0x26064700 << 96 | 0x02005EFE << 32 | inner,
-    # RFC 6052, section 2.2: bits 64 to 71 are left out. RFC 8215's block has room for these prefixes.
+    # RFC 6052, section 2.2: bits 64 to 71 are skipped. RFC 8215's block allows these prefix lengths.
     "local NAT64 /48": lambda inner: NAT64_LOCAL | inner >> 16 << 64 | (inner & 0xFFFF) << 40,
     "local NAT64 /56": lambda inner: NAT64_LOCAL | inner >> 24 << 64 | (inner & 0xFFFFFF) << 32,
     "local NAT64 /64": lambda inner: NAT64_LOCAL | inner << 24,
@@ -298,7 +298,7 @@ def test_addresses_that_Python_classifies_as_special_are_refused(address: IPv4Ad
         or inner.is_unspecified
         or (isinstance(inner, IPv6Address) and inner.is_site_local)
     )
-    # Python treats 64:ff9b::/96 as reserved. For the guard it is the address that it carries.
+    # Python classifies 64:ff9b::/96 as reserved, but the guard judges the embedded address.
     if is_special and inner not in IPv6Network("64:ff9b::/96"):
         assert refusal(address) is not None
 

@@ -1,4 +1,4 @@
-"""Chromium behind the proxy: a page that tries all ways to reach a refused address."""
+"""Chromium behind the proxy, with a page that tries every way to reach a refused address."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from website_scan.net.proxy import BrowserProxy
 
 GOOD = ip_network("127.0.0.1/32")
 CANARY = "127.0.0.2"
-# Condition that the page sets when every attempt has been made.
+# Expression that is true once the page has made every attempt.
 DONE = "document.documentElement.dataset.done === 'yes'"
 
 PAGE = """<!doctype html><html lang="en"><head><title>Attempts</title>
@@ -104,7 +104,7 @@ self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim(
 
 
 class Datagrams:
-    """A counter of UDP datagrams."""
+    """Counter of received UDP datagrams."""
 
     def __init__(self, address: str) -> None:
         self.count = 0
@@ -132,7 +132,7 @@ class Datagrams:
 
 @contextmanager
 def attempts(canary: Site, udp: int, good_udp: int) -> Iterator[Site]:
-    """A site with the page and its files."""
+    """Site with the page and its files."""
     with Site() as site:
         values = {
             "canary": canary.url,
@@ -166,7 +166,7 @@ def make_attempts(context: BrowserContext, site: Site) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Chromium]:
-    """Chromium that may open windows, unlike the service's: here pages shall try that, too."""
+    """Chromium that may open windows, unlike in the service, so that the page can attempt this as well."""
     with chromium({"args": [each for each in ARGUMENTS if each != "--block-new-web-contents"]}) as running:
         yield running
 
@@ -202,7 +202,7 @@ def test_page_in_a_browser_reaches_no_refused_address(browser: Chromium) -> None
 
 
 def test_page_in_a_browser_reaches_the_canary_if_exempted(browser: Chromium) -> None:
-    """Control: these attempts are real, and only the guard stops them."""
+    """Control: the attempts succeed if only the guard permits them."""
     with (
         Site({"*": anything}, address=CANARY) as canary,
         Datagrams(CANARY) as udp,
@@ -236,7 +236,7 @@ def test_page_in_a_browser_reaches_the_canary_if_exempted(browser: Chromium) -> 
 
 
 def test_Chromium_without_its_arguments_bypasses_the_proxy_with_UDP() -> None:
-    """Control for WebRTC."""
+    """Control: WebRTC sends datagrams without these arguments."""
     with (
         Site({"*": anything}, address=CANARY) as canary,
         Datagrams(CANARY) as udp,

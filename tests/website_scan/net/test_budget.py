@@ -94,7 +94,7 @@ def test_repetition_requires_budget_in_total_and_for_the_busiest_host() -> None:
     meter.request("b.example.com")
     assert not meter.has_room_again(times=1)
     assert meter.has_room_again(times=2)
-    assert Meter(Limits(requests=1, requests_per_host=1)).has_room_again(times=1)  # of nothing
+    assert Meter(Limits(requests=1, requests_per_host=1)).has_room_again(times=1)  # no requests so far
     busy = Meter(Limits(requests=100, requests_per_host=4))
     for _ in range(3):
         busy.request("a.example.com")

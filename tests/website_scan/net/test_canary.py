@@ -1,4 +1,4 @@
-"""Canary: a listener that no scan and no delivery may reach, no matter what a site or its DNS tries.
+"""Canary: a listener that no scan and no delivery may reach, whatever a site or its DNS tries.
 
 The site is on 127.0.0.1, which is exempted; the canary is on 127.0.0.2, which is not, on the same port, and that port
 is allowed. The service's own resolver resolves names, through a name server on loopback.
@@ -81,7 +81,7 @@ class World:
         )
 
     def scan(self, url: str, scan_type: ScanType, networks: tuple[IPNetwork, ...] = GUARDED) -> ScanResult | None:
-        """Scan as a worker does. None if the URL itself is refused."""
+        """Return the result of a scan like a worker's, or None if the URL itself is refused."""
         policy = self.policy(networks)
         try:
             target = parse_target(url, policy)
@@ -117,9 +117,9 @@ def test_no_spelling_or_name_leads_a_scan_to_the_canary(world: World, scan_type:
 
 
 @plain_only
-@pytest.mark.parametrize("host", [each for each in HOSTS if each != "mixed.example.com"])  # which begins with the site
+@pytest.mark.parametrize("host", [each for each in HOSTS if each != "mixed.example.com"])  # resolves to the site first
 def test_same_hosts_lead_to_the_canary_if_exempted(world: World, host: str) -> None:
-    # Control: otherwise the tests could pass because nothing ever leads to the canary.
+    # Control: the hosts do lead to the canary unless the guard refuses them.
     result = world.scan(world.url(host), ScanType.SEO, UNGUARDED)
     assert result is not None
     assert world.canary.count() > 0
@@ -133,9 +133,11 @@ def test_name_rebound_during_a_scan_retains_its_pinned_address(world: World, sca
     result = world.scan(world.url("rebind.example.com"), scan_type)
     assert result is not None
     assert result.status in ("completed", "partial")
-    assert world.site.connections > 1 or scan_type is ScanType.ACCESSIBILITY  # which needs only the page
+    assert (
+        world.site.connections > 1 or scan_type is ScanType.ACCESSIBILITY
+    )  # accessibility scans request only the page
     assert world.canary.count() == 0
-    # The name server has changed its answer: the next scan is refused.
+    # The name now resolves to the canary, so the next scan is refused.
     again = world.scan(world.url("rebind.example.com"), scan_type)
     assert again is not None
     assert again.error is not None
@@ -145,7 +147,7 @@ def test_name_rebound_during_a_scan_retains_its_pinned_address(world: World, sca
 
 # Redirects
 
-# Locations that browsers would follow, then locations that nothing follows, exempted or not.
+# Locations that browsers follow, then locations that no client follows.
 FOLLOWED = (
     "//{host}/", "http://{host}/", "/\\{host}/", "\\\\{host}\\", "ht\ttp://{host}/", "HTTP:\\\\{host}",
     " http://{host}/ ", "http:///{host}/", "/hop",
@@ -157,7 +159,7 @@ NOT_FOLLOWED = (
 
 
 def redirecting(location: str, host: str, status: int) -> dict[str, Route]:
-    """Return a site whose pages redirect there, `/hop` in a second step."""
+    """Return a site whose pages redirect to the location, `/hop` with an intermediate redirect."""
     answer = Answer.redirect(location.format(host=host), status)
     return {"*": answer, "/hop": Answer.redirect(f"//{host}/", status)}
 
@@ -244,7 +246,7 @@ def test_same_pages_lead_to_the_canary_if_exempted(world: World) -> None:
 
 
 def naming_its_issuer(url: str, folder: Path) -> Callable[[ssl.SSLContext], None]:
-    """Return TLS settings for a site whose certificate names the URL of the missing issuer."""
+    """Return TLS settings of a site whose certificate has the URL of its missing issuer."""
 
     def present(context: ssl.SSLContext) -> None:
         leaf = Identity.root("Nobody knows").issue(SITE, ca_issuers=url)
@@ -281,7 +283,7 @@ def test_issuer_URL_with_a_forbidden_port_does_not_skip_checks(tmp_path: Path) -
 
 @pytest.fixture
 def open_settings(world: World, settings: pytest_django.Settings) -> World:
-    """The world with its policy in the settings, where the API and the workers read it."""
+    """Return the world with its policy in the settings, which the API and the workers read."""
     settings.SCAN_ALLOWED_NETWORKS = GUARDED
     settings.SCAN_ALLOWED_PORTS = world.policy(()).allowed_ports
     settings.SCAN_CA_BUNDLE = world.site.ca_file
@@ -311,7 +313,7 @@ def test_name_rebound_after_its_scan_was_accepted_is_refused(open_settings: Worl
 
 
 def delivered(world: World, home: Member, host: str) -> tuple[str, Attempt]:
-    """Register a receiver, deliver an event to it, and return the delivery's status and its one attempt."""
+    """Return the status and the only attempt of a delivery to a new receiver."""
     registered = home.api.post("/api/webhooks", {"url": world.url(host, "/hook"), "events": ["scan.completed"]})
     assert registered.status_code == 201
     finished_scan(home)

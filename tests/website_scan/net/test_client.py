@@ -230,7 +230,7 @@ def patient() -> Iterator[threading.Event]:
 
 
 def drip(first: bytes, drop: bytes, stopped: threading.Event) -> Callable[[ReceivedRequest], None]:
-    """Return a route that never stops, and never pauses longer than a socket's timeout."""
+    """Return a route that drips bytes forever, with pauses shorter than a socket's time-out."""
 
     def answer(request: ReceivedRequest) -> None:
         request.connection.sendall(first)
@@ -371,7 +371,7 @@ def test_bytes_of_a_TCP_connection_count_in_the_budget() -> None:
         assert 10 * KIB < net.received_bytes <= 14 * KIB
 
 
-# Responses that are not quite HTTP
+# Responses that are not valid HTTP
 
 
 @pytest.mark.parametrize(
@@ -432,7 +432,7 @@ def test_early_response_to_a_large_upload_is_read() -> None:
 
 
 def test_response_is_read_although_the_server_closes_without_reading_the_request() -> None:
-    """Regression: sending into the closed connection failed, and nobody looked for the answer."""
+    """Regression: sending to the closed connection failed, and the client did not read the response."""
 
     def refuse(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -443,7 +443,7 @@ def test_response_is_read_although_the_server_closes_without_reading_the_request
 
 
 def test_networks_of_a_policy_must_be_addresses() -> None:
-    # Control for the tests above: nothing here is reachable without an exemption.
+    # Control for the tests above: loopback is not reachable without an exemption.
     with (
         Site({"/": Answer()}) as site,
         Network(Policy(allowed_networks=(ipaddress.ip_network("::1/128"),))) as net,

@@ -1,4 +1,4 @@
-"""Credentials: which are valid for a target, and to which origin the network sends them."""
+"""Credentials: validation, and the origin to which the network sends them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_parsed_credentials_round_trip(request_: dict[str, Any]) -> None:
 
 
 def headers(count: int, total_bytes: int) -> dict[str, str]:
-    """Return headers that have as many bytes in all, names included."""
+    """Return headers with this number of bytes in total, names included."""
     names = [f"X-{number:02}" for number in range(count)]
     return {name: "v" * (total_bytes // count - len(name)) for name in names}
 

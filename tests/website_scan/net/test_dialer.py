@@ -1,4 +1,4 @@
-"""The guard: it judges every address, dials the judged address, and checks the peer of the connection."""
+"""Dialer: checks every address, connects to a checked address, and verifies the peer of the connection."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_name_with_any_private_address_is_refused_before_dialing(
 
 @pytest.mark.parametrize("address", ["10.20.30.40", "fd00::20", "192.168.7.9"])
 def test_refusal_of_a_name_does_not_reveal_its_addresses(address: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Otherwise reports could be used to read an internal zone. Operators find the reason in the log."""
+    """Otherwise reports would reveal an internal DNS zone. The log has the reason for operators."""
     caplog.set_level(logging.INFO)
     names = Names({"jenkins.corp.example.org": (PUBLIC, address)})
     with Network(Policy(), resolver=names, dialer=Wires({})) as network, pytest.raises(Blocked) as refusal:
@@ -253,7 +253,7 @@ def test_own_address_is_reached_only_on_the_exempted_port(monkeypatch: pytest.Mo
 
 def test_close_wakes_threads_that_wait_for_a_connection() -> None:
     with contextlib.ExitStack() as cleanup:
-        # Nothing accepts and the queue is full, so a new connection waits for the kernel's answer.
+        # The listener's queue is full, so a new connection waits for the kernel's response.
         server = cleanup.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(4):
             filler = cleanup.enter_context(socket.socket())

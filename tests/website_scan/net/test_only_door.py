@@ -19,14 +19,14 @@ CONNECTING = (
     "socketserver", "ssl", "telnetlib", "trio", "urllib.request", "urllib3", "websocket", "websockets",
     "xmlrpc.client",
 )  # fmt: skip
-# The embedded stack and its supervisor check if ports of this machine are free or answer.
+# The embedded stack and its supervisor check whether local ports are free or respond.
 LOCAL_MODULES = {"socket", "http.client"}
 LOCAL_PORTS = {
     "operations/stack/embedded.py",
     "operations/stack/postgres.py",
     "operations/stack/redis.py",
-    "config/gunicorn.py",  # answers on connections that others opened
-    "infrastructure/postgresql/silence.py",  # asks the database if it still answers
+    "config/gunicorn.py",  # responds on connections that clients opened
+    "infrastructure/postgresql/silence.py",  # checks whether the database still responds
     "operations/stack/launcher.py",
     "operations/stack/management/commands/up.py",
     "operations/stack/processes.py",
@@ -74,7 +74,7 @@ def modules() -> Iterator[Path]:
 
 
 def imported(source: str) -> set[str]:
-    """Return every module name that the source imports, in any form of import."""
+    """Return the name of every module that the source imports, in any form of import."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -94,7 +94,7 @@ def _is_import(function: ast.expr) -> bool:
 
 
 def connecting(names: set[str]) -> set[str]:
-    """Return the names that are, or are inside, a module that can connect."""
+    """Return the imported names of modules that can connect, or of parts of them."""
     return {name for name in names if any(name == each or name.startswith(f"{each}.") for each in CONNECTING)}
 
 

@@ -1,4 +1,4 @@
-"""The browser's proxy, with requests that no browser would send."""
+"""Proxy of the browser, with requests that no browser would send."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_tunnel_to_a_forbidden_host_is_refused(proxy: BrowserProxy, authority: s
 
 
 def test_plain_request_to_a_forbidden_host_gets_no_response(proxy: BrowserProxy) -> None:
-    """The browser would take an answer for the site's own."""
+    """The page would take a response of the proxy for the site's own."""
     with Site({"/": Answer("Hello")}, address="127.0.0.2") as canary:
         assert answer(ask(proxy, f"GET {canary.url}/ HTTP/1.1")) == b""
     assert canary.connections == 0
@@ -199,12 +199,12 @@ def test_invalid_request_to_the_proxy_is_refused(proxy: BrowserProxy, raw: bytes
         try:
             assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
         except ConnectionResetError:
-            assert len(raw) > 65536  # unread bytes reset the connection
+            assert len(raw) > 65536  # unread bytes make the kernel reset the connection
     assert proxy.connections == 0
 
 
 def test_proxy_uses_the_pinned_address_of_a_rebound_name() -> None:
-    """A rebinding name is resolved only once, for the page's own fetches and the browser together."""
+    """A rebinding name is resolved only once for the client and the browser together."""
     names = Names({"rebind.example.com": [(PUBLIC,), ("127.0.0.1",)]})
     with Site({"*": Answer("Hello")}) as site:
         wires = Wires({PUBLIC: site})
@@ -297,7 +297,7 @@ def test_response_to_a_plain_request_gets_Connection_close(proxy: BrowserProxy, 
     ],
 )
 def test_invalid_response_or_status_407_is_not_forwarded(proxy: BrowserProxy, sent: bytes) -> None:
-    """A site's 407 would make the browser forget the proxy's password, and all later requests would fail."""
+    """A site's 407 would make the browser discard the proxy's password, and all later requests would fail."""
 
     def converse(connection: socket.socket) -> None:
         connection.recv(65536)

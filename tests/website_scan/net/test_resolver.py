@@ -31,7 +31,7 @@ def resolve(host: str, seconds: float = 2.0) -> tuple[str, ...]:
 
 @pytest.fixture(autouse=True)
 def hosts_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty hosts file in place of the machine's."""
+    """Replace the machine's hosts file by an empty file."""
     path = tmp_path / "hosts"
     path.write_text("")
     monkeypatch.setattr(resolver, "HOSTS_FILE", path)
@@ -86,7 +86,7 @@ def test_private_addresses_are_returned_by_the_resolver(monkeypatch: pytest.Monk
 def test_name_without_an_address_raises_NotReachable(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(zone, monkeypatch) as asked, pytest.raises(NotReachable, match="does not resolve"):
         resolve(HOST)
-    # Names are not tried in the system's search domains, which could turn a public name into an internal one.
+    # The system's search domains are not used, because they could turn a public name into an internal one.
     assert set(asked) == {"www.example.com. A", "www.example.com. AAAA"}
 
 

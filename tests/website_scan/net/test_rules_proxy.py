@@ -1,4 +1,4 @@
-"""Rules of the browser's proxy, each tested with and without it; see `rules.Rule`."""
+"""Rules of the browser's proxy, tested with and without each rule; see `rules.Rule`."""
 
 from __future__ import annotations
 

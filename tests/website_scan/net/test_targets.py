@@ -1,4 +1,4 @@
-"""Parsing of a string into a target: every rule of the API's `url`. The result is never parsed a second time."""
+"""Parsing of a string into a target, with every rule for the API's `url`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXEMPTING = Policy(allowed_networks=LOOPBACK)
 
 
 def refused(value: object, policy: Policy = OPEN) -> type[Exception] | None:
-    """Return the class of the refusal. None for a URL that is accepted."""
+    """Return the class of the refusal, or None for an accepted URL."""
     try:
         parse_target(value, policy)
     except (InvalidUrl, Blocked) as refusal:

@@ -1,4 +1,4 @@
-"""A loopback address that somebody typed: reachable on its port, under names that mean loopback whatever DNS says."""
+"""Loopback address that a user of the command typed: reachable on its port, under loopback names only."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_denied_network_is_refused_despite_typed_loopback() -> None:
 
 
 def test_name_that_resolves_to_typed_loopback_is_refused() -> None:
-    """DNS rebinding: the port is the page's own, so that only the guard stands between the name and the server."""
+    """DNS rebinding with the page's own port, so that only the guard protects the server."""
     with Site(HELLO) as site:
         names = Names(
             {
@@ -109,6 +109,6 @@ def test_typed_IPv6_loopback_is_reached() -> None:
 
 
 def test_localhost_reaches_a_server_on_IPv6_only() -> None:
-    """As servers of Node do."""
+    """Servers of Node.js listen like this."""
     with Site(HELLO, address="::1") as site, Network(policy(site.port)) as network:
         assert network.fetch(f"http://localhost:{site.port}/").body == b"hello"

@@ -9,7 +9,7 @@ from website_scan.page import bounded_parser
 from website_scan.page.bounded_parser import MAX_DEPTH, MAX_ELEMENTS, SAMPLED, bounded, is_bounded
 
 LONG = 300_000
-# Each looks harmless when tags are counted, and none is.
+# Hostile pages with few tags.
 NESTED = {
     "plain": "<div>" * LONG,
     "stray ends": "<div></i>" * LONG,
@@ -38,7 +38,7 @@ def test_markup_nested_too_deeply_is_cut_off(name: str) -> None:
 
 
 def test_formatting_reopened_in_every_paragraph_does_not_exhaust_memory() -> None:
-    """82 KB of this become a tree of two gigabytes."""
+    """Such markup of 82 KB becomes a tree of two gigabytes."""
     page = "<p>" + "".join(f"<b {number}>" for number in range(300)) + "</p>" + "<p>x" * 20_000
     kept = bounded(page)
     assert 1000 < len(kept) < 20_000

@@ -178,7 +178,7 @@ def test_TLS_error_is_raised_if_HTTP_fails_as_well(network: Network) -> None:
 
 
 class Refusing:
-    """A network on which nothing answers. It records the requests."""
+    """Network that records requests and never responds."""
 
     def __init__(self, error: Callable[[str], NetError]) -> None:
         self.error = error
@@ -253,7 +253,7 @@ FRAGMENTS = (
 @example("<meta charset=utf-8x><p>")
 @example("<meta name=x><p>charset=utf-8>")
 def test_common_encoding_declarations_are_read_like_by_Beautiful_Soup(markup: str) -> None:
-    """Reading them does not load the package, which takes 60 ms."""
+    """Common declarations are read without importing Beautiful Soup, which takes 60 ms."""
     body = markup.encode()
     label = EncodingDetector.find_declared_encoding(fetch.COMMENT.sub(b"", body), is_html=True)
     assert decode(page(body).response)[1] == (fetch._web_encoding(label or "") or "utf-8")

@@ -64,7 +64,7 @@ def bmp(width: int, height: int) -> bytes:
         (png(640, 480, chunk(b"tEXt", b"acTL"), chunk(b"acTL", b"12345678")), (ImageFormat.PNG, 640, 480, True)),
         (jpeg(640, 480), (ImageFormat.JPEG, 640, 480, False)),
         (jpeg(640, 480, frame=0xC2), (ImageFormat.JPEG, 640, 480, False)),  # progressive
-        # A thumbnail in the Exif part is not the picture itself.
+        # A thumbnail in the Exif data is not the image itself.
         (jpeg(640, 480, before=b"\xff\xe1\x00\x12Exif" + jpeg(9, 9)[:12]), (ImageFormat.JPEG, 640, 480, False)),
         (jpeg(640, 480, before=b"\xff\xc4\x00\x02\xff\xff\xff\xfe\x00\x02"), (ImageFormat.JPEG, 640, 480, False)),
         (gif(5, 4), (ImageFormat.GIF, 5, 4, False)),

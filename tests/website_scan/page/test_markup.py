@@ -176,7 +176,7 @@ def test_excerpt_names_bidi_characters() -> None:
     assert len(excerpt("\u202e" * 500)) <= 160
 
 
-# Searches whose discarded objects have finalizers, which let other threads run.
+# Program: searches that discard objects with finalizers, which let other threads run.
 MANY_SEARCHES = """
 import sys, threading, time
 from selectolax.lexbor import LexborHTMLParser
@@ -215,5 +215,5 @@ def test_every_tree_query_uses_select() -> None:
     searching = {
         path.name for path in engine.rglob("*.py") if re.search(r"\.css(_first|_matches)?\(", path.read_text())
     }
-    # The trial runs in a process of its own.
+    # The trial parse runs in a separate process.
     assert searching == {"markup.py", "bounded_parser.py"}

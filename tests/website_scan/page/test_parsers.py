@@ -1,4 +1,4 @@
-"""Small parsers that all scan types use: they read any input, and quickly."""
+"""Small parsers of all scan types accept any input, in linear time."""
 
 from __future__ import annotations
 
@@ -75,5 +75,5 @@ def test_hostile_values_are_parsed_fast(read: object) -> None:
 
 
 def _cpu_s() -> float:
-    """CPU time of this process and of the children that it waited for. The load of other processes does not count."""
+    """Return the CPU time of this process and its ended children, which other processes do not affect."""
     return sum(os.times()[:4])
