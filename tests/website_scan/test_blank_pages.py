@@ -98,9 +98,9 @@ def test_blank_page_gets_at_most_grade_C_and_a_notice_that_says_why(scan_type: S
     assert result.score is not None
     assert result.score <= 79
     assert "shows no content" in str(result.facts["notice"])
-    assert all("shows no content" in each.reason for each in result.skipped_checks)
-    skipped = {each.id for each in result.skipped_checks}
-    judged = {each.id for each in result.checks}
+    assert all("shows no content" in skipped.reason for skipped in result.skipped_checks)
+    skipped = {skipped.id for skipped in result.skipped_checks}
+    judged = {check.id for check in result.checks}
     of_content = (
         {"image-alt", "link-name", "list"} if scan_type is ScanType.ACCESSIBILITY else {"link-text", "soft-404"}
     )
@@ -113,7 +113,7 @@ def test_blank_page_gets_at_most_grade_C_and_a_notice_that_says_why(scan_type: S
 def test_faults_in_a_blank_page_are_reported(check: str, markup: str) -> None:
     result = scanned(ScanType.ACCESSIBILITY, markup)
     assert "shows no content" in str(result.facts["notice"])
-    assert check in {each.id for each in result.checks if each.status != "pass"}
+    assert check in {check.id for check in result.checks if check.status != "pass"}
 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
@@ -121,13 +121,13 @@ def test_faults_in_a_blank_page_are_reported(check: str, markup: str) -> None:
 def test_blank_page_is_not_blamed_for_content_that_scripts_add(scan_type: ScanType, markup: str) -> None:
     result = scanned(scan_type, markup)
     assert "shows no content" in str(result.facts["notice"])
-    content = {each.id for each in checks(scan_type) if each.content}
-    assert not [each for each in result.checks if each.id in content]
+    content = {check.id for check in checks(scan_type) if check.content}
+    assert not [check for check in result.checks if check.id in content]
 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
 def test_report_of_a_blank_page_lists_its_cap(scan_type: ScanType) -> None:
-    (cap,) = (each for each in scanned(scan_type, SHELLS["react"]).caps if each.limit == 79)
+    (cap,) = (cap for cap in scanned(scan_type, SHELLS["react"]).caps if cap.limit == 79)
     assert "content" in cap.reason
 
 
@@ -137,4 +137,4 @@ def test_small_page_with_visible_content_is_judged(scan_type: ScanType, markup: 
     result = scanned(scan_type, markup)
     assert result.status == "completed"
     assert "notice" not in result.facts
-    assert not [each for each in result.caps if "content" in each.reason]
+    assert not [cap for cap in result.caps if "content" in cap.reason]

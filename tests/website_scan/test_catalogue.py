@@ -78,13 +78,13 @@ def test_checks_are_grouped_by_folder_and_ordered_by_category_weight(planted: Pl
         + a_check("three", "Three")
         + a_check("two", "Two", "page: Page, document: Document | None"),
     )
-    found = catalogue.checks(ScanType.SECURITY)
-    assert [(each.category_id, each.id) for each in found] == [
+    listed_checks = catalogue.checks(ScanType.SECURITY)
+    assert [(check.category_id, check.id) for check in listed_checks] == [
         ("heavy", "three"),
         ("heavy", "two"),
         ("light", "one"),
     ]
-    two = found[1]
+    two = listed_checks[1]
     assert (two.name, two.severity, two.fix, two.references) == ("Two", Severity.LOW, "Fix it.", ("CWE-1",))
     assert two.category.name == "Heavy"
     assert [(need.parameter, need.evidence.__name__, need.optional) for need in two.needs] == [
@@ -99,7 +99,7 @@ def test_check_imported_into_another_category_is_listed_once(planted: Planted) -
         "seo/checks/b.py",
         f'CATEGORY = Category("B", weight=1)\nfrom {planted.folder.name}.seo.checks.a import check_one\n',
     )
-    assert [each.id for each in catalogue.checks(ScanType.SEO)] == ["one"]
+    assert [check.id for check in catalogue.checks(ScanType.SEO)] == ["one"]
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_probes_are_listed_by_the_evidence_class_that_they_return(planted: Plant
         "@probe(essential=True)\ndef fetch(target: Target) -> Page: ...\n"
         "@probe()\ndef parse(page: Page) -> Document: ...\n",
     )
-    found = catalogue.probes()
-    assert {provides.__name__: (each.name, each.essential) for provides, each in found.items()} == {
+    probes = catalogue.probes()
+    assert {provides.__name__: (probe.name, probe.essential) for provides, probe in probes.items()} == {
         "Page": ("fetch", True),
         "Document": ("parse", False),
     }
@@ -201,7 +201,7 @@ def test_catalogue_version_changes_with_the_scoring_rules(planted: Planted, monk
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_check_ids_from_source_text_equal_those_of_loaded_checks(scan_type: ScanType) -> None:
-    assert catalogue.check_ids(scan_type) == {each.id for each in catalogue.checks(scan_type)}
+    assert catalogue.check_ids(scan_type) == {check.id for check in catalogue.checks(scan_type)}
 
 
 @pytest.mark.parametrize("scan_type", ScanType)

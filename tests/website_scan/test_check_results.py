@@ -51,12 +51,12 @@ def result(finding: Pass | Fault, server: Server | None = None, **columns: Any) 
 def test_outcome_determines_title_and_severity_of_a_finding(
     finding: Pass | Fault, status: str, title: str, severity: Severity | None
 ) -> None:
-    found = result(finding)
-    assert (found.status, found.title, found.severity) == (status, title, severity)
-    assert found.outcome == getattr(finding, "outcome", "")
-    assert found.weighs is not isinstance(finding, Review)
-    assert found.needs_review is isinstance(finding, Review)
-    assert found.covers_category is isinstance(finding, CategoryFail)
+    actual = result(finding)
+    assert (actual.status, actual.title, actual.severity) == (status, title, severity)
+    assert actual.outcome == getattr(finding, "outcome", "")
+    assert actual.weighs is not isinstance(finding, Review)
+    assert actual.needs_review is isinstance(finding, Review)
+    assert actual.covers_category is isinstance(finding, CategoryFail)
 
 
 def test_warning_is_never_critical() -> None:
@@ -91,19 +91,19 @@ def test_verdict_with_undeclared_parts_is_refused(finding: Pass | Fault, complai
     ],
 )
 def test_message_names_the_first_places(places: Sequence[Place], expected: str) -> None:
-    found = result(Fail("missing", "A header is wrong.", places=places))
-    assert without_reason(found) == expected
-    assert message(found) == f"{expected} It matters."
+    actual = result(Fail("missing", "A header is wrong.", places=places))
+    assert without_reason(actual) == expected
+    assert message(actual) == f"{expected} It matters."
 
 
 def test_message_does_not_repeat_a_place_in_the_summary() -> None:
-    found = result(Fail("missing", "{code} is wrong.", places=[Element("#a", "<p>")], code=Code("<p> at #a")))
-    assert without_reason(found) == "<p> at #a is wrong."
+    actual = result(Fail("missing", "{code} is wrong.", places=[Element("#a", "<p>")], code=Code("<p> at #a")))
+    assert without_reason(actual) == "<p> at #a is wrong."
 
 
 def test_long_place_is_cut_with_an_ellipsis() -> None:
-    found = result(Fail("missing", "A header is wrong.", places=[Header("Server", "x" * 200)]))
-    assert without_reason(found) == f"A header is wrong: Server: {'x' * 151}…."
+    actual = result(Fail("missing", "A header is wrong.", places=[Header("Server", "x" * 200)]))
+    assert without_reason(actual) == f"A header is wrong: Server: {'x' * 151}…."
 
 
 def test_full_stop_in_a_quotation_ends_the_sentence() -> None:
@@ -111,11 +111,11 @@ def test_full_stop_in_a_quotation_ends_the_sentence() -> None:
 
 
 def test_result_stores_the_first_places_and_counts_all() -> None:
-    found = result(Fail("missing", "S.", places=[Element(f"#a{n}") for n in range(57)], details=[Header("A", "b")]))
-    assert len(found.places.kept) == MOST_ROWS
-    assert found.places.totals == {Element: 57}
-    assert found.places.is_cut
-    assert not found.details.is_cut
+    actual = result(Fail("missing", "S.", places=[Element(f"#a{n}") for n in range(57)], details=[Header("A", "b")]))
+    assert len(actual.places.kept) == MOST_ROWS
+    assert actual.places.totals == {Element: 57}
+    assert actual.places.is_cut
+    assert not actual.details.is_cut
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def test_result_stores_the_first_places_and_counts_all() -> None:
     ],
 )
 def test_fix_has_the_snippet_for_the_detected_server(server: Server | None, labels: list[str]) -> None:
-    found = result(Fail("missing", "S."), server)
-    assert found.how_to_fix is not None
-    assert [label for label, _ in found.how_to_fix.snippets] == labels
+    actual = result(Fail("missing", "S."), server)
+    assert actual.how_to_fix is not None
+    assert [label for label, _ in actual.how_to_fix.snippets] == labels
 
 
 def test_fix_text_lists_snippets_after_the_sentence() -> None:
@@ -140,15 +140,15 @@ def test_fix_text_lists_snippets_after_the_sentence() -> None:
 
 
 def test_fix_of_a_verdict_replaces_the_fix_of_its_check() -> None:
-    found = result(Fail("missing", "S.", fix="Remove `{code}`.", code=Code("x`y")))
-    assert found.how_to_fix == HowToFix("Remove `x'y`.")
+    actual = result(Fail("missing", "S.", fix="Remove `{code}`.", code=Code("x`y")))
+    assert actual.how_to_fix == HowToFix("Remove `x'y`.")
 
 
 @given(st.text())
 def test_values_cannot_close_or_open_code_spans_in_a_fix(text: str) -> None:
-    found = result(Fail("missing", "S.", fix="Remove `{code}`, then wait.", code=Code(f"x{text}")))
-    assert found.how_to_fix is not None
-    before, code, after = found.how_to_fix.text.split("`")
+    actual = result(Fail("missing", "S.", fix="Remove `{code}`, then wait.", code=Code(f"x{text}")))
+    assert actual.how_to_fix is not None
+    before, code, after = actual.how_to_fix.text.split("`")
     assert (before, after) == ("Remove ", ", then wait.")
     assert code.startswith("x")
 
@@ -168,9 +168,9 @@ def test_by_limits_passes_warns_and_fails(value: int, expected: str, status: str
         "missing", "The page weighs {weight}", value, limits, limit=Bytes(20_000), weight=Bytes(value),
         places=[Element("#a")],
     )  # fmt: skip
-    found = result(finding)
-    assert (found.summary, found.status) == (expected, status)
-    rows = found.details if status == "pass" else found.places
+    actual = result(finding)
+    assert (actual.summary, actual.status) == (expected, status)
+    rows = actual.details if status == "pass" else actual.places
     assert rows.kept == (Element("#a"),)
 
 
@@ -189,13 +189,13 @@ def test_limit_without_places_follows_a_semicolon(value: int, expected: str) -> 
 
 
 def test_by_limits_without_a_limit_value_omits_the_limit() -> None:
-    found = result(by_limits("missing", "{files} {files:is|are} empty", 2, (0, 1), files=Count(2, "file")))
-    assert (found.summary, found.status) == ("2 files are empty.", "fail")
+    actual = result(by_limits("missing", "{files} {files:is|are} empty", 2, (0, 1), files=Count(2, "file")))
+    assert (actual.summary, actual.status) == ("2 files are empty.", "fail")
 
 
 def test_title_does_not_end_with_the_space_before_an_empty_value() -> None:
-    found = result(Fail("found", "{text}", text=Excerpt("")), outcomes={"found": "The page says {text}"})
-    assert found.title == "The page says"
+    actual = result(Fail("found", "{text}", text=Excerpt("")), outcomes={"found": "The page says {text}"})
+    assert actual.title == "The page says"
 
 
 def test_code_in_a_fix_is_never_empty() -> None:

@@ -75,8 +75,8 @@ def test_finding_without_a_place_has_the_fingerprint_of_its_check() -> None:
 
 
 def test_fingerprints_are_returned_with_the_name_of_their_place() -> None:
-    found = fingerprints("link-name", [element("<a>", selector="#main > a:nth-of-type(2)")], PAGE)
-    assert list(found.values()) == ["#main > a:nth-of-type(2)"]
+    names = fingerprints("link-name", [element("<a>", selector="#main > a:nth-of-type(2)")], PAGE)
+    assert list(names.values()) == ["#main > a:nth-of-type(2)"]
     assert list(fingerprints("powered-by", [Header("Server", "x")], PAGE).values()) == ["Server"]
 
 
@@ -115,9 +115,9 @@ def test_fingerprint_is_derived_from_the_normal_form_of_a_place(place: Place, no
 def test_elements_are_counted_but_files_and_cookies_are_not(
     check_id: str, places: Sequence[Place], counts: list[int]
 ) -> None:
-    found = occurrences_of(stored_finding(check_id, *places, url=PAGE))
-    assert [len(texts) for texts in found.values()] == counts
-    assert {each: texts[0] for each, texts in found.items()} == fingerprints(check_id, places, PAGE)
+    occurrences = occurrences_of(stored_finding(check_id, *places, url=PAGE))
+    assert [len(texts) for texts in occurrences.values()] == counts
+    assert {digits: texts[0] for digits, texts in occurrences.items()} == fingerprints(check_id, places, PAGE)
 
 
 def test_rows_that_explain_a_figure_have_no_identity() -> None:
@@ -137,7 +137,9 @@ def test_stored_fingerprints_never_change() -> None:
         ("powered-by", Header("Server", "nginx"), "49583d7100bc37fa"),
         ("cookie-secure", cookie("session", "example.com"), "5af85dfe075e7cb5"),
     )
-    assert [(each, *prints(each, place)) for each, place, _ in places] == [(each, kept) for each, _, kept in places]
+    assert [(check_id, *prints(check_id, place)) for check_id, place, _ in places] == [
+        (check_id, digits) for check_id, _, digits in places
+    ]
 
 
 @given(st.lists(st.sampled_from(["#a", "#b > p", "li:nth-of-type(2)", "div.css-1x2y3z"])), st.randoms())
@@ -150,8 +152,8 @@ def test_fingerprints_ignore_order_and_repetition_of_places(selectors: list[str]
 
 @given(st.sampled_from(kinds()).flatmap(lambda kind: places_of_kind(kind, st.text(max_size=300))), st.text(max_size=60))
 def test_any_place_on_any_url_has_a_fingerprint(place: Place, url: str) -> None:
-    for found in fingerprints("x", [place], PAGE) | fingerprints("x", [place], f"https://x.test/{url}"):
-        assert len(found) == 16
+    for digits in fingerprints("x", [place], PAGE) | fingerprints("x", [place], f"https://x.test/{url}"):
+        assert len(digits) == 16
 
 
 @given(st.text(max_size=300))

@@ -130,22 +130,22 @@ def has_pieces(sentence: str, pieces: list[str]) -> bool:
 @example("{files}{files:file|files}")
 @example("")
 def test_no_value_changes_a_sentence(value: str) -> None:
-    found, harmless = result_of(value), result_of(HARMLESS)
-    assert found.how_to_fix is not None
+    hostile, harmless = result_of(value), result_of(HARMLESS)
+    assert hostile.how_to_fix is not None
     assert harmless.how_to_fix is not None
     for sentence, usual in (
-        (found.title, harmless.title),
-        (found.summary, harmless.summary),
-        (message(found), message(harmless)),
-        (fix(found.how_to_fix), fix(harmless.how_to_fix)),
+        (hostile.title, harmless.title),
+        (hostile.summary, harmless.summary),
+        (message(hostile), message(harmless)),
+        (fix(hostile.how_to_fix), fix(harmless.how_to_fix)),
     ):
         assert has_pieces(sentence, pieces_around(usual)), sentence
         assert not DIRECTIONS.search(sentence)
         assert not UNWRITABLE.search(sentence)
         assert "\n" not in sentence
-    assert Excerpt(value).text in found.summary  # unchanged: a template field in the value is not filled
-    assert found.how_to_fix.text.count("`") == 2
-    assert {name: each["kind"] for name, each in found.values.items()} == {
+    assert Excerpt(value).text in hostile.summary  # unchanged: a template field in the value is not filled
+    assert hostile.how_to_fix.text.count("`") == 2
+    assert {name: each["kind"] for name, each in hostile.values.items()} == {
         name: each["kind"] for name, each in harmless.values.items()
     }
 
@@ -189,9 +189,9 @@ def log_of(document: str) -> list[object]:
     """Return the shape of a SARIF log, the links in its messages, and the tokens of its help."""
     log = json.loads(document)
     (run,) = log["runs"]
-    texts = [each["message"]["text"] for each in run["results"]]
+    texts = [result["message"]["text"] for result in run["results"]]
     helps = [tokens_of(rule["help"]["markdown"]) for rule in run["tool"]["driver"]["rules"]]
-    return [shape_of(log), [re.findall(r"(?<!\\)\]\(([^)]*)\)", each) for each in texts], helps]
+    return [shape_of(log), [re.findall(r"(?<!\\)\]\(([^)]*)\)", text) for text in texts], helps]
 
 
 def cells_of(document: str) -> list[int]:

@@ -62,14 +62,14 @@ def header(value: str, name: str = "X-Key") -> Credentials:
 
 
 def test_every_text_of_a_result_is_redacted() -> None:
-    found = repr(redacted(result(f"It says {KEY} there."), OriginCredentials(URL, header(KEY))))
-    assert KEY not in found
-    assert found.count(f"It says {MASK} there.") == 12
+    text = repr(redacted(result(f"It says {KEY} there."), OriginCredentials(URL, header(KEY))))
+    assert KEY not in text
+    assert text.count(f"It says {MASK} there.") == 12
 
 
 def test_result_without_credentials_is_returned_unchanged() -> None:
-    given = result(KEY)
-    assert redacted(given, None) is given
+    original = result(KEY)
+    assert redacted(original, None) is original
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_result_without_credentials_is_returned_unchanged() -> None:
     ],
 )
 def test_credentials_are_redacted_in_every_encoding_that_sites_use(repeated: str) -> None:
-    found = clean(f"The header says “{repeated}”.", header(KEY))
-    assert MASK in found
-    assert not any(KEY[at : at + 8].lower() in found.lower() for at in range(len(KEY) - 7))
+    cleaned = clean(f"The header says “{repeated}”.", header(KEY))
+    assert MASK in cleaned
+    assert not any(KEY[at : at + 8].lower() in cleaned.lower() for at in range(len(KEY) - 7))
 
 
 def escaped(form: str, text: str = KEY) -> str:
@@ -104,9 +104,9 @@ def test_credentials_are_redacted_with_any_characters_escaped_even_twice(repeate
 
 
 def test_escaped_non_ASCII_password_is_redacted() -> None:
-    given = Credentials(basic_auth=("admin", "пароль-für-mich"))
+    credentials = Credentials(basic_auth=("admin", "пароль-für-mich"))
     for repeated in (quote("пароль-für-mich"), escaped("\\u{:04x}", "пароль-für-mich")):
-        assert clean(f"x {repeated} y", given) == f"x {MASK} y"
+        assert clean(f"x {repeated} y", credentials) == f"x {MASK} y"
 
 
 @pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
@@ -135,10 +135,10 @@ def test_escapes_of_other_text_are_not_redacted(text: str) -> None:
 
 
 def test_basic_auth_password_is_redacted_with_and_without_the_user_name() -> None:
-    given = Credentials(basic_auth=("admin", "hunter2"))
-    assert clean("Basic YWRtaW46aHVudGVyMg== is admin:hunter2", given) == f"Basic {MASK}== is {MASK}"
+    credentials = Credentials(basic_auth=("admin", "hunter2"))
+    assert clean("Basic YWRtaW46aHVudGVyMg== is admin:hunter2", credentials) == f"Basic {MASK}== is {MASK}"
     # A short user name is a common word, so only the password is redacted.
-    assert clean("/wp-admin is public; hunter2; hunter22", given) == f"/wp-admin is public; {MASK}; hunter22"
+    assert clean("/wp-admin is public; hunter2; hunter22", credentials) == f"/wp-admin is public; {MASK}; hunter22"
 
 
 def test_bearer_token_is_redacted_without_its_scheme() -> None:
@@ -159,7 +159,7 @@ def test_URL_of_the_scan_is_not_redacted() -> None:
 
 @pytest.mark.parametrize(("status", "says"), [(200, False), (401, True), (403, True), (404, False)])
 def test_notice_names_the_origin_of_refused_credentials(status: int, says: bool) -> None:
-    given = replace(result("x"), facts={"status": status, "notice": "Before."})
-    notice = str(redacted(given, OriginCredentials("https://shop.example.com", header(KEY))).facts["notice"])
+    original = replace(result("x"), facts={"status": status, "notice": "Before."})
+    notice = str(redacted(original, OriginCredentials("https://shop.example.com", header(KEY))).facts["notice"])
     assert notice.startswith("Before.")
     assert ("are for https://shop.example.com only" in notice) == says

@@ -35,11 +35,11 @@ def scanned(scan_type: ScanType, markup: str) -> ScanResult:
 
 
 def findings(result: ScanResult, *of: str) -> list[str]:
-    return [each.id for each in result.checks if each.status != "pass" and (not of or each.id in of)]
+    return [check.id for check in result.checks if check.status != "pass" and (not of or check.id in of)]
 
 
 def finding(result: ScanResult, id: str) -> CheckResult:
-    return next(each for each in result.checks if each.id == id)
+    return next(check for check in result.checks if check.id == id)
 
 
 LANDMARKS = ("landmark-one-main", "region", "bypass", "page-has-heading-one")
@@ -47,7 +47,7 @@ CARDS = ("og-title", "og-image", "og-url", "twitter-card")
 
 
 @pytest.mark.parametrize(
-    ("body", "found", "repeated"),
+    ("body", "expected", "repeated"),
     [
         (SHOES + "<a href=/x>More</a>", ["landmark-one-main"], {"region", "bypass", "page-has-heading-one"}),
         (f"{CONTENT}<h1>Shoes</h1>{SHOES}", ["landmark-one-main"], {"region"}),
@@ -59,10 +59,10 @@ CARDS = ("og-title", "og-image", "og-url", "twitter-card")
     ],
     ids=["nothing", "heading", "in order", "heading outside of main", "main without a heading", "two mains"],
 )
-def test_missing_main_landmark_is_reported_by_one_check(body: str, found: list[str], repeated: set[str]) -> None:
+def test_missing_main_landmark_is_reported_by_one_check(body: str, expected: list[str], repeated: set[str]) -> None:
     result = scanned(ACCESSIBILITY, head("", body))
-    assert findings(result, *LANDMARKS) == found
-    assert {each.id for each in result.repeated_checks} & set(LANDMARKS) == repeated
+    assert findings(result, *LANDMARKS) == expected
+    assert {repeat.id for repeat in result.repeated_checks} & set(LANDMARKS) == repeated
 
 
 def test_second_main_landmark_is_reported_once_unless_other_landmarks_are_alike() -> None:
@@ -74,7 +74,7 @@ def test_second_main_landmark_is_reported_once_unless_other_landmarks_are_alike(
 
 
 @pytest.mark.parametrize(
-    ("markup", "found"),
+    ("markup", "expected"),
     [
         ("", ["og-title"]),
         (CARD + TWITTER, []),  # a missing og:url alone is no fault
@@ -86,12 +86,12 @@ def test_second_main_landmark_is_reported_once_unless_other_landmarks_are_alike(
     ],
     ids=["none", "all but og:url", "no Twitter card", "only a Twitter card", "only a title", "broken picture"],
 )
-def test_missing_social_card_is_reported_by_one_check(markup: str, found: list[str]) -> None:
-    assert findings(scanned(SEO, head(markup)), *CARDS) == found
+def test_missing_social_card_is_reported_by_one_check(markup: str, expected: list[str]) -> None:
+    assert findings(scanned(SEO, head(markup)), *CARDS) == expected
 
 
 @pytest.mark.parametrize(
-    ("robots", "found"),
+    ("robots", "expected"),
     [
         (Answer("Busy", status=503), ["robots-txt"]),
         (Answer("User-agent: *\nDisallow: /\nEverybody is welcome"), ["robots-blocked", "robots-txt"]),
@@ -99,10 +99,10 @@ def test_missing_social_card_is_reported_by_one_check(markup: str, found: list[s
     ],
     ids=["without an answer", "two faults", "blocked"],
 )
-def test_unreachable_robots_txt_is_reported_by_one_check(robots: Answer, found: list[str]) -> None:
+def test_unreachable_robots_txt_is_reported_by_one_check(robots: Answer, expected: list[str]) -> None:
     with Site({"/": Answer(head("")), "/robots.txt": robots}) as site, Network(POLICY) as network:
         result = scan(target(site.url), [SEO], network, Budget())[0]
-    assert findings(result, "robots-txt", "robots-blocked") == found
+    assert findings(result, "robots-txt", "robots-blocked") == expected
 
 
 def test_reporting_finding_includes_titles_and_fixes_of_suppressed_ones() -> None:
@@ -126,7 +126,7 @@ def test_suppressed_check_costs_nothing_and_a_part_costs_once() -> None:
     without_heading = scanned(ACCESSIBILITY, head("", f"{CONTENT}{SHOES}"))
     assert finding(without_heading, "landmark-one-main").included_weight == 3
     for result in (outside, without_heading):
-        assert not {each.id for each in result.repeated_checks} & {each.id for each in result.checks}
+        assert not {repeat.id for repeat in result.repeated_checks} & {check.id for check in result.checks}
 
 
 @pytest.mark.parametrize("more", [["", TITLE, CARD, CARD + TWITTER], ["", TWITTER, CARD + TWITTER], ["", CARD]])
@@ -145,7 +145,7 @@ def test_adding_landmarks_always_raises_the_score() -> None:
 
 
 def category_score(result: ScanResult, id: str) -> int:
-    return next(each.score for each in result.categories if each.id == id)
+    return next(category.score for category in result.categories if category.id == id)
 
 
 def assert_rises(scores: list[int]) -> None:
@@ -153,9 +153,9 @@ def assert_rises(scores: list[int]) -> None:
 
 
 def result(id: str, status: CheckStatus = "warn", *places: str, declared: Severity = MEDIUM) -> CheckResult:
-    found = None if status == "pass" else declared
+    severity = None if status == "pass" else declared
     return check_of(
-        id, f"{id} is right", f"{id} is wrong", status, found, declared, "Seen.", f"Mend {id}.", elements(*places)
+        id, f"{id} is right", f"{id} is wrong", status, severity, declared, "Seen.", f"Mend {id}.", elements(*places)
     )
 
 
@@ -214,22 +214,22 @@ def test_finding_that_needs_a_review_suppresses_no_check_of_another_type() -> No
 
 
 def test_REPEATS_names_existing_checks_and_has_no_chains_within_a_type() -> None:
-    known = {CheckKey(each.type, each.id) for scan_type in ScanType for each in checks(scan_type)}
-    assert {key for each in REPEATS for key in (each.check, each.told_by)} <= known
-    within = [each for each in REPEATS if each.is_within_type]
+    existing = {CheckKey(check.type, check.id) for scan_type in ScanType for check in checks(scan_type)}
+    assert {key for repeat in REPEATS for key in (repeat.check, repeat.told_by)} <= existing
+    within = [repeat for repeat in REPEATS if repeat.is_within_type]
     assert not {each.check for each in within} & {each.told_by for each in within}
 
 
 def test_part_is_in_the_category_of_the_check_that_includes_it() -> None:
-    categories = {CheckKey(each.type, each.id): each.category_id for kind in ScanType for each in checks(kind)}
-    assert all(categories[each.check] == categories[each.told_by] for each in REPEATS if each.is_part)
+    categories = {CheckKey(check.type, check.id): check.category_id for kind in ScanType for check in checks(kind)}
+    assert all(categories[repeat.check] == categories[repeat.told_by] for repeat in REPEATS if repeat.is_part)
 
 
 def test_catalogue_version_changes_with_REPEATS(monkeypatch: pytest.MonkeyPatch) -> None:
     version = catalogue_version.__wrapped__  # without its cache
-    before = {each: version(each) for each in ScanType}
+    before = {scan_type: version(scan_type) for scan_type in ScanType}
     monkeypatch.setattr("website_scan.catalogue.REPEATS", REPEATS[1:])  # without one repeat of accessibility
-    changed = {each for each in ScanType if version(each) != before[each]}
+    changed = {scan_type for scan_type in ScanType if version(scan_type) != before[scan_type]}
     assert changed == {ACCESSIBILITY}
 
 

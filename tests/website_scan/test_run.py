@@ -108,8 +108,8 @@ def run(
     workers: int = 8,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> ScanResult:
-    found = cast(Network, network or FakeNetwork())
-    return scan(TARGET, [ScanType.SECURITY], found, Budget(time_limit_s, workers), progress)[0]
+    fake_network = cast(Network, network or FakeNetwork())
+    return scan(TARGET, [ScanType.SECURITY], fake_network, Budget(time_limit_s, workers), progress)[0]
 
 
 @probe()
@@ -156,9 +156,9 @@ def test_bidi_characters_are_named_in_summaries_and_places(plant: Plant) -> None
         return Fail("missing", "It says {text}.", places=[Element("#\u200fx")], text=Excerpt("\u202etxt.exe\u2069"))
 
     plant([turned])
-    (found,) = run().checks
-    assert found.summary == "It says [U+202E]txt.exe[U+2069]."
-    assert found.places.kept == (Element("#[U+200F]x"),)
+    (check_result,) = run().checks
+    assert check_result.summary == "It says [U+202E]txt.exe[U+2069]."
+    assert check_result.places.kept == (Element("#[U+200F]x"),)
 
 
 TURNED = "\u202etxt.exe\u2066\u200f"
@@ -309,7 +309,7 @@ def test_warning_is_never_critical(plant: Plant) -> None:
 
     plant([own, said, less, failed])
     result = run()
-    assert [(each.id, each.severity) for each in result.checks] == [
+    assert [(check.id, check.severity) for check in result.checks] == [
         ("own", HIGH),
         ("said", HIGH),
         ("less", LOW),
@@ -326,9 +326,9 @@ def test_result_has_the_first_of_many_places(plant: Plant) -> None:
         return Fail("missing", "A hundred.", places=[Element(f"#{number}") for number in range(100)])
 
     plant([much])
-    (found,) = run().checks
-    assert found.places.kept == tuple(Element(f"#{number}") for number in range(MOST_ROWS))
-    assert found.places.total == 100
+    (result_of_check,) = run().checks
+    assert result_of_check.places.kept == tuple(Element(f"#{number}") for number in range(MOST_ROWS))
+    assert result_of_check.places.total == 100
 
 
 @pytest.mark.parametrize(
@@ -356,19 +356,19 @@ def test_check_applies_only_to_pages_of_its_kind(plant: Plant, media_type: str, 
         return check(id, name=id, outcomes={"missing": f"no {id}"}, severity=LOW, fix="-", **options)(function)
 
     plant([copy_of("any"), copy_of("html", html=True), copy_of("good", error_pages=False)], probes=[page])
-    assert [each.id for each in run().checks] == judged
+    assert [check.id for check in run().checks] == judged
 
 
 def test_results_are_scored_by_category_and_capped(plant: Plant) -> None:
     cap = Cap(10, "The wall failed.", severity=MEDIUM)
     plant([has_ground], [has_wall], probes=[ground, wall], caps=(cap,))
     result = run()
-    assert [(each.id, each.name, each.score) for each in result.categories] == [
+    assert [(category.id, category.name, category.score) for category in result.categories] == [
         ("category1", "Category 1", 100),
         ("category2", "Category 2", 0),
     ]
     assert (result.score, result.grade) == (10, "F")
-    assert [(each.limit, each.reason) for each in result.caps] == [(10, "The wall failed.")]
+    assert [(cap.limit, cap.reason) for cap in result.caps] == [(10, "The wall failed.")]
 
 
 def test_check_that_does_not_apply_is_left_out_of_a_completed_scan(plant: Plant) -> None:
@@ -379,7 +379,7 @@ def test_check_that_does_not_apply_is_left_out_of_a_completed_scan(plant: Plant)
     plant([has_ground, idle], probes=[ground])
     result = run()
     assert result.status == "completed"
-    assert [each.id for each in result.checks] == ["has-ground"]
+    assert [check.id for check in result.checks] == ["has-ground"]
     assert result.skipped_checks == ()
 
 
@@ -391,8 +391,8 @@ def test_refused_probe_skips_dependent_checks_with_its_reason(plant: Plant) -> N
     plant([has_ground, has_wall, has_roof], probes=[ground, refused_wall, roof])
     result = run()
     assert result.status == "partial"
-    assert [each.id for each in result.checks] == ["has-ground"]
-    assert [(each.id, each.name, each.reason, each.code) for each in result.skipped_checks] == [
+    assert [check.id for check in result.checks] == ["has-ground"]
+    assert [(skipped.id, skipped.name, skipped.reason, skipped.code) for skipped in result.skipped_checks] == [
         ("has-wall", "Wall", "The wall took too long.", "timeout"),
         ("has-roof", "Roof", "The wall took too long.", "timeout"),  # needs the refused evidence indirectly
     ]
@@ -422,8 +422,8 @@ def test_crashed_check_could_not_run(plant: Plant, caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.ERROR):
         result = run()
     assert result.status == "partial"
-    assert [each.id for each in result.checks] == ["has-ground"]
-    assert [each.id for each in result.skipped_checks] == ["crash"]
+    assert [check.id for check in result.checks] == ["has-ground"]
+    assert [skipped.id for skipped in result.skipped_checks] == ["crash"]
     assert "check crash failed" in caplog.text
 
 
@@ -503,8 +503,8 @@ def test_exceeded_time_limit_closes_the_network_and_skips_remaining_checks(plant
     result = run(network, time_limit_s=1)
     assert network.closed.is_set()
     assert result.status == "partial"
-    assert [each.id for each in result.checks] == ["timeless"]
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [("has-wall", OUT_OF_TIME.reason)]
+    assert [check.id for check in result.checks] == ["timeless"]
+    assert [(skipped.id, skipped.reason) for skipped in result.skipped_checks] == [("has-wall", OUT_OF_TIME.reason)]
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 
@@ -522,8 +522,8 @@ def test_slow_check_is_ended_and_other_checks_run(plant: Plant, monkeypatch: pyt
 
     plant([endless, has_ground], probes=[ground])
     result = run(time_limit_s=1)
-    assert [each.id for each in result.checks] == ["has-ground"]
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [("endless", TOO_SLOW.reason)]
+    assert [check.id for check in result.checks] == ["has-ground"]
+    assert [(skipped.id, skipped.reason) for skipped in result.skipped_checks] == [("endless", TOO_SLOW.reason)]
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 
@@ -536,7 +536,7 @@ def test_check_skipped_on_a_busy_machine_does_not_blame_the_site(plant: Plant) -
 
     plant([starved, has_ground], probes=[ground])
     result = run(time_limit_s=1)
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [("starved", BUSY.reason)]
+    assert [(skipped.id, skipped.reason) for skipped in result.skipped_checks] == [("starved", BUSY.reason)]
 
 
 def test_notice_says_that_a_page_is_not_HTML(plant: Plant) -> None:
@@ -602,41 +602,41 @@ def test_result_has_times_version_and_facts(plant: Plant) -> None:
 
 
 def test_evidence_of_the_origin_is_cached_for_later_visits(plant: Plant) -> None:
-    asked: list[str] = []
+    examined_hosts: list[str] = []
 
     @probe(of_origin=True)
     def ground_of_origin(target: Target, network: Network) -> Ground:
-        asked.append(target.host)
+        examined_hosts.append(target.host)
         return Ground("of the origin")
 
     class Memory:
         def __init__(self) -> None:
-            self.known: dict[tuple[str, str], Kept] = {}
+            self.stored: dict[tuple[str, str], Kept] = {}
 
         def find(self, origin: str, probe: Probe) -> Kept | None:
-            return self.known.get((origin, probe.name))
+            return self.stored.get((origin, probe.name))
 
         def keep(self, origin: str, probe: Probe, evidence: object) -> None:
-            self.known[origin, probe.name] = Kept(evidence, datetime(2026, 11, 22, 9, tzinfo=UTC))
+            self.stored[origin, probe.name] = Kept(evidence, datetime(2026, 11, 22, 9, tzinfo=UTC))
 
     plant([has_ground], probes=[ground_of_origin])
-    kept = Memory()
+    cache = Memory()
     first, second = (
-        scan(TARGET, [ScanType.SECURITY], cast(Network, FakeNetwork()), Budget(), shared=kept)[0] for _ in range(2)
+        scan(TARGET, [ScanType.SECURITY], cast(Network, FakeNetwork()), Budget(), shared=cache)[0] for _ in range(2)
     )
-    assert asked == [TARGET.host]
-    assert list(kept.known) == [(TARGET.origin, "ground_of_origin")]
-    assert [each.summary for each in first.checks] == [each.summary for each in second.checks]
+    assert examined_hosts == [TARGET.host]
+    assert list(cache.stored) == [(TARGET.origin, "ground_of_origin")]
+    assert [check.summary for check in first.checks] == [check.summary for check in second.checks]
     assert "site_evidence_at" not in first.facts
     assert second.facts["site_evidence_at"] == "2026-11-22T09:00:00Z"
 
 
 def test_missing_evidence_of_the_origin_is_gathered_again(plant: Plant) -> None:
-    asked: list[str] = []
+    examined_hosts: list[str] = []
 
     @probe(of_origin=True)
     def ground_of_origin(target: Target) -> Ground:
-        asked.append(target.host)
+        examined_hosts.append(target.host)
         raise NotReachable("Nobody is there.")
 
     class Nothing:
@@ -653,8 +653,8 @@ def test_missing_evidence_of_the_origin_is_gathered_again(plant: Plant) -> None:
     plant([has_ground, has_name], probes=[ground_of_origin])
     for _ in range(2):
         (result,) = scan(TARGET, [ScanType.SECURITY], cast(Network, FakeNetwork()), Budget(), shared=Nothing())
-        assert [each.reason for each in result.skipped_checks] == ["Nobody is there."]
-    assert len(asked) == 2
+        assert [skipped.reason for skipped in result.skipped_checks] == ["Nobody is there."]
+    assert len(examined_hosts) == 2
 
 
 Gathered = TypeVar("Gathered")

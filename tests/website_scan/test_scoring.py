@@ -34,8 +34,8 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "scoring.md"
 def result(
     status: CheckStatus, declared: Severity = HIGH, severity: Severity | None = None, id: str = "check"
 ) -> CheckResult:
-    found = None if status == "pass" else severity or declared
-    return check_of(id, id, id, status, found, declared, "Seen.")
+    own_severity = None if status == "pass" else severity or declared
+    return check_of(id, id, id, status, own_severity, declared, "Seen.")
 
 
 def category(*results: CheckResult, weight: int = 10, name: str = "Category") -> CategoryResult:
@@ -67,7 +67,7 @@ def test_share_of_a_check_does_not_depend_on_other_checks() -> None:
     among = category(result("fail", LOW), result("pass", HIGH), result("pass", HIGH), result("pass", HIGH, id="x"))
     assert score([rest, alone], ()).value == 99  # 90 of 90.5
     assert score([rest, among], ()).value == 99  # 99.5 of 100
-    assert [each.score for each in score([rest, alone], ()).categories] == [100, 0]
+    assert [category.score for category in score([rest, alone], ()).categories] == [100, 0]
 
 
 def test_check_without_weight_does_not_affect_the_score() -> None:
@@ -84,13 +84,13 @@ def test_CategoryFail_costs_the_weight_of_unjudged_checks_as_well() -> None:
     assert missing.categories[1].checks[0].points == 15.0
     beside = score([rest, replace(category(covering, result("pass", MEDIUM), weight=13), absent_weight=30)], ())
     assert beside.value == 88  # 85 and 13 * 3 / 39, of 98
-    assert [each.score for each in beside.categories] == [100, 8]
+    assert [category.score for category in beside.categories] == [100, 8]
 
 
 def test_overall_score_is_the_weighted_mean_of_the_categories() -> None:
     scored = score([category(result("pass"), weight=30), category(result("fail", LOW), weight=10)], ())
     assert scored.value == 75
-    assert [each.score for each in scored.categories] == [100, 0]
+    assert [category.score for category in scored.categories] == [100, 0]
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def applied(draw: st.DrawFn) -> list[CategoryResult]:
 def test_fixing_a_check_gains_its_points(categories: list[CategoryResult]) -> None:
     scored = score(categories, SECURITY)
     stored = basis(categories, SECURITY)
-    for check in (check for each in scored.categories for check in each.checks):
+    for check in (check for category in scored.categories for check in category.checks):
         assert check.points >= 0
         mended = score_without(stored, {check.id})
         assert mended is not None
@@ -349,7 +349,7 @@ def test_failures_counted_by_a_lowering_cap_have_holds_set() -> None:
     )
     scored = score([category(*fine, *failed, result("warn", CRITICAL, id="warned"))], limits)
     assert [cap.limit for cap in scored.held] == [49, 75, 89]
-    holders = {check.id for each in scored.categories for check in each.checks if check.holds}
+    holders = {check.id for category in scored.categories for check in category.checks if check.holds}
     assert holders == {"critical-0", "critical-1", "high-0", "high-1"}
 
 
@@ -382,7 +382,7 @@ def test_low_severity_finding_costs_less_than_a_high_severity_one(scan_type: Sca
         for members in ids.values()
     ]
     limits = [cap for cap in caps(scan_type) if not (cap.is_static or cap.is_unseen)]
-    takes: dict[Severity, list[float]] = {each: [] for each in Severity}
+    takes: dict[Severity, list[float]] = {severity: [] for severity in Severity}
     for check in checks(scan_type):
         status: CheckStatus = "warn" if check.id in WARNS_ONLY else "fail"
         failing = [
@@ -395,7 +395,7 @@ def test_low_severity_finding_costs_less_than_a_high_severity_one(scan_type: Sca
             for each in passing
         ]
         takes[check.severity] += [
-            one.points for each in score(failing, limits).categories for one in each.checks if one.points
+            one.points for category in score(failing, limits).categories for one in category.checks if one.points
         ]
     assert max(takes[LOW]) < min(takes[HIGH])
     assert not takes[CRITICAL] or max(takes[MEDIUM]) < min(takes[CRITICAL])
@@ -407,12 +407,12 @@ def test_score_by_other_rules_is_not_recomputed() -> None:
     assert hold(stored) is None
 
 
-@pytest.mark.parametrize(("passed", "told"), [(0, 0), (3, 49), (200, 49)])
-def test_failed_critical_check_limits_its_category_but_not_the_overall_score(passed: int, told: int) -> None:
+@pytest.mark.parametrize(("passed", "expected"), [(0, 0), (3, 49), (200, 49)])
+def test_failed_critical_check_limits_its_category_but_not_the_overall_score(passed: int, expected: int) -> None:
     rest = category(result("pass", CRITICAL), weight=90, name="Rest")
     fine = [result("pass", CRITICAL, id=f"p{n}") for n in range(passed)]
     failing = score([rest, category(*fine, result("fail", CRITICAL, id="x"))], ())
-    assert failing.categories[1].score == told
+    assert failing.categories[1].score == expected
     assert failing.value == rounded(90 + 10 * passed / (passed + 1))
     warned = score([rest, category(*fine, result("warn", CRITICAL, HIGH, id="x"))], ())
     assert warned.categories[1].score == rounded(100 * (10 * passed + 7) / (10 * passed + 10))

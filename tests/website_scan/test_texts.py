@@ -96,7 +96,7 @@ def found() -> list[CheckResult]:
     for site in (shop_site(), *pages):
         with site, Network(Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)) as network:
             for result in scan(target(site.url_as("localhost") + "/"), list(ScanType), network, Budget()):
-                results += [each for each in result.checks if each.status != "pass"]
+                results += [check for check in result.checks if check.status != "pass"]
     return results
 
 
@@ -109,18 +109,20 @@ def test_findings_are_short_and_without_repetition(found: list[CheckResult]) -> 
     assert len({each.id for each in found}) > 35
     for each in found:
         assert each.how_to_fix is not None
-        shown, mending = message(each), fix(each.how_to_fix)
-        text = f"{shown} {mending}"
-        assert len(sentences(shown)) <= 3, shown
+        text_of_finding, fix_text = message(each), fix(each.how_to_fix)
+        text = f"{text_of_finding} {fix_text}"
+        assert len(sentences(text_of_finding)) <= 3, text_of_finding
         # A finding that includes suppressed ones has the fixes of its parts.
         assert len(sentences(text)) <= (7 if each.includes else 5), text
-        assert shown.endswith(each.why), shown
-        assert shown.count(each.why) == 1, shown
+        assert text_of_finding.endswith(each.why), text_of_finding
+        assert text_of_finding.count(each.why) == 1, text_of_finding
         assert len(set(sentences(text))) == len(sentences(text)), text
         assert not HOUSE_WORDS.search(f"{each.title} {text}"), text
-        assert not re.search(r"[.!?…]”\.|\.\.(?!\.)|  | \.(?:\s|$)", shown), shown
-        assert not re.search(r"\b1 of [\d,]+ [a-z ]+(?:\([^)]*\) )?(?:have|are|were|go)\b", shown), shown
-        assert not ODD.search(shown), shown
+        assert not re.search(r"[.!?…]”\.|\.\.(?!\.)|  | \.(?:\s|$)", text_of_finding), text_of_finding
+        assert not re.search(r"\b1 of [\d,]+ [a-z ]+(?:\([^)]*\) )?(?:have|are|were|go)\b", text_of_finding), (
+            text_of_finding
+        )
+        assert not ODD.search(text_of_finding), text_of_finding
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
@@ -146,8 +148,8 @@ def test_value_that_rounds_to_its_limit_is_marked_as_just_above_it() -> None:
         (1_540_000, "It weighs 1.5 MB; just above the limit: up to 1.5 MB is good."),
         (2_000_000, "It weighs 2.0 MB; up to 1.5 MB is good."),
     ):
-        found = by_limits("heavy", "It weighs {weight}", weight, limits, limit=limit, weight=Bytes(weight))
-        assert (type(found), found.message) == (Warn, expected)
+        verdict = by_limits("heavy", "It weighs {weight}", weight, limits, limit=limit, weight=Bytes(weight))
+        assert (type(verdict), verdict.message) == (Warn, expected)
 
 
 def test_duration_is_never_0_hours() -> None:

@@ -46,9 +46,9 @@ def site() -> Iterator[Site]:
 def browser(site: Site) -> Iterator[WarmBrowser]:
     program = find_browser("auto")
     assert isinstance(program, Path)
-    found = WarmBrowser(program, ca_bundle=site.ca_file)
-    yield found
-    found.close()
+    warm_browser = WarmBrowser(program, ca_bundle=site.ca_file)
+    yield warm_browser
+    warm_browser.close()
 
 
 def visited(site: Site, *types: ScanType, path: str = "/", browser: WarmBrowser | None = None) -> dict[str, ScanResult]:
@@ -62,14 +62,22 @@ def shape(check: CheckResult) -> tuple[object, ...]:
     """Return a finding without measured values and without what depends on them."""
     sentence = SLOW.sub("", message(check))
     is_measured = bool(MEASURED.search(sentence)) or check.credit is not None
-    told = MEASURED.sub("…", sentence)
+    masked_sentence = MEASURED.sub("…", sentence)
     if is_measured:
-        return (check.id, re.sub(r"\d+", "…", told))
+        return (check.id, re.sub(r"\d+", "…", masked_sentence))
     rows = [
         {name: value for name, value in place.row().items() if not isinstance(value, float)}
         for place in (*check.details.kept, *check.places.kept)
     ]
-    return (check.id, check.status, check.severity, check.outcome, told, RANDOM.sub("…", str(rows)), check.how_to_fix)
+    return (
+        check.id,
+        check.status,
+        check.severity,
+        check.outcome,
+        masked_sentence,
+        RANDOM.sub("…", str(rows)),
+        check.how_to_fix,
+    )
 
 
 def same(together: ScanResult, alone: ScanResult) -> None:
@@ -78,7 +86,7 @@ def same(together: ScanResult, alone: ScanResult) -> None:
     assert sorted(map(repr, map(shape, together.checks))) == sorted(map(repr, map(shape, alone.checks)))
     assert together.skipped_checks == alone.skipped_checks
     assert together.omitted_checks == alone.omitted_checks
-    assert [each.reason for each in together.caps] == [each.reason for each in alone.caps]
+    assert [cap.reason for cap in together.caps] == [cap.reason for cap in alone.caps]
     assert together.browser == alone.browser
     assert (together.screenshot is None) == (alone.screenshot is None)
     assert (together.waterfall is None) == (alone.waterfall is None)
@@ -114,8 +122,10 @@ def test_unneeded_requests_are_not_sent_for_an_error_page(site: Site) -> None:
 def test_evidence_for_several_scan_types_is_requested_once(site: Site) -> None:
     site.requests.clear()
     visited(site, *ALL)
-    asked = Counter(each.path for each in site.requests)
-    assert [asked[each] for each in ("/menu.js", "/style.css", "/order", "/robots.txt", "/sitemap.xml")] == [1] * 5
+    requests_by_path = Counter(request.path for request in site.requests)
+    assert [requests_by_path[each] for each in ("/menu.js", "/style.css", "/order", "/robots.txt", "/sitemap.xml")] == [
+        1
+    ] * 5
 
 
 def test_pages_of_an_audit_share_evidence_of_the_origin() -> None:
@@ -125,19 +135,19 @@ def test_pages_of_an_audit_share_evidence_of_the_origin() -> None:
             with Network(POLICY, time_limit_s=PATIENCE_S, answers=answers) as network:
                 target = parse_target(site.url + path, POLICY)
                 results = scan(target, ALL, network, Budget(PATIENCE_S))
-                assert {each.status for each in results} == {"completed"}
-        asked = Counter(each.path for each in site.requests)
+                assert {result.status for result in results} == {"completed"}
+        requests_by_path = Counter(request.path for request in site.requests)
     shared = [
         each
-        for each in asked
+        for each in requests_by_path
         if each.startswith(("/js/", "/css/", "/images/", "/sitemap", "/zoom")) and each[-1] != "/"
     ]
     assert len(shared) > 30
     # The social image is requested as networks do, without a referring page.
-    assert {each: asked[each] for each in shared if asked[each] > 1} == {"/images/0.png": 2}
+    assert {each: requests_by_path[each] for each in shared if requests_by_path[each] > 1} == {"/images/0.png": 2}
     # Each page is requested by its own visit: to read it, to time it twice, and for two foreign origins. Links lead to
     # all of them.
-    page_by_page = [asked[each] for each in page_paths(6)]
+    page_by_page = [requests_by_path[each] for each in page_paths(6)]
     assert max(page_by_page[:3]) <= 6
     assert page_by_page[3:] == [1, 1, 1]
 
@@ -148,7 +158,7 @@ def test_progress_counts_checks_by_scan_type(site: Site) -> None:
     with Network(policy) as network:
         target = parse_target(site.url_as("localhost") + "/", policy)
         results = scan(target, [ScanType.SEO, ScanType.SECURITY], network, Budget(), seen.append)
-    assert [each.type for each in results] == [ScanType.SEO, ScanType.SECURITY]
+    assert [result.type for result in results] == [ScanType.SEO, ScanType.SECURITY]
     assert all(each.checks.keys() == {ScanType.SEO, ScanType.SECURITY} for each in seen)
     percents = [each.percent for each in seen]
     assert percents == sorted(percents)

@@ -45,16 +45,18 @@ def orders(animal: Animal, site: Site) -> list[Order]:
 
 def broken_promise(end: End, outcome: Outcome, limit_s: float) -> str:
     """Return the difference between the outcome and the expected end. Empty if there is none."""
-    said = (outcome.message, *outcome.reasons)
-    ends, told = {(each, end.code) for each in end.statuses}, [end.says]
+    messages = (outcome.message, *outcome.reasons)
+    ends, expected_texts = {(each, end.code) for each in end.statuses}, [end.says]
     if os.getloadavg()[0] > (os.cpu_count() or 1):
         # On a busy machine the scan's own limit may be reported instead, or be reached before all checks, or any, ran.
-        told += [BUSY.reason, OUT_OF_TIME.reason, TOO_SLOW.reason]
+        expected_texts += [BUSY.reason, OUT_OF_TIME.reason, TOO_SLOW.reason]
         if not end.code:
             ends |= {("partial", ""), ("failed", "NO_CHECK_RAN")}
-    says = outcome.status == "completed" or any(words in each for each in said for words in told)
-    kept = (outcome.status, outcome.code) in ends and says
-    return "" if kept and outcome.seconds < limit_s + GRACE_S else f"{outcome} instead of {end}"
+    has_text = outcome.status == "completed" or any(
+        words in message for message in messages for words in expected_texts
+    )
+    is_expected = (outcome.status, outcome.code) in ends and has_text
+    return "" if is_expected and outcome.seconds < limit_s + GRACE_S else f"{outcome} instead of {end}"
 
 
 def test_hostile_sites_are_unique_and_have_expected_ends() -> None:
@@ -145,14 +147,14 @@ def test_API_returns_how_a_scan_of_a_hostile_site_ended(
         row = make_scan(home, url=animal.url(site), type="seo")
         run_scan(row.id)
     row = Scan.objects.get(id=row.id)
-    shown = home.api.get(f"/v1/scan/{row.id}").json()
+    response = home.api.get(f"/v1/scan/{row.id}").json()
     report = home.api.get(f"/v1/report/{row.id}")
-    assert (row.status, row.error_code, shown["status"]) == (status, code, status)
+    assert (row.status, row.error_code, response["status"]) == (status, code, status)
     if status == "failed":
         assert says in row.error_message
-        assert shown["error"] == {"code": code, "message": row.error_message}
+        assert response["error"] == {"code": code, "message": row.error_message}
         assert (report.status_code, report.json()["code"]) == (409, "SCAN_NOT_COMPLETE")
     else:
-        assert shown["error"] is None
-        assert any(says in each["reason"] for each in shown["skipped_checks"]) == (status == "partial")
+        assert response["error"] is None
+        assert any(says in skipped["reason"] for skipped in response["skipped_checks"]) == (status == "partial")
         assert report.status_code == 200

@@ -25,7 +25,7 @@ def read(content: bytes | str, *, is_cut: bool = False) -> Sitemap:
 
 
 def urlset(*addresses: str) -> str:
-    return OPEN + "".join(f"<url><loc>{each}</loc></url>" for each in addresses) + "</urlset>"
+    return OPEN + "".join(f"<url><loc>{address}</loc></url>" for address in addresses) + "</urlset>"
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def urlset(*addresses: str) -> str:
     ],
 )
 def test_sitemap_kind_and_URL_count_are_detected(content: bytes | str, kind: SitemapKind, count: int) -> None:
-    found = read(content)
-    assert (found.fault, found.kind, found.count) == ("", kind, count)
-    assert found.is_whole
-    assert found.has_known_namespace
+    sitemap = read(content)
+    assert (sitemap.fault, sitemap.kind, sitemap.count) == ("", kind, count)
+    assert sitemap.is_whole
+    assert sitemap.has_known_namespace
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_unreadable_sitemap_has_a_fault(content: bytes | str, said: str) -> None
     ],
 )
 def test_sitemap_cut_by_our_limit_has_no_fault(content: bytes) -> None:
-    found = read(content, is_cut=True)
-    assert found.fault == ""
-    assert not found.is_complete
-    assert found.relative_count == found.foreign_count == 0
+    sitemap = read(content, is_cut=True)
+    assert sitemap.fault == ""
+    assert not sitemap.is_complete
+    assert sitemap.relative_count == sitemap.foreign_count == 0
 
 
 def test_relative_and_foreign_URLs_of_a_sitemap_are_counted() -> None:
-    found = read(
+    sitemap = read(
         urlset(
             "/relative",
             "//site.example.com/",
@@ -125,14 +125,14 @@ def test_relative_and_foreign_URLs_of_a_sitemap_are_counted() -> None:
             "https://münchen.example/",
         )
     )
-    assert found.relative == ("/relative", "//site.example.com/", "", "https://")
-    assert found.foreign == ("https://www.site.example.com/", "https://münchen.example/")
+    assert sitemap.relative == ("/relative", "//site.example.com/", "", "https://")
+    assert sitemap.foreign == ("https://www.site.example.com/", "https://münchen.example/")
 
 
 def test_many_invalid_URLs_are_counted_and_a_few_stored() -> None:
-    found = read(urlset(*[f"/{number}" for number in range(100)]))
-    assert found.relative_count == 100
-    assert len(found.relative) == 5
+    sitemap = read(urlset(*[f"/{number}" for number in range(100)]))
+    assert sitemap.relative_count == 100
+    assert len(sitemap.relative) == 5
 
 
 @pytest.mark.parametrize(
@@ -187,17 +187,17 @@ def test_sitemap_namespace_is_recognized(namespace: str, expected: bool) -> None
 
 
 def test_parsing_stops_after_the_maximum_number_of_URLs() -> None:
-    found = read(urlset(*["https://site.example.com/a"] * (MAX_URLS + 5_000)))
-    assert found.count > MAX_URLS
-    assert not found.fault
+    sitemap = read(urlset(*["https://site.example.com/a"] * (MAX_URLS + 5_000)))
+    assert sitemap.count > MAX_URLS
+    assert not sitemap.fault
     assert read(urlset(*["https://site.example.com/a"] * MAX_URLS)).count == MAX_URLS
 
 
 def test_index_stores_the_first_of_its_sitemaps() -> None:
     entries = "".join(f"<sitemap><loc>https://site.example.com/{n}</loc></sitemap>" for n in range(600))
-    found = read(f'<sitemapindex xmlns="{NAMESPACE}">{entries}</sitemapindex>')
-    assert found.count == 600
-    assert len(found.children) == 500
+    sitemap = read(f'<sitemapindex xmlns="{NAMESPACE}">{entries}</sitemapindex>')
+    assert sitemap.count == 600
+    assert len(sitemap.children) == 500
 
 
 @pytest.mark.parametrize(
@@ -207,9 +207,9 @@ def test_index_stores_the_first_of_its_sitemaps() -> None:
 def test_decompression_bomb_is_parsed_fast(head: bytes, repeated: bytes) -> None:
     bomb = packed(head + repeated * (MAX_BYTES // len(repeated) + 1), 1)
     started = time.process_time()
-    found = read(bomb)
+    sitemap = read(bomb)
     assert time.process_time() - started < 5
-    assert found.fault or found.size_bytes > MAX_BYTES or not found.is_whole
+    assert sitemap.fault or sitemap.size_bytes > MAX_BYTES or not sitemap.is_whole
 
 
 @given(st.binary(max_size=200), st.booleans())
@@ -220,6 +220,6 @@ def test_any_content_is_parsed_as_a_sitemap(content: bytes, is_cut: bool) -> Non
 
 @given(st.lists(st.text("abc/%é&<>?#", max_size=10), max_size=8))
 def test_every_URL_of_a_sitemap_is_counted(paths: list[str]) -> None:
-    escaped = [each.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for each in paths]
-    found = read(urlset(*(f"https://site.example.com/{each}" for each in escaped)))
-    assert (found.fault, found.count, found.relative_count, found.foreign_count) == ("", len(paths), 0, 0)
+    escaped = [path.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for path in paths]
+    sitemap = read(urlset(*(f"https://site.example.com/{each}" for each in escaped)))
+    assert (sitemap.fault, sitemap.count, sitemap.relative_count, sitemap.foreign_count) == ("", len(paths), 0, 0)

@@ -117,7 +117,7 @@ def test_no_spelling_or_name_leads_a_scan_to_the_canary(world: World, scan_type:
 
 
 @plain_only
-@pytest.mark.parametrize("host", [each for each in HOSTS if each != "mixed.example.com"])  # resolves to the site first
+@pytest.mark.parametrize("host", [host for host in HOSTS if host != "mixed.example.com"])  # resolves to the site first
 def test_same_hosts_lead_to_the_canary_if_exempted(world: World, host: str) -> None:
     # Control: the hosts do lead to the canary unless the guard refuses them.
     result = world.scan(world.url(host), ScanType.SEO, UNGUARDED)
@@ -275,7 +275,7 @@ def test_issuer_URL_with_a_forbidden_port_does_not_skip_checks(tmp_path: Path) -
     with Canary(CANARY) as canary, Site({"*": Answer("x")}, certificate=Certificate.VALID, tune=tune) as site:
         result = World(site, canary).scan(site.url + "/", ScanType.SECURITY)
     assert result is not None
-    assert [each for each in result.skipped_checks if "Port 22" in each.reason] == []
+    assert [skipped for skipped in result.skipped_checks if "Port 22" in skipped.reason] == []
 
 
 # The API and deliveries

@@ -174,7 +174,7 @@ def network(site: Site, **options: Any) -> Network:
 
 
 def shown(site: Site) -> list[tuple[str | None, ...]]:
-    return [tuple(each.header(name) for name in SHOWN) for each in site.requests]
+    return [tuple(request.header(name) for name in SHOWN) for request in site.requests]
 
 
 ALL, NONE = (SECRET, BASIC, "sid=a; b=c"), (None, None, None)
@@ -203,7 +203,7 @@ def test_cookie_set_by_the_site_replaces_the_users_cookie_in_redirects() -> None
     with Site() as site, network(site) as out:
         site.routes["/"] = Answer.redirect("/in", Set_Cookie="sid=new")
         out.follow(Request(f"{site.url}/", with_credentials=True))
-        assert [each.header("Cookie") for each in site.requests] == ["sid=a; b=c", "sid=new; b=c"]
+        assert [request.header("Cookie") for request in site.requests] == ["sid=a; b=c", "sid=new; b=c"]
 
 
 def test_headers_of_the_user_replace_those_of_the_scan() -> None:

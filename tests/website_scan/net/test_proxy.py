@@ -249,7 +249,7 @@ def test_bytes_to_sites_are_limited_over_all_connections() -> None:
 def test_proxy_connections_are_limited() -> None:
     with Site({"/": Answer("Hello")}) as site, proxied(limits=Limits(requests=2)) as proxy:
         answers = [answer(ask(proxy, f"GET {site.url}/ HTTP/1.1")) for _ in range(3)]
-    assert [each.endswith(b"Hello") for each in answers] == [True, True, False]
+    assert [answer.endswith(b"Hello") for answer in answers] == [True, True, False]
     assert proxy.refused == (Refused(f"127.0.0.1:{site.port}", "BUDGET_EXCEEDED"),)
 
 

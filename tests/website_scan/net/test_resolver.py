@@ -54,18 +54,18 @@ def test_IP_literal_resolves_to_itself_without_a_thread(literal: str, address: s
 
 
 def test_localhost_is_never_resolved_by_DNS(monkeypatch: pytest.MonkeyPatch) -> None:
-    with name_server(records(A=["93.184.215.14"]), monkeypatch) as asked:
+    with name_server(records(A=["93.184.215.14"]), monkeypatch) as queries:
         for host in ("localhost", "shop.localhost"):
             assert resolve(host) == ("127.0.0.1", "::1")
-    assert asked == []
+    assert queries == []
 
 
 def test_IPv4_and_IPv6_addresses_are_returned_IPv4_first(monkeypatch: pytest.MonkeyPatch) -> None:
     zone = records(AAAA=["2606:4700::1111"], A=["93.184.215.15", "93.184.215.14"])
-    with name_server(zone, monkeypatch) as asked:
+    with name_server(zone, monkeypatch) as queries:
         *first, last = resolve(HOST)
         assert (sorted(first), last) == (["93.184.215.14", "93.184.215.15"], "2606:4700::1111")
-    assert sorted(asked) == ["www.example.com. A", "www.example.com. AAAA"]
+    assert sorted(queries) == ["www.example.com. A", "www.example.com. AAAA"]
 
 
 @pytest.mark.parametrize("kind", ["A", "AAAA"])
@@ -84,10 +84,10 @@ def test_private_addresses_are_returned_by_the_resolver(monkeypatch: pytest.Monk
     "zone", [records(), failing(dns.rcode.NXDOMAIN), failing(dns.rcode.SERVFAIL), failing(dns.rcode.REFUSED)]
 )
 def test_name_without_an_address_raises_NotReachable(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> None:
-    with name_server(zone, monkeypatch) as asked, pytest.raises(NotReachable, match="does not resolve"):
+    with name_server(zone, monkeypatch) as queries, pytest.raises(NotReachable, match="does not resolve"):
         resolve(HOST)
     # The system's search domains are not used, because they could turn a public name into an internal one.
-    assert set(asked) == {"www.example.com. A", "www.example.com. AAAA"}
+    assert set(queries) == {"www.example.com. A", "www.example.com. AAAA"}
 
 
 def test_CNAME_chain_is_resolved_to_all_final_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ def test_CNAME_chain_is_resolved_to_all_final_addresses(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    "known",
+    "aliases",
     [
         {HOST: ("nowhere.example.net.",)},
         {HOST: (f"{HOST}.",)},
@@ -106,9 +106,9 @@ def test_CNAME_chain_is_resolved_to_all_final_addresses(monkeypatch: pytest.Monk
     ids=["to nothing", "to itself", "in a circle"],
 )
 def test_CNAME_chain_without_an_end_raises_NotReachable(
-    known: dict[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+    aliases: dict[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with name_server(hosts(known, longest=20), monkeypatch), pytest.raises(NotReachable, match="does not resolve"):
+    with name_server(hosts(aliases, longest=20), monkeypatch), pytest.raises(NotReachable, match="does not resolve"):
         resolve(HOST)
 
 
@@ -143,17 +143,17 @@ def test_DNS_answer_with_another_ID_is_ignored(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_truncated_DNS_answer_is_queried_again_over_TCP(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [f"93.184.{number // 250}.{number % 250}" for number in range(1000)]
-    with name_server(records(A=found, AAAA=["2606:4700::1111"]), monkeypatch) as asked:
-        assert set(resolve(HOST)) == {*found, "2606:4700::1111"}
-    assert asked.count(f"{HOST}. A") == 2
+    ipv4_addresses = [f"93.184.{number // 250}.{number % 250}" for number in range(1000)]
+    with name_server(records(A=ipv4_addresses, AAAA=["2606:4700::1111"]), monkeypatch) as queries:
+        assert set(resolve(HOST)) == {*ipv4_addresses, "2606:4700::1111"}
+    assert queries.count(f"{HOST}. A") == 2
 
 
 def test_failed_query_for_one_family_does_not_discard_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    known, broken = records(A=[PUBLIC]), failing(dns.rcode.SERVFAIL)
+    answering, broken = records(A=[PUBLIC]), failing(dns.rcode.SERVFAIL)
 
     def zone(query: dns.message.Message) -> dns.message.Message | None:
-        return (known if query.question[0].rdtype == dns.rdatatype.A else broken)(query)
+        return (answering if query.question[0].rdtype == dns.rdatatype.A else broken)(query)
 
     with name_server(zone, monkeypatch):
         assert resolve(HOST) == (PUBLIC,)
@@ -170,10 +170,10 @@ def test_silent_name_server_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch
 
 
 def test_unanswered_query_for_one_family_does_not_discard_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = records(A=["93.184.215.14"])
+    answering = records(A=["93.184.215.14"])
 
     def zone(query: dns.message.Message) -> dns.message.Message | None:
-        return known(query) if query.question[0].rdtype == dns.rdatatype.A else None
+        return answering(query) if query.question[0].rdtype == dns.rdatatype.A else None
 
     with name_server(zone, monkeypatch):
         assert resolve(HOST, seconds=0.5) == ("93.184.215.14",)
@@ -191,10 +191,10 @@ def test_missing_name_server_raises_NotReachable(monkeypatch: pytest.MonkeyPatch
 def test_SCAN_NAME_SERVERS_replace_the_systems_name_servers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[list[object]] = []
+    used_servers: list[list[object]] = []
 
     def answer(resolver: dns.resolver.Resolver, *_: object, **__: object) -> dns.resolver.Answer:
-        asked.append(list(resolver.nameservers))
+        used_servers.append(list(resolver.nameservers))
         raise dns.resolver.NXDOMAIN
 
     monkeypatch.setattr(dns.resolver.Resolver, "resolve", answer)
@@ -202,7 +202,7 @@ def test_SCAN_NAME_SERVERS_replace_the_systems_name_servers(
         with pytest.raises(NotReachable):
             network.addresses(HOST, 80)
         network.records(HOST, "CAA")
-    assert asked == [["192.0.2.53"]] * 3
+    assert used_servers == [["192.0.2.53"]] * 3
 
 
 def test_hosts_file_takes_precedence_over_DNS(hosts_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,9 +214,9 @@ def test_hosts_file_takes_precedence_over_DNS(hosts_file: Path, monkeypatch: pyt
         "10.0.0.1 www.example.com\n"
         "10.0.0.2 notwww.example.com\n"
     )
-    with name_server(records(A=["93.184.215.14"]), monkeypatch) as asked:
+    with name_server(records(A=["93.184.215.14"]), monkeypatch) as queries:
         assert resolve(HOST) == ("10.0.0.1", "2606:4700::1111")
-        assert asked == []
+        assert queries == []
         assert resolve("example.com") == ("93.184.215.14",)
 
 

@@ -142,7 +142,7 @@ def _certificate(
         )
     if names:
         builder = builder.add_extension(
-            x509.SubjectAlternativeName([_general_name(each) for each in names]), critical=False
+            x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False
         )
     if client_only:
         builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)

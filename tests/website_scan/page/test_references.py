@@ -16,7 +16,7 @@ BASE = "https://site.example.com/shop/"
 
 def found(markup: str) -> list[tuple[str, str, bool]]:
     seen = document(page(head("", markup)))
-    return [(each.url.removeprefix(BASE), each.kind.value, each.eager) for each in references(seen)]
+    return [(reference.url.removeprefix(BASE), reference.kind.value, reference.eager) for reference in references(seen)]
 
 
 @pytest.mark.parametrize(
