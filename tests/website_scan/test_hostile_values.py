@@ -107,11 +107,11 @@ def result_of(value: str) -> CheckResult:
         parts=Values([Clause.of("{name} is missing", name=Excerpt(value))]),
         files=Count(2),
         places=[
-            *(Element(each, f"<p>{each}", why=each) for each in numbered),
-            *(Header(f"X-{each}", each) for each in numbered),
-            *(Resource(f"https://example.com/{each}") for each in numbered),
+            *(Element(text, f"<p>{text}", why=text) for text in numbered),
+            *(Header(f"X-{text}", text) for text in numbered),
+            *(Resource(f"https://example.com/{text}") for text in numbered),
         ],
-        details=[PolicyRow(each) for each in numbered],
+        details=[PolicyRow(text) for text in numbered],
     )
     return check_result(CHECK, finding, None)
 
@@ -201,7 +201,9 @@ def cells_of(document: str) -> list[int]:
 
 
 def xml_of(document: str) -> list[tuple[str, list[str]]]:
-    return [(str(each.tag), sorted(map(str, each.keys()))) for each in etree.fromstring(document.encode()).iter()]
+    return [
+        (str(element.tag), sorted(map(str, element.keys()))) for element in etree.fromstring(document.encode()).iter()
+    ]
 
 
 def lines_of(document: str) -> list[int]:

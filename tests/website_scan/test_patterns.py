@@ -96,7 +96,7 @@ def _source(module: types.ModuleType) -> str:
 
 def uses() -> dict[str, Use]:
     """Return every use of a pattern: compiled ones by name, and those compiled where they are used."""
-    found: dict[str, Use] = {}
+    uses: dict[str, Use] = {}
     # Compare by value, because Python's cache decides whether two equal patterns are one object.
     used: set[tuple[Any, int]] = set()
     named: dict[tuple[Any, int], tuple[str, str, re.Pattern[Any]]] = {}
@@ -109,12 +109,12 @@ def uses() -> dict[str, Use]:
                 continue
             for use in _use(module, node, node.func):
                 used.add((use.pattern.pattern, use.pattern.flags))
-                found[str(use)] = use
+                uses[str(use)] = use
     for key, (module_name, name, pattern) in named.items():
         if key not in used:  # the pattern is passed to other code
             for method in ("search", "fullmatch", "finditer"):
-                found[f"{module_name}.{name}.{method}"] = Use(module_name, name, pattern, method)
-    return found
+                uses[f"{module_name}.{name}.{method}"] = Use(module_name, name, pattern, method)
+    return uses
 
 
 def _use(module: types.ModuleType, call: ast.Call, function: ast.Attribute) -> Iterator[Use]:
@@ -125,7 +125,9 @@ def _use(module: types.ModuleType, call: ast.Call, function: ast.Attribute) -> I
         except NameError:
             unknown.append(f"{module.__name__}: {ast.unparse(call)}")
             return
-        flags = [argument for argument in call.args[2:] + [each.value for each in call.keywords] if _is_flag(argument)]
+        flags = [
+            argument for argument in call.args[2:] + [keyword.value for keyword in call.keywords] if _is_flag(argument)
+        ]
         pattern = re.compile(text, _value(flags[0], known) if flags else 0)
         yield Use(module.__name__, repr(text)[:40], pattern, function.attr)
         return
@@ -142,7 +144,7 @@ def _value(expression: ast.expr, known: dict[str, Any]) -> Any:
 
 
 def _is_flag(expression: ast.expr) -> bool:
-    return any(isinstance(each, ast.Attribute) and each.attr.isupper() for each in ast.walk(expression))
+    return any(isinstance(node, ast.Attribute) and node.attr.isupper() for node in ast.walk(expression))
 
 
 USES = uses()
@@ -151,11 +153,11 @@ USES = uses()
 def attacks(pattern: re.Pattern[Any]) -> dict[str, Callable[[int], str]]:
     """Return functions that build texts of a given length on which the pattern's repeats match far and then fail."""
     whole, loops = _shapes(pattern)
-    found: dict[str, Callable[[int], str]] = {}
+    attacks: dict[str, Callable[[int], str]] = {}
 
     def add(head: str, piece: str, end: str) -> None:
         if piece:
-            found[f"{head!r} + {piece!r}… + {end!r}"] = lambda n: head + piece * (n // len(piece)) + end
+            attacks[f"{head!r} + {piece!r}… + {end!r}"] = lambda n: head + piece * (n // len(piece)) + end
 
     for head, piece in loops:
         for end in ENDS[:3]:
@@ -169,7 +171,7 @@ def attacks(pattern: re.Pattern[Any]) -> dict[str, Callable[[int], str]]:
         add("", piece, "\0" if len(piece) > 1 else "!")
         if len(piece) == 1:
             add(whole[: len(whole) // 2], piece, "")
-    return found
+    return attacks
 
 
 def _shapes(pattern: re.Pattern[Any]) -> tuple[str, list[tuple[str, str]]]:
@@ -220,7 +222,7 @@ def _sample(nodes: Any, before: str, loops: list[tuple[str, str]]) -> str:  # no
 
 
 def _member(options: Any) -> str:
-    allowed = re.compile("[" + "".join(_class(each) for each in options) + "]", re.DOTALL)
+    allowed = re.compile("[" + "".join(_class(option) for option in options) + "]", re.DOTALL)
     liked = (
         chr(code)
         for code in [

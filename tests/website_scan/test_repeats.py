@@ -141,7 +141,7 @@ def test_adding_landmarks_always_raises_the_score() -> None:
         f"<main><h1>Shoes</h1>{SHOES}</main><a href=/x>More</a>",
         f"<main><h1>Shoes</h1>{SHOES}<a href=/x>More</a></main>",
     ]
-    assert_rises([category_score(scanned(ACCESSIBILITY, head("", each)), "structure") for each in bodies])
+    assert_rises([category_score(scanned(ACCESSIBILITY, head("", body)), "structure") for body in bodies])
 
 
 def category_score(result: ScanResult, id: str) -> int:
@@ -160,7 +160,7 @@ def result(id: str, status: CheckStatus = "warn", *places: str, declared: Severi
 
 
 def reported(scan_type: ScanType, *results: CheckResult) -> list[str]:
-    return [each.id for each in suppress_repeats(scan_type, results)[0]]
+    return [finding.id for finding in suppress_repeats(scan_type, results)[0]]
 
 
 def test_check_that_passes_or_needs_a_review_suppresses_no_other_check() -> None:
@@ -217,7 +217,7 @@ def test_REPEATS_names_existing_checks_and_has_no_chains_within_a_type() -> None
     existing = {CheckKey(check.type, check.id) for scan_type in ScanType for check in checks(scan_type)}
     assert {key for repeat in REPEATS for key in (repeat.check, repeat.told_by)} <= existing
     within = [repeat for repeat in REPEATS if repeat.is_within_type]
-    assert not {each.check for each in within} & {each.told_by for each in within}
+    assert not {repeat.check for repeat in within} & {repeat.told_by for repeat in within}
 
 
 def test_part_is_in_the_category_of_the_check_that_includes_it() -> None:

@@ -106,7 +106,7 @@ def test_overall_score_is_the_weighted_mean_of_the_categories() -> None:
 )
 def test_security_caps_limit_the_score(failed: list[Severity], limit: int) -> None:
     many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
-    scored = score([many, category(*(result("fail", each) for each in failed), weight=1)], SECURITY)
+    scored = score([many, category(*(result("fail", severity) for severity in failed), weight=1)], SECURITY)
     assert scored.value == min(limit, 100)
     assert [cap.limit for cap in scored.held] == sorted(cap.limit for cap in scored.held)
     assert bool(scored.held) is (limit < 100)
@@ -273,7 +273,7 @@ def test_score_without_equals_the_score_with_these_checks_passed(
     categories: list[CategoryResult], data: st.DataObject
 ) -> None:
     numbered = numbered_by(data, categories)
-    ids = [check.id for each in numbered for check in each.checks]
+    ids = [check.id for category_ in numbered for check in category_.checks]
     limits = (*SECURITY, Cap(45, "Those.", checks=frozenset(ids[:2])), Cap(60, "Three.", count=3, severity=HIGH))
     stored = json.loads(json.dumps(basis(numbered, limits)))
     scored = score(numbered, limits)
@@ -339,7 +339,7 @@ def test_later_points_are_the_gain_of_the_score_without_caps(categories: list[Ca
 
 def test_failures_counted_by_a_lowering_cap_have_holds_set() -> None:
     fine = (result("pass", CRITICAL, id=f"p{n}") for n in range(100))
-    failed = (result("fail", each, id=f"{each}-{n}") for each in (CRITICAL, HIGH, MEDIUM) for n in range(2))
+    failed = (result("fail", severity, id=f"{severity}-{n}") for severity in (CRITICAL, HIGH, MEDIUM) for n in range(2))
     limits = (
         Cap(89, "Two of high severity.", severity=HIGH, count=2),
         Cap(49, "A critical one.", severity=CRITICAL),
@@ -364,10 +364,10 @@ def test_share_of_a_single_applicable_check_is_not_inflated(
     failed: Severity, others: list[Severity], count: int, weight: int, beside: int
 ) -> None:
     rest = category(result("pass"), weight=beside, name="Rest")
-    among, absent = others[:count], sum(SEVERITY_WEIGHT[each] for each in others[count:])
+    among, absent = others[:count], sum(SEVERITY_WEIGHT[severity] for severity in others[count:])
     share = weight * SEVERITY_WEIGHT[failed] / (sum(map(SEVERITY_WEIGHT.__getitem__, others)) + SEVERITY_WEIGHT[failed])
-    checks = [result("fail", failed), *(result("pass", each) for each in among)]
-    applied = share * sum(SEVERITY_WEIGHT[each] for each in (failed, *among)) / SEVERITY_WEIGHT[failed]
+    checks = [result("fail", failed), *(result("pass", severity) for severity in among)]
+    applied = share * sum(SEVERITY_WEIGHT[severity] for severity in (failed, *among)) / SEVERITY_WEIGHT[failed]
     scored = score([rest, replace(category(*checks, weight=weight), absent_weight=absent)], ())
     assert scored.categories[1].checks[0].points == pytest.approx(100 * share / (beside + applied), abs=0.051)
 
@@ -378,7 +378,9 @@ def test_low_severity_finding_costs_less_than_a_high_severity_one(scan_type: Sca
     for check in checks(scan_type):
         ids.setdefault(check.category_id, []).append(check)
     passing = [
-        category(*(result("pass", each.severity, id=each.id) for each in members), weight=members[0].category.weight)
+        category(
+            *(result("pass", member.severity, id=member.id) for member in members), weight=members[0].category.weight
+        )
         for members in ids.values()
     ]
     limits = [cap for cap in caps(scan_type) if not (cap.is_static or cap.is_unseen)]

@@ -62,15 +62,15 @@ def test_titles_are_short_phrases(scan_type: ScanType) -> None:
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_every_reason_is_a_unique_sentence(scan_type: ScanType) -> None:
     """A reason follows different messages, so a pronoun in it would have no antecedent."""
-    for each in checks(scan_type):
-        assert not re.match(r"(?:It|They|This|That|These)\b", each.why), (each.id, each.why)
+    for check in checks(scan_type):
+        assert not re.match(r"(?:It|They|This|That|These)\b", check.why), (check.id, check.why)
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_fix_names_what_to_change(scan_type: ScanType) -> None:
     """Lists and exports contain a fix without the message, so a pronoun in it would have no antecedent."""
-    for each in checks(scan_type):
-        assert not re.match(r"(?:\w+ ){1,3}(?:it|its|them|they)\b", each.own_fix.text), (each.id, each.fix)
+    for check in checks(scan_type):
+        assert not re.match(r"(?:\w+ ){1,3}(?:it|its|them|they)\b", check.own_fix.text), (check.id, check.fix)
 
 
 HOUSE_WORDS = re.compile(r"\b(?:mend(?:s|ed|ing)?|tells of|is told|told once|what drives)\b", re.IGNORECASE)
@@ -91,7 +91,7 @@ CROWDED = (
 def found() -> list[CheckResult]:
     """Return the results of scans of all types on three pages, without a browser."""
     html = {"Content-Type": "text/html; charset=utf-8", "Server": "nginx/1.18.0"}
-    pages = [Site({"/": Answer(BARE.format(each), headers=html)}) for each in ("", CROWDED)]
+    pages = [Site({"/": Answer(BARE.format(content), headers=html)}) for content in ("", CROWDED)]
     results: list[CheckResult] = []
     for site in (shop_site(), *pages):
         with site, Network(Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)) as network:
@@ -101,23 +101,23 @@ def found() -> list[CheckResult]:
 
 
 def sentences(text: str) -> list[str]:
-    return [each for each in re.split(r"(?<=[.!?])\s+(?=[A-Z])", FOREIGN.sub("X", text).strip()) if each]
+    return [sentence for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", FOREIGN.sub("X", text).strip()) if sentence]
 
 
 def test_findings_are_short_and_without_repetition(found: list[CheckResult]) -> None:
     """Regression: a finding that includes others gave its reason twice, and a quote ended with two full stops."""
-    assert len({each.id for each in found}) > 35
-    for each in found:
-        assert each.how_to_fix is not None
-        text_of_finding, fix_text = message(each), fix(each.how_to_fix)
+    assert len({check_result.id for check_result in found}) > 35
+    for check_result in found:
+        assert check_result.how_to_fix is not None
+        text_of_finding, fix_text = message(check_result), fix(check_result.how_to_fix)
         text = f"{text_of_finding} {fix_text}"
         assert len(sentences(text_of_finding)) <= 3, text_of_finding
         # A finding that includes suppressed ones has the fixes of its parts.
-        assert len(sentences(text)) <= (7 if each.includes else 5), text
-        assert text_of_finding.endswith(each.why), text_of_finding
-        assert text_of_finding.count(each.why) == 1, text_of_finding
+        assert len(sentences(text)) <= (7 if check_result.includes else 5), text
+        assert text_of_finding.endswith(check_result.why), text_of_finding
+        assert text_of_finding.count(check_result.why) == 1, text_of_finding
         assert len(set(sentences(text))) == len(sentences(text)), text
-        assert not HOUSE_WORDS.search(f"{each.title} {text}"), text
+        assert not HOUSE_WORDS.search(f"{check_result.title} {text}"), text
         assert not re.search(r"[.!?…]”\.|\.\.(?!\.)|  | \.(?:\s|$)", text_of_finding), text_of_finding
         assert not re.search(r"\b1 of [\d,]+ [a-z ]+(?:\([^)]*\) )?(?:have|are|were|go)\b", text_of_finding), (
             text_of_finding
@@ -128,8 +128,8 @@ def test_findings_are_short_and_without_repetition(found: list[CheckResult]) -> 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_prose_has_typographic_quotes(scan_type: ScanType) -> None:
     """Regression: some reasons quoted the words of screen readers as code, and others as speech."""
-    for each in checks(scan_type):
-        assert '"' not in FOREIGN.sub("", each.why), (each.id, each.why)
+    for check in checks(scan_type):
+        assert '"' not in FOREIGN.sub("", check.why), (check.id, check.why)
 
 
 def test_counted_adds_noun_and_separators() -> None:
@@ -155,4 +155,4 @@ def test_value_that_rounds_to_its_limit_is_marked_as_just_above_it() -> None:
 def test_duration_is_never_0_hours() -> None:
     """Regression: "The certificate expired on 2026-11-21 11:59 UTC, 0 hours ago"."""
     durations = [timedelta(minutes=1), timedelta(hours=1), timedelta(hours=47), timedelta(days=2)]
-    assert [duration(each) for each in durations] == ["less than an hour", "1 hour", "47 hours", "2 days"]
+    assert [duration(length) for length in durations] == ["less than an hour", "1 hour", "47 hours", "2 days"]

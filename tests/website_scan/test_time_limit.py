@@ -70,7 +70,7 @@ def test_OutOfTime_is_raised_only_in_its_own_block() -> None:
     """Idents of ended threads are reused at once, by threads with and without limits."""
     counts = stress(3)
     assert counts["ended"]
-    assert counts["rung"]
+    assert counts["interrupted"]
     assert (counts["strays"], counts["behind"], counts["hangs"]) == (0, 0, 0)
 
 

@@ -55,11 +55,11 @@ def visited(site: Site, *types: ScanType, path: str = "/", browser: WarmBrowser 
     policy = replace(POLICY, ca_bundle=site.ca_file)
     with Network(policy, time_limit_s=PATIENCE_S) as network:
         target = parse_target(site.url_as("localhost") + path, policy)
-        return {each.type: each for each in scan(target, types, network, Budget(PATIENCE_S), browser=browser)}
+        return {result.type: result for result in scan(target, types, network, Budget(PATIENCE_S), browser=browser)}
 
 
 def shape(check: CheckResult) -> tuple[object, ...]:
-    """Return a finding without measured values and without what depends on them."""
+    """Return a comparable finding, without measured values and parts that depend on them."""
     sentence = SLOW.sub("", message(check))
     is_measured = bool(MEASURED.search(sentence)) or check.credit is not None
     masked_sentence = MEASURED.sub("…", sentence)
@@ -123,7 +123,7 @@ def test_evidence_for_several_scan_types_is_requested_once(site: Site) -> None:
     site.requests.clear()
     visited(site, *ALL)
     requests_by_path = Counter(request.path for request in site.requests)
-    assert [requests_by_path[each] for each in ("/menu.js", "/style.css", "/order", "/robots.txt", "/sitemap.xml")] == [
+    assert [requests_by_path[path] for path in ("/menu.js", "/style.css", "/order", "/robots.txt", "/sitemap.xml")] == [
         1
     ] * 5
 
@@ -143,24 +143,24 @@ def test_pages_of_an_audit_share_evidence_of_the_origin() -> None:
         if each.startswith(("/js/", "/css/", "/images/", "/sitemap", "/zoom")) and each[-1] != "/"
     ]
     assert len(shared) > 30
-    # The social image is requested as networks do, without a referring page.
-    assert {each: requests_by_path[each] for each in shared if requests_by_path[each] > 1} == {"/images/0.png": 2}
-    # Each page is requested by its own visit: to read it, to time it twice, and for two foreign origins. Links lead to
-    # all of them.
-    page_by_page = [requests_by_path[each] for each in page_paths(6)]
+    # The social image is requested like by social networks, without a referrer.
+    assert {path: requests_by_path[path] for path in shared if requests_by_path[path] > 1} == {"/images/0.png": 2}
+    # Each page is requested by its own visit: to read it, to time it twice, and with two foreign origins. Also, links
+    # on other pages lead to each page.
+    page_by_page = [requests_by_path[path] for path in page_paths(6)]
     assert max(page_by_page[:3]) <= 6
     assert page_by_page[3:] == [1, 1, 1]
 
 
 def test_progress_counts_checks_by_scan_type(site: Site) -> None:
-    seen: list[Progress] = []
+    reports: list[Progress] = []
     policy = replace(POLICY, ca_bundle=site.ca_file)
     with Network(policy) as network:
         target = parse_target(site.url_as("localhost") + "/", policy)
-        results = scan(target, [ScanType.SEO, ScanType.SECURITY], network, Budget(), seen.append)
+        results = scan(target, [ScanType.SEO, ScanType.SECURITY], network, Budget(), reports.append)
     assert [result.type for result in results] == [ScanType.SEO, ScanType.SECURITY]
-    assert all(each.checks.keys() == {ScanType.SEO, ScanType.SECURITY} for each in seen)
-    percents = [each.percent for each in seen]
+    assert all(progress.checks.keys() == {ScanType.SEO, ScanType.SECURITY} for progress in reports)
+    percents = [progress.percent for progress in reports]
     assert percents == sorted(percents)
     for result in results:
-        assert seen[-1].checks[result.type].done == len(result.checks)
+        assert reports[-1].checks[result.type].done == len(result.checks)

@@ -1,4 +1,4 @@
-"""URLs as somebody wrote them stay as they are, also those that no browser would load."""
+"""URLs as somebody wrote them are not changed, even if no browser would load them."""
 
 from __future__ import annotations
 

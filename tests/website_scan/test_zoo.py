@@ -1,4 +1,4 @@
-"""Every animal of the zoo is scanned as by a worker, and every scan ends as expected."""
+"""Every hostile site (“animal” of the “zoo”) is scanned like by a worker, and every scan ends as documented."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.website_scan.net.loopback import NETWORKS
 from website_scan.judging import BUSY
 from website_scan.plan import OUT_OF_TIME, TOO_SLOW
 
-# Animals that only wait get a short limit. The others do not need more, either, but may on a busy machine.
+# Hostile sites that only wait get a short time limit. The others may need a longer one on a busy machine.
 SLOW_LIMIT_S, LIMIT_S = 3.0, 20.0
 GRACE_S = 5.0
 MAX_PEAK_MIB = 500
@@ -44,11 +44,11 @@ def orders(animal: Animal, site: Site) -> list[Order]:
 
 
 def broken_promise(end: End, outcome: Outcome, limit_s: float) -> str:
-    """Return the difference between the outcome and the expected end. Empty if there is none."""
+    """Return the difference between the outcome and the expected end; empty if there is none."""
     messages = (outcome.message, *outcome.reasons)
     ends, expected_texts = {(each, end.code) for each in end.statuses}, [end.says]
     if os.getloadavg()[0] > (os.cpu_count() or 1):
-        # On a busy machine the scan's own limit may be reported instead, or be reached before all checks, or any, ran.
+        # On a busy machine, the scan may reach its own time limit first, before some or all checks have run.
         expected_texts += [BUSY.reason, OUT_OF_TIME.reason, TOO_SLOW.reason]
         if not end.code:
             ends |= {("partial", ""), ("failed", "NO_CHECK_RAN")}
@@ -95,7 +95,7 @@ def test_scans_of_slow_sites_end_within_their_limit() -> None:
 
 @pytest.fixture(scope="module")
 def scanner() -> Iterator[subprocess.Popen[str]]:
-    """A process that scans on order and reports its peak memory."""
+    """Yield a process that scans on request and reports its peak memory."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.targets.zoo_scan"],
         cwd=Path(__file__).resolve().parents[2],
@@ -126,7 +126,7 @@ def test_scan_of_a_memory_bomb_stays_within_its_memory(animal: Animal, scanner: 
 @pytest.mark.parametrize(
     ("name", "status", "code", "says"),
     [
-        ("silent", "failed", "TIMEOUT", ""),  # which limit ends first, the page's or the read's, varies
+        ("silent", "failed", "TIMEOUT", ""),  # either the page's or the read's limit ends first
         ("tls-garbage", "failed", "TLS_FAILED", "The TLS handshake failed:"),
         ("redirect-to-private", "failed", "DOMAIN_BLOCKED", "not publicly accessible: 10.0.0.1"),
         ("nul-in-header", "failed", "BAD_RESPONSE", "The response's headers contain a NUL character."),

@@ -1,5 +1,4 @@
-"""Fakes at the network's seams: names that resolve to given addresses, and public addresses that lead to a site on
-loopback."""
+"""Fakes of the network: names that resolve to chosen addresses, and public addresses that lead to loopback sites."""
 
 from __future__ import annotations
 

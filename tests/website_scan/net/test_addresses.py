@@ -178,11 +178,11 @@ def test_own_addresses_are_those_of_the_interfaces(monkeypatch: pytest.MonkeyPat
     assert ip_address("127.0.0.1") in own_addresses()
 
     listed = (str(PUBLIC4), "02:42:ac:11:00:02", "fe80::1%eth0")
-    found = {"eth0": [SimpleNamespace(address=each) for each in listed]}
-    monkeypatch.setattr(psutil, "net_if_addrs", lambda: found)
+    interfaces = {"eth0": [SimpleNamespace(address=text) for text in listed]}
+    monkeypatch.setattr(psutil, "net_if_addrs", lambda: interfaces)
     assert own_addresses() == {PUBLIC4, IPv6Address("fe80::1")}
     # Addresses of interfaces change while the service runs.
-    found["eth1"] = [SimpleNamespace(address=str(PUBLIC6))]
+    interfaces["eth1"] = [SimpleNamespace(address=str(PUBLIC6))]
     assert own_addresses() == {PUBLIC4, IPv6Address("fe80::1"), PUBLIC6}
 
 
@@ -243,9 +243,9 @@ SPELLINGS: dict[str, Callable[[int], str]] = {
     "three parts": lambda number: f"{number >> 24}.{number >> 16 & 0xFF}.0x{number & 0xFFFF:x}",
     "leading zeros": lambda number: ".".join(f"0{part:04o}" for part in _parts(number)),
     "final dot": lambda number: f"{_dotted(number)}.",
-    "percent-encoded": lambda number: "".join(f"%{ord(each):02x}" for each in _dotted(number)),
-    "full-width": lambda number: "".join(chr(ord(each) + 0xFEE0) for each in _dotted(number)),
-    "bold digits": lambda number: "".join(chr(ord(each) + 0x1D79E) if each != "." else "." for each in _dotted(number)),
+    "percent-encoded": lambda number: "".join(f"%{ord(char):02x}" for char in _dotted(number)),
+    "full-width": lambda number: "".join(chr(ord(char) + 0xFEE0) for char in _dotted(number)),
+    "bold digits": lambda number: "".join(chr(ord(char) + 0x1D79E) if char != "." else "." for char in _dotted(number)),
     "ideographic stops": lambda number: _dotted(number).replace(".", "\u3002"),
     "soft hyphens": lambda number: "\u00ad".join(_dotted(number)),
     "mapped": lambda number: f"[::ffff:{_dotted(number)}]",
@@ -262,7 +262,7 @@ def _inside(networks: Iterable[IPNetwork]) -> st.SearchStrategy[IPv4Address | IP
     return st.sampled_from(list(networks)).flatmap(lambda each: st.ip_addresses(network=each))
 
 
-SPECIAL_IPV4 = tuple(IPv4Network(each) for each in (*REGISTRY_IPV4, "168.63.129.16/32", "224.0.0.0/4"))
+SPECIAL_IPV4 = tuple(IPv4Network(network) for network in (*REGISTRY_IPV4, "168.63.129.16/32", "224.0.0.0/4"))
 TABLES = [network for table in (IPV4_SPECIAL, IPV6_SPECIAL) for network, _ in table]
 ADDRESSES = st.one_of(st.ip_addresses(), st.ip_addresses(network=str(IPV6_GLOBAL)), _inside(TABLES))
 # Positions of an embedded IPv4 address in an IPv6 address, most significant bit first, for every form.

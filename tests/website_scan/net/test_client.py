@@ -101,8 +101,8 @@ def test_request_contains_no_settings_of_the_environment(monkeypatch: pytest.Mon
 def test_kept_alive_connection_is_reused_and_replaced_if_stale() -> None:
     def once(request: ReceivedRequest) -> Answer | None:
         # The second request on a connection finds it closed, as after a server's keep-alive timeout.
-        asked = [each for each in site.requests if each.connection_number == request.connection_number]
-        return Answer("fresh") if len(asked) == 1 else None
+        on_connection = [other for other in site.requests if other.connection_number == request.connection_number]
+        return Answer("fresh") if len(on_connection) == 1 else None
 
     with Site({"/": Answer("kept"), "/once": once}) as site, network() as net:
         for _ in range(5):

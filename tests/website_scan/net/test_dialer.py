@@ -262,8 +262,11 @@ def test_close_wakes_threads_that_wait_for_a_connection() -> None:
         port = server.getsockname()[1]
 
         def connecting() -> int:
-            found = psutil.Process().net_connections("tcp4")
-            return sum(each.status == psutil.CONN_SYN_SENT and each.raddr.port == port for each in found)
+            connections = psutil.Process().net_connections("tcp4")
+            return sum(
+                connection.status == psutil.CONN_SYN_SENT and connection.raddr.port == port
+                for connection in connections
+            )
 
         before = connecting()
         network = Network(Policy(allowed_networks=NETWORKS), limits=Limits(connect_s=60))

@@ -194,10 +194,10 @@ def test_accepted_reference_leads_to_the_checked_host_in_every_parser(base: str,
 
 def test_grammar_generates_many_accepted_URLs() -> None:
     # Control: the tests above compare only accepted URLs.
-    found = [
+    targets = [
         judged(f"{scheme}{user}{host}{port}{tail}", OPEN)
         for scheme in SCHEMES for user in USERS[:3] for host in HOSTS for port in PORTS[:4] for tail in TAILS[:3]
     ]  # fmt: skip
-    accepted = [each for each in found if each is not None]
-    assert len(accepted) > len(found) / 10
-    assert len({each.host for each in accepted}) >= 10
+    accepted = [accepted_target for accepted_target in targets if accepted_target is not None]
+    assert len(accepted) > len(targets) / 10
+    assert len({accepted_target.host for accepted_target in accepted}) >= 10

@@ -95,19 +95,21 @@ def _is_import(function: ast.expr) -> bool:
 
 def connecting(names: set[str]) -> set[str]:
     """Return the imported names of modules that can connect, or of parts of them."""
-    return {name for name in names if any(name == each or name.startswith(f"{each}.") for each in CONNECTING)}
+    return {name for name in names if any(name == module or name.startswith(f"{module}.") for module in CONNECTING)}
 
 
 def test_no_module_outside_the_network_guard_opens_connections() -> None:
-    found = {
+    imports_by_path = {
         str(path.relative_to(ROOT)): names
         for path in modules()
         if (names := connecting(imported(path.read_text(encoding="utf-8"))))
     }
-    assert {path: found.pop(path) for path in HARMLESS} == HARMLESS
-    assert {path: names for path, names in found.items() if path not in LOCAL_PORTS} == {}
-    for path in LOCAL_PORTS & set(found):
-        assert all(any(f"{name}.".startswith(f"{each}.") for each in LOCAL_MODULES) for name in found[path])
+    assert {path: imports_by_path.pop(path) for path in HARMLESS} == HARMLESS
+    assert {path: names for path, names in imports_by_path.items() if path not in LOCAL_PORTS} == {}
+    for path in LOCAL_PORTS & set(imports_by_path):
+        assert all(
+            any(f"{name}.".startswith(f"{module}.") for module in LOCAL_MODULES) for name in imports_by_path[path]
+        )
 
 
 def test_only_dial_connects_within_the_network_guard() -> None:

@@ -250,7 +250,7 @@ def asks_dns(host: str) -> Callable[[], bool]:
 def searches() -> bool:
     with pytest.MonkeyPatch.context() as inner, name_server(failing(dns.rcode.NXDOMAIN), inner) as asked:
         done(lambda: SystemResolver().resolve("www.example.com", Deadline(2.0)))
-        return any("search.invalid" in each for each in asked)
+        return any("search.invalid" in name for name in asked)
 
 
 def searching(patch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,10 @@ Parsed = tuple[str, tuple[tuple[str, str], ...] | None, tuple[str, ...]]
 
 def parsed(css: str, *, is_closed: bool = False) -> list[Parsed]:
     """Return prelude, declarations (None for a statement) and enclosing preludes of each rule."""
-    found = rules(css, is_closed=is_closed)
-    return [(each.prelude, None if each.block is None else each.declarations, each.within) for each in found]
+    return [
+        (rule.prelude, None if rule.block is None else rule.declarations, rule.within)
+        for rule in rules(css, is_closed=is_closed)
+    ]
 
 
 @pytest.mark.parametrize(

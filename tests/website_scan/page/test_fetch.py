@@ -51,9 +51,9 @@ def page(body: bytes | str, content_type: str | None = "text/html", url: str = "
 @pytest.mark.parametrize("status", [200, 204, 304, 401, 403])
 def test_page_with_a_success_or_authentication_status_is_accepted(network: Network, status: int) -> None:
     with serve(http_answer(b"<p>Hello", status=status)) as port:
-        seen = fetch_page(target(f"http://{LOOPBACK}:{port}/x?y"), network)
-    assert seen.response.status == status
-    assert seen.target.path == "/x?y"
+        fetched = fetch_page(target(f"http://{LOOPBACK}:{port}/x?y"), network)
+    assert fetched.response.status == status
+    assert fetched.target.path == "/x?y"
 
 
 @pytest.mark.parametrize("status", [400, 404, 410, 500, 502, 503])
@@ -69,9 +69,9 @@ def test_error_status_is_refused_as_TARGET_STATUS(network: Network, status: int,
 
 def test_SEO_scan_accepts_an_error_status(network: Network) -> None:
     with serve(http_answer(b"<p>Gone", status=404)) as port:
-        seen = fetch_page(target(f"http://{LOOPBACK}:{port}/"), network)
-    assert seen.response.status == 404
-    assert refusal_of(seen.response, ScanType.SEO) is None
+        fetched = fetch_page(target(f"http://{LOOPBACK}:{port}/"), network)
+    assert fetched.response.status == 404
+    assert refusal_of(fetched.response, ScanType.SEO) is None
 
 
 def test_status_429_fails_every_scan_type(network: Network) -> None:
@@ -150,9 +150,9 @@ def test_redirects_are_followed_and_listed_as_hops(network: Network) -> None:
         serve(http_answer(b"<p>Here")) as port,
         serve(http_answer(b"", status=301, headers=f"Location: http://{LOOPBACK}:{port}/there\r\n")) as first,
     ):
-        seen = fetch_page(target(f"http://{LOOPBACK}:{first}/"), network)
-    assert [hop.status for hop in seen.hops] == [301, 200]
-    assert (seen.requested.port, seen.target.port, seen.target.path) == (first, port, "/there")
+        fetched = fetch_page(target(f"http://{LOOPBACK}:{first}/"), network)
+    assert [hop.status for hop in fetched.hops] == [301, 200]
+    assert (fetched.requested.port, fetched.target.port, fetched.target.path) == (first, port, "/there")
 
 
 def test_redirect_loop_raises_TooManyRedirects(network: Network) -> None:
@@ -164,10 +164,10 @@ def test_redirect_loop_raises_TooManyRedirects(network: Network) -> None:
 
 def test_page_is_fetched_over_HTTP_if_TLS_fails(network: Network) -> None:
     with serve(http_answer(b"<p>Plain")) as port:
-        seen = fetch_page(target(f"https://{LOOPBACK}:{port}/x"), network)
-    assert not seen.target.is_https
-    assert seen.requested.is_https
-    assert seen.response.body == b"<p>Plain"
+        fetched = fetch_page(target(f"https://{LOOPBACK}:{port}/x"), network)
+    assert not fetched.target.is_https
+    assert fetched.requested.is_https
+    assert fetched.response.body == b"<p>Plain"
 
 
 def test_TLS_error_is_raised_if_HTTP_fails_as_well(network: Network) -> None:
@@ -279,16 +279,16 @@ def test_any_bytes_can_be_decoded(body: bytes, charset: str) -> None:
     ],
 )
 def test_base_URL_is_that_of_the_first_base_element(html: str, base: str) -> None:
-    seen = parse_document(page(f"<!doctype html><head>{html}</head>")).base
-    assert seen.url == base
+    base_url = parse_document(page(f"<!doctype html><head>{html}</head>")).base
+    assert base_url.url == base
     if "8080" in base:
-        assert (seen.host, seen.port, seen.path) == ("h.example.com", 8080, "/q?r")
+        assert (base_url.host, base_url.port, base_url.path) == ("h.example.com", 8080, "/q?r")
 
 
 def test_document_that_is_not_HTML_has_an_empty_tree() -> None:
-    seen = parse_document(page('{"a": "<p>"}', "application/json"))
-    assert seen.text == '{"a": "<p>"}'
-    assert seen.tree.css("p") == []
+    parsed = parse_document(page('{"a": "<p>"}', "application/json"))
+    assert parsed.text == '{"a": "<p>"}'
+    assert parsed.tree.css("p") == []
     assert parse_document(page(b"\x89PNG", "image/png")).text == ""
 
 

@@ -117,8 +117,8 @@ SAMPLES = (png(), jpeg(), gif(frames=2), vp8x(9, 9), avif((9, 9)), bmp(3, 3), b'
 
 @given(st.sampled_from(SAMPLES), st.binary(max_size=200), st.integers(0, 60), st.integers(0, 80))
 def test_any_bytes_are_read_as_an_image_header(sample: bytes, noise: bytes, at: int, cut: int) -> None:
-    found = read_image_header((sample[:at] + noise + sample[at:])[: len(noise) + cut])
-    assert found is None or (found.width >= 0 and found.height >= 0)
+    header_ = read_image_header((sample[:at] + noise + sample[at:])[: len(noise) + cut])
+    assert header_ is None or (header_.width >= 0 and header_.height >= 0)
 
 
 @pytest.mark.parametrize(

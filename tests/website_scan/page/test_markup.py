@@ -43,8 +43,8 @@ def test_csp_header_lines_and_commas_separate_policies() -> None:
 
 def test_policy_in_meta_has_no_frame_ancestors_report_uri_or_sandbox() -> None:
     content = "default-src 'self'; frame-ancestors 'none'; report-uri /r; sandbox"
-    seen = page(html=f'<head><meta http-equiv="content-security-policy" content="{content}"></head>')
-    assert [policy.directives for policy in meta_policies(document(seen))] == [{"default-src": ("'self'",)}]
+    parsed = page(html=f'<head><meta http-equiv="content-security-policy" content="{content}"></head>')
+    assert [policy.directives for policy in meta_policies(document(parsed))] == [{"default-src": ("'self'",)}]
 
 
 @pytest.mark.parametrize("source", ["*", "https:", "data:", "https://*", "*:443", "http://*:*/path", "HTTPS:"])
@@ -85,21 +85,21 @@ def test_hsts_header_is_parsed(age: int, subdomains: bool, preload: bool, gap: s
 
 @given(st.text(alphabet="<>/=\"' abcimgscriptforminputhttp:srcsetnoscripttemplate&;#\n"))
 def test_any_markup_can_be_searched(html: str) -> None:
-    seen = document(page(html=html))
-    insecure_resources(seen)
-    insecure_forms(seen, seen.base.url)
+    parsed = document(page(html=html))
+    insecure_resources(parsed)
+    insecure_forms(parsed, parsed.base.url)
 
 
 @given(st.text(alphabet="http://a.b,() \t12xw"))
 def test_any_srcset_of_markup_can_be_parsed(value: str) -> None:
-    seen = document(page(html=f'<img srcset="{value}">'))
-    assert all(each.url.startswith("http://") for each in insecure_resources(seen))
+    parsed = document(page(html=f'<img srcset="{value}">'))
+    assert all(resource.url.startswith("http://") for resource in insecure_resources(parsed))
 
 
 def test_content_of_template_and_noscript_is_not_live() -> None:
     inert = "<template><p id=b></template><noscript><p id=c><b id=d></noscript><!-- <p id=e> -->"
-    seen = document(page(html=f"<body><p id=a>{inert}<p id=f>"))
-    assert [node.id for node in live(seen, "[id]")] == ["a", "f"]
+    parsed = document(page(html=f"<body><p id=a>{inert}<p id=f>"))
+    assert [node.id for node in live(parsed, "[id]")] == ["a", "f"]
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,9 @@ def test_content_of_template_and_noscript_is_not_live() -> None:
 )
 def test_hostile_page_is_searched_fast(html: str) -> None:
     start = time.monotonic()
-    seen = document(page(html=html))
-    insecure_resources(seen)
-    insecure_forms(seen, seen.base.url)
+    parsed = document(page(html=html))
+    insecure_resources(parsed)
+    insecure_forms(parsed, parsed.base.url)
     assert time.monotonic() - start < 10
 
 
@@ -166,9 +166,9 @@ def test_ordinary_text_is_not_masked(text: str) -> None:
 
 
 def test_excerpt_is_short_and_printable() -> None:
-    shown = excerpt("a\x00b\r\n" + "x" * 500)
-    assert shown.startswith("a b x")
-    assert len(shown) <= 160
+    text_of_excerpt = excerpt("a\x00b\r\n" + "x" * 500)
+    assert text_of_excerpt.startswith("a b x")
+    assert len(text_of_excerpt) <= 160
 
 
 def test_excerpt_names_bidi_characters() -> None:
@@ -197,7 +197,7 @@ def work(selector):
         Thrown()
         assert len(search(tree, selector)) in (0, 20_000)
 
-threads = [threading.Thread(target=work, args=(each,)) for each in ("p", "a[href]", "p.a", "a", "img")]
+threads = [threading.Thread(target=work, args=(selector,)) for selector in ("p", "a[href]", "p.a", "a", "img")]
 for thread in threads:
     thread.start()
 for thread in threads:

@@ -20,9 +20,9 @@ FIELD = st.text(alphabet="abnoidex:;,=<>\"' \\/._-1237", max_size=60)
 
 @given(FIELD)
 def test_any_refresh_is_parsed(value: str) -> None:
-    seen = page(head(""), ("Refresh", value))
-    found = refresh(seen, document(seen))
-    assert found is None or found.seconds >= 0
+    page_with_refresh = page(head(""), ("Refresh", value))
+    parsed = refresh(page_with_refresh, document(page_with_refresh))
+    assert parsed is None or parsed.seconds >= 0
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,11 @@ from website_scan.security.mixed_content import insecure_resources
 BASE = "https://site.example.com/shop/"
 
 
-def found(markup: str) -> list[tuple[str, str, bool]]:
-    seen = document(page(head("", markup)))
-    return [(reference.url.removeprefix(BASE), reference.kind.value, reference.eager) for reference in references(seen)]
+def references_of_style(markup: str) -> list[tuple[str, str, bool]]:
+    parsed = document(page(head("", markup)))
+    return [
+        (reference.url.removeprefix(BASE), reference.kind.value, reference.eager) for reference in references(parsed)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def found(markup: str) -> list[tuple[str, str, bool]]:
     ],
 )
 def test_references_of_a_document_are_listed(markup: str, expected: list[tuple[str, str, bool]]) -> None:
-    assert found(markup) == expected
+    assert references_of_style(markup) == expected
 
 
 @pytest.mark.parametrize(
@@ -144,8 +146,8 @@ def test_any_style_sheet_is_parsed_for_references(css: str) -> None:
 def test_strings_in_css_are_parsed_like_in_browsers(
     css: str, imports: tuple[str, ...], images: tuple[str, ...]
 ) -> None:
-    found = style_references(css)
-    assert (found.imports, found.images) == (imports, images)
+    references_of_style = style_references(css)
+    assert (references_of_style.imports, references_of_style.images) == (imports, images)
 
 
 LIST = "a 1x, " * 333_000
@@ -164,13 +166,15 @@ LONG = "background:url(x);" * 11_000
     ids=range(5),
 )
 def test_two_megabytes_take_less_than_two_seconds_of_processor_time(markup: str) -> None:
-    seen = document(page(head("", markup)))
+    parsed = document(page(head("", markup)))
     for look in (references, insecure_resources):
         began = time.thread_time()
-        look(seen)
+        look(parsed)
         assert time.thread_time() - began < 2.0
 
 
 def test_references_after_too_much_css_are_listed() -> None:
     css = f"<style>{'a{b:c}' * (MAX_CHARACTERS // 6)}</style>"
-    assert found(f"{css}<p style='background:url(b.png)'><script src=a.js></script>") == [("a.js", "script", True)]
+    assert references_of_style(f"{css}<p style='background:url(b.png)'><script src=a.js></script>") == [
+        ("a.js", "script", True)
+    ]

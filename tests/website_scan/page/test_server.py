@@ -56,7 +56,7 @@ def test_fix_has_the_snippet_for_the_server_or_all_snippets() -> None:
 
 @pytest.mark.parametrize("server", [Server.APACHE, Server.IIS, Server.STATIC])
 def test_fix_has_no_snippets_for_other_servers(server: Server) -> None:
-    others = {str(each) for each in Server} - {str(server)}
+    others = {str(other) for other in Server} - {str(server)}
     for check in checks(ScanType.SECURITY):
         if (shown := check.own_fix.snippets_for(server)) != check.own_fix.snippets_for(None):
             assert shown.keys().isdisjoint(others), (check.id, shown)

@@ -9,7 +9,7 @@ from website_scan.net.http.response import Headers, Response
 from website_scan.page.soft_404 import media_type, resembles, siblings
 from website_scan.security.sensitive_files import files_of
 
-PATHS = [each.path for files in files_of("shop.example.com").values() for each in files]
+PATHS = [file.path for files in files_of("shop.example.com").values() for file in files]
 
 
 def answer(body: str | bytes, kind: str = "text/html", status: int = 200) -> Response:
