@@ -88,7 +88,7 @@ CROWDED = (
 
 
 @pytest.fixture(scope="module")
-def found() -> list[CheckResult]:
+def check_results() -> list[CheckResult]:
     """Return the results of scans of all types on three pages, without a browser."""
     html = {"Content-Type": "text/html; charset=utf-8", "Server": "nginx/1.18.0"}
     pages = [Site({"/": Answer(BARE.format(content), headers=html)}) for content in ("", CROWDED)]
@@ -104,10 +104,10 @@ def sentences(text: str) -> list[str]:
     return [sentence for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", FOREIGN.sub("X", text).strip()) if sentence]
 
 
-def test_findings_are_short_and_without_repetition(found: list[CheckResult]) -> None:
+def test_findings_are_short_and_without_repetition(check_results: list[CheckResult]) -> None:
     """Regression: a finding that includes others gave its reason twice, and a quote ended with two full stops."""
-    assert len({check_result.id for check_result in found}) > 35
-    for check_result in found:
+    assert len({check_result.id for check_result in check_results}) > 35
+    for check_result in check_results:
         assert check_result.how_to_fix is not None
         text_of_finding, fix_text = message(check_result), fix(check_result.how_to_fix)
         text = f"{text_of_finding} {fix_text}"

@@ -136,7 +136,7 @@ def test_many_invalid_URLs_are_counted_and_a_few_stored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "wanted"),
+    ("url", "other"),
     [
         ("https://site.example.com/caf%c3%a9", "https://site.example.com/caf%C3%A9"),
         ("https://site.example.com/café", "https://site.example.com/caf%C3%A9"),
@@ -145,16 +145,16 @@ def test_many_invalid_URLs_are_counted_and_a_few_stored() -> None:
         ("https://site.example.com/a/../b", "https://site.example.com/b"),
     ],
 )
-def test_address_key_is_equal_for_spellings_of_one_URL(written: str, wanted: str) -> None:
-    assert address_key(written) == address_key(wanted)
+def test_address_key_is_equal_for_spellings_of_one_URL(url: str, other: str) -> None:
+    assert address_key(url) == address_key(other)
 
 
 @pytest.mark.parametrize(
-    ("written", "wanted"),
+    ("url", "other"),
     [("https://a.example/b", "https://a.example/b/"), ("http://a.example/", "https://a.example/"), ("https://[", "x")],
 )
-def test_address_key_differs_for_different_URLs(written: str, wanted: str) -> None:
-    assert address_key(written) != address_key(wanted)
+def test_address_key_differs_for_different_URLs(url: str, other: str) -> None:
+    assert address_key(url) != address_key(other)
 
 
 def test_page_is_recognized_in_a_sitemap_with_an_escaped_ampersand() -> None:

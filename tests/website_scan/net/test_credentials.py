@@ -18,7 +18,7 @@ from website_scan.net.policy import Policy
 SECRET = "s3cret-value"
 GIVEN = Credentials(headers=(("X-Key", SECRET),), basic_auth=("user", "pass:word"), cookies=(("sid", "a"), ("b", "c")))
 BASIC = "Basic dXNlcjpwYXNzOndvcmQ="
-SHOWN = ("X-Key", "Authorization", "Cookie")
+CREDENTIAL_HEADERS = ("X-Key", "Authorization", "Cookie")
 
 
 @pytest.mark.parametrize(
@@ -173,8 +173,8 @@ def network(site: Site, **options: Any) -> Network:
     return Network(policy, credentials=OriginCredentials(options.pop("origin", site.url), GIVEN))
 
 
-def shown(site: Site) -> list[tuple[str | None, ...]]:
-    return [tuple(request.header(name) for name in SHOWN) for request in site.requests]
+def sent_credentials(site: Site) -> list[tuple[str | None, ...]]:
+    return [tuple(request.header(name) for name in CREDENTIAL_HEADERS) for request in site.requests]
 
 
 ALL, NONE = (SECRET, BASIC, "sid=a; b=c"), (None, None, None)
@@ -185,18 +185,18 @@ def test_credentials_are_sent_to_their_origin_only_on_each_hop() -> None:
         site.routes |= {"/": Answer.redirect("/in"), "/in": Answer.redirect(f"{other.url}/"), "/back": Answer("end")}
         other.routes["/"] = Answer.redirect(f"{site.url}/back")
         out.follow(Request(f"{site.url}/", with_credentials=True))
-        assert shown(site) == [ALL, ALL, ALL]
-        assert shown(other) == [NONE]
+        assert sent_credentials(site) == [ALL, ALL, ALL]
+        assert sent_credentials(other) == [NONE]
         # Another name of the same address is another origin.
         out.fetch(Request(site.url_as("localhost"), with_credentials=True))
-        assert shown(site)[-1] == NONE
+        assert sent_credentials(site)[-1] == NONE
 
 
 def test_request_without_with_credentials_gets_none() -> None:
     with Site() as site, network(site) as out:
         out.follow(f"{site.url}/")
         out.fetch(Request(f"{site.url}/", headers={"Cookie": "own=1"}))
-        assert shown(site) == [NONE, (None, None, "own=1")]
+        assert sent_credentials(site) == [NONE, (None, None, "own=1")]
 
 
 def test_cookie_set_by_the_site_replaces_the_users_cookie_in_redirects() -> None:
@@ -219,7 +219,7 @@ def test_credentials_are_not_sent_over_an_untrusted_certificate(trusts: bool) ->
     with Site({"*": Answer("page")}, certificate=Certificate.VALID) as site, network(site, trusts=trusts) as out:
         for _ in range(2):
             out.fetch(Request(f"{site.url}/", verify=False, with_credentials=True))
-        assert shown(site) == [ALL if trusts else NONE] * 2
+        assert sent_credentials(site) == [ALL if trusts else NONE] * 2
 
 
 def test_cookies_with_a_secure_prefix_are_not_sent_over_HTTP() -> None:
