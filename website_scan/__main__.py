@@ -1,9 +1,9 @@
-"""`python -m website_scan`: the command `website-scan`."""
+"""Entry point of `python -m website_scan`: the command `website-scan`."""
 
 import sys
 
 if __name__ == "__main__":
-    # Python puts the current folder first. A `requests` of the project there must not replace the installed package.
+    # Python puts the current folder first in sys.path. A user's `requests.py` must not replace the package.
     if not sys.flags.safe_path:
         sys.path.append(sys.path.pop(0))
 

@@ -1,6 +1,7 @@
-"""Addresses: the normal form of an address in evidence, for fingerprints (ADR 11).
+"""Normal form of addresses in evidence, for fingerprints (ADR 11).
 
-It omits what changes by itself: query strings, session IDs, and the versions and digests that builds put into paths.
+The normal form omits what changes between builds and visits: query strings, session IDs, and the versions and digests
+in paths.
 """
 
 from __future__ import annotations
@@ -11,24 +12,24 @@ from urllib.parse import parse_qs
 from website_scan.generated_names import is_generated
 from website_scan.written_urls import WrittenUrl, join_urls
 
-# Types of files that builds generate: their names contain versions and digests. People choose the names of others.
+# Extensions of files that builds generate, with versions and digests in their names. People name all other files.
 BUILT = re.compile(r"\.(?:m?js|css|map|json|wasm|woff2?|ttf|otf|eot)$", re.IGNORECASE)
-# The end of the scheme part of blob: and data: addresses, which contain, or stand for, their content.
+# End of the part of blob: and data: addresses that identifies the kind; the rest is the content, or stands for it.
 END_OF_BLOB, END_OF_DATA = re.compile(r"[;,/]"), re.compile(r"[;,]")
 PICTURE = re.compile(r"\.(?:avif|gif|ico|jpe?g|png|svg|webp|mp4|webm)$", re.IGNORECASE)
-# Services that resize pictures: the address of the picture is a parameter, or follows the sizes in the path.
+# Paths of services that resize pictures: the picture's address is a parameter, or follows the sizes in the path.
 RESIZED = re.compile(r"/_(?:next|vercel)/image\?")
 SIZES = re.compile(r"/cdn-cgi/image/[^/]*|/_ipx/[^/]*|(?<=/image/upload)(?:/[a-z]{1,3}_[^/]*)+")
 VERSION = re.compile(r"(?<![A-Za-z0-9])v?\d+(?:\.\d+)+(?:[-.](?:alpha|beta|rc)\.?\d*)?(?![A-Za-z0-9])", re.IGNORECASE)
 STAMP = re.compile(r"(?<!\d)\d{8,}(?!\d)")
-# Rollup's digests may contain hyphens.
+# Digests of Rollup, which may contain hyphens.
 ROLLUP = re.compile(r"[-.]([\w-]{8})(?=\.\w+$)")
 ESBUILD = re.compile(r"-(?=[A-Z2-7]*[2-7])(?=[A-Z2-7]*[A-Z])[A-Z2-7]{8}(?=\.\w+$)")
 BUILD_FOLDER = re.compile(r"v?\d{8,}|version\d+")
 
 
 def normal_address(text: str, own: WrittenUrl) -> str:
-    """Return host and path of an address on the page `own`. Omits the page's host and path, which differ on each."""
+    """Return host and path of an address on the page `own`. Omits the page's own host and path, which vary by page."""
     text = original(text)
     if text.startswith(("data:", "blob:")):
         return (END_OF_BLOB if text.startswith("blob:") else END_OF_DATA).split(text, maxsplit=1)[0]
@@ -47,7 +48,7 @@ def normal_address(text: str, own: WrittenUrl) -> str:
 
 
 def original(address: str) -> str:
-    """Return the address of the picture that an address of a resizing service stands for; other addresses as is."""
+    """Return the picture's address in an address of a resizing service; other addresses unchanged."""
     if RESIZED.search(address):
         return next(iter(parse_qs(address.partition("?")[2]).get("url", ())), address)
     return address
@@ -56,15 +57,20 @@ def original(address: str) -> str:
 def _file(path: str) -> str:
     """Return a path without the versions and digests that a build puts into it."""
     *folders, name = path.split("/")
-    kept = ["*" if BUILD_FOLDER.fullmatch(each) or is_generated(each) else VERSION.sub("*", each) for each in folders]
+    folders = [
+        "*" if BUILD_FOLDER.fullmatch(folder) or is_generated(folder) else VERSION.sub("*", folder)
+        for folder in folders
+    ]
     if BUILT.search(name):
         name = STAMP.sub("*", ESBUILD.sub("-*", ROLLUP.sub(_digest, name)))
     stem, _, suffix = name.rpartition(".")
-    stem = re.sub(r"[^-_.~@!+]+", lambda found: "*" if is_generated(found[0]) else found[0], VERSION.sub("*", stem))
-    return "/".join([*kept, f"{stem}.{suffix}"])
+    stem = re.sub(r"[^-_.~@!+]+", lambda match: "*" if is_generated(match[0]) else match[0], VERSION.sub("*", stem))
+    return "/".join([*folders, f"{stem}.{suffix}"])
 
 
-def _digest(found: re.Match[str]) -> str:
-    is_mixed = len({("a" if each.islower() else "A" if each.isupper() else "0") for each in found[1]}) == 3
-    parts = [part for part in re.split(r"[-_]", found[1]) if part]
-    return f"{found[0][0]}*" if is_mixed and any(is_generated(part, least=2) for part in parts) else found[0]
+def _digest(match: re.Match[str]) -> str:
+    is_mixed = (
+        len({("a" if character.islower() else "A" if character.isupper() else "0") for character in match[1]}) == 3
+    )
+    parts = [part for part in re.split(r"[-_]", match[1]) if part]
+    return f"{match[0][0]}*" if is_mixed and any(is_generated(part, least=2) for part in parts) else match[0]

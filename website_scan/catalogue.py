@@ -1,7 +1,7 @@
-"""The catalogue: every check and probe, read from the decorators on plain functions.
+"""Catalogue of all checks and probes, read from the decorators on plain functions.
 
-The folders of the engine match the tree of a report: folder = scan type, file in its `checks` = category,
-function = check. Nothing is registered by hand; `checks()` and `probes()` walk the packages once.
+The folders of the engine match the tree of a report: folder = scan type, file in its `checks` = category, function =
+check. Nothing is registered by hand; `checks()` and `probes()` import the packages once.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 ENGINE = "website_scan"
 VERSION_DIGITS = 12
 CHECK_ID = re.compile(r'^@check\(\s*"([^"]+)"', re.MULTILINE)
-# Fields that a check without its own value takes from its category.
+# Fields whose default for a check is its category's value.
 OF_CATEGORY = ("html", "error_pages", "content", "absence")
-# Names under which a subpackage of the engine keeps its probes: one module, or a package of several.
+# Names of the modules, or packages of modules, in which a subpackage of the engine defines its probes.
 PROBES = frozenset({"fetch", "probe", "probes"})
 
 
 class CatalogueError(Exception):
-    """A check or probe is declared wrongly. Raised when the catalogue is read: at start and in tests."""
+    """Invalid declaration of a check or probe. Raised when the catalogue is read: at start and in tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category of a report. `weight` is relative to the other categories of the scan type.
+    """Category of a report. `weight` is relative to the other categories of the scan type.
 
     `static_weight` replaces `weight` where no browser judged the page. Checks of an `html` category apply to HTML pages
-    only. Without `error_pages` they do not apply to a page that answers with an error status. The runner decides both,
-    so checks need not test for it. Checks of a `content` category judge the content that the page shows: where nobody
-    saw any, because a browser shows none, or the markup shows none and no browser ran the scripts, they report faults,
-    and could not run if they find none, or if they are measured. Checks of an `absence` category find that something is
-    missing, so they could not run while scripts may still add it, or have failed to.
+    only. Checks of a category without `error_pages` do not apply to a page that answers with an error status. The
+    runner decides both, so checks need not test for it. Checks of a `content` category judge the visible content of the
+    page. If none was seen, because a browser shows none, or the markup has none and no browser ran the scripts, these
+    checks report the faults that they find, and "could not run" if they find none or measure. Checks of an `absence`
+    category find that something is missing, so they could not run while scripts may still add it, or have failed to.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A parameter of a check or probe: the type of the evidence, and whether it is optional."""
+    """Parameter of a check or probe: the type of the evidence, and whether the evidence is optional."""
 
     parameter: str
     evidence: type
@@ -72,18 +72,18 @@ class Need:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """What a check says of itself; as the decorator `@check("id", name=…, …)`, it declares a function to be the check.
+    """Declaration of a check; as the decorator `@check("id", name=…, …)`, it declares that a function is the check.
 
     The function stays an ordinary one: evidence in, `Verdict` out. `name` is the check's title on a pass ("Git
-    repository is not public") and its name in the API. `outcomes` are the findings that it can return, by their names,
-    each with its title ("Git repository is public") or an `Outcome`; the first is the most usual one, and its title has
-    no value in it. `why` says in one sentence what the fault does to visitors or the owner, and follows the message of
-    each warning and fail. For the check's page in the documentation, `judged` gives the thresholds for a warning or
-    fail where they are not obvious. `severity` is that of each outcome that declares none; `fix` tells a site owner
-    what to send or change, unless the finding has its own; `references` are the sources of the rule, as
-    "RFC 6797, section 6.1" or "CWE-319". `html`, `error_pages`, `content` and `absence` override the category's. Set
-    `measured` if the verdict depends on the momentary speed of site and machine; a check that reads the evidence of a
-    measuring probe counts as measured without it.
+    repository is not public") and its name in the API. `outcomes` are the verdicts other than a pass that the check can
+    return, by name, each with the title of its finding ("Git repository is public") or an `Outcome`; the first is the
+    most usual one, and its title has no value in it. `why` is one sentence on the harm to visitors or the owner, and
+    follows the message of each warning and fail. For the check's page in the documentation, `judged` lists the
+    thresholds for a warning or fail where they are not obvious. `severity` is that of each outcome that declares none;
+    `fix` describes what a site owner sends or changes, unless the verdict has a fix of its own; `references` are the
+    sources of the rule, as "RFC 6797, section 6.1" or "CWE-319". `html`, `error_pages`, `content` and `absence`
+    override the category's values. Set `measured` if the verdict depends on the momentary speed of site and machine; a
+    check that reads the evidence of a measuring probe counts as measured by default.
     """
 
     id: str = field(kw_only=False)
@@ -107,18 +107,18 @@ class Declaration:
 
     @property
     def own_fix(self) -> Fix:
-        """Return the fix of the findings that have none of their own."""
+        """Return the fix of findings whose verdict has no fix of its own."""
         return Fix(self.fix) if isinstance(self.fix, str) else self.fix
 
     def outcome(self, name: str) -> Outcome:
-        """Return a declared outcome, with its severities. Raises CatalogueError."""
+        """Return a declared outcome with its severities. Raises CatalogueError if the check does not declare it."""
         if (declared := self.outcomes.get(name)) is None:
             raise CatalogueError(f"{self.id} declares no outcome {name}")
-        made = Outcome(declared) if isinstance(declared, str) else declared
-        return made if made.severities else replace(made, severities=(self.severity,))
+        outcome = Outcome(declared) if isinstance(declared, str) else declared
+        return outcome if outcome.severities else replace(outcome, severities=(self.severity,))
 
     def __call__(self, function: F) -> F:
-        function.__check__ = self  # type: ignore[attr-defined]  # functions take attributes
+        function.__check__ = self  # type: ignore[attr-defined]  # functions accept attributes
         return function
 
 
@@ -127,9 +127,9 @@ check = Declaration
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check(Declaration):
-    """A declared check with its place in the catalogue, the evidence it reads, and the pure function that judges.
+    """Declared check with its position in the catalogue, the evidence it reads, and the pure function that judges.
 
-    What its declaration leaves to the category is set.
+    Fields that the declaration leaves to the category have the category's value.
     """
 
     html: bool
@@ -146,7 +146,7 @@ class Check(Declaration):
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A second judge for all checks of a scan type. A finding from `function(check, …)` replaces the check's own."""
+    """Second judge for all checks of a scan type. A verdict of `function(check, …)` replaces the check's own."""
 
     function: Callable[..., Verdict | None]
     needs: tuple[Need, ...]
@@ -154,10 +154,10 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A probe: the evidence it provides and what it needs. If an essential probe fails, the scan fails.
+    """Probe: the evidence that it provides and needs. If an essential probe fails, the scan fails.
 
-    A probe `is_of_origin` if its evidence is the same for all pages of the origin. A probe that `is_measuring` must run
-    undisturbed by other requests.
+    `is_of_origin` marks a probe whose evidence is the same for all pages of the origin; `is_measuring` marks a probe
+    that must run undisturbed by other requests.
     """
 
     name: str
@@ -185,7 +185,7 @@ def probe(*, essential: bool = False, of_origin: bool = False, measures: bool = 
     """
 
     def mark(function: F) -> F:
-        function.__probe__ = _ProbeMark(essential, of_origin, measures)  # type: ignore[attr-defined]  # functions take attributes
+        function.__probe__ = _ProbeMark(essential, of_origin, measures)  # type: ignore[attr-defined]  # functions accept attributes
         return function
 
     return mark
@@ -193,8 +193,8 @@ def probe(*, essential: bool = False, of_origin: bool = False, measures: bool = 
 
 @cache
 def checks(scan_type: ScanType) -> tuple[Check, ...]:
-    """Return the checks of a scan type in report order: heaviest category first, then as written in its file."""
-    found: list[Check] = []
+    """Return the checks of a scan type in report order: heaviest category first, in it the order of the source file."""
+    members: list[Check] = []
     override = _override(scan_type)
     for module in _modules(f"{ENGINE}.{scan_type}.checks"):
         category = getattr(module, "CATEGORY", None)
@@ -202,10 +202,10 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
             raise CatalogueError(f"{module.__name__} has no CATEGORY")
         category_id = module.__name__.rpartition(".")[2]
         for function in _marked(module, "__check__"):
-            declared: Declaration = function.__check__  # type: ignore[attr-defined]  # `_marked` found it
-            values = {each.name: getattr(declared, each.name) for each in fields(declared)}
+            declared: Declaration = function.__check__  # type: ignore[attr-defined]  # set by the decorator
+            values = {column.name: getattr(declared, column.name) for column in fields(declared)}
             inherited = {name: getattr(category, name) for name in OF_CATEGORY if values[name] is None}
-            found.append(
+            members.append(
                 Check(
                     **values | inherited,
                     type=scan_type,
@@ -217,25 +217,25 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
                 )
             )
     for attribute in ("id", "name", "found"):
-        counts = Counter(getattr(each, attribute) for each in found)
-        if twice := sorted(value for value, count in counts.items() if count > 1):
-            raise CatalogueError(f"{scan_type}: more than one check has the {attribute} {twice}")
-    return tuple(sorted(found, key=lambda each: (-each.category.weight, each.category.name)))
+        counts = Counter(getattr(member, attribute) for member in members)
+        if duplicates := sorted(value for value, count in counts.items() if count > 1):
+            raise CatalogueError(f"{scan_type}: more than one check has the {attribute} {duplicates}")
+    return tuple(sorted(members, key=lambda member: (-member.category.weight, member.category.name)))
 
 
 @cache
 def probes() -> dict[type, Probe]:
-    """Return every probe by the type of evidence it provides."""
-    found: dict[type, Probe] = {}
+    """Return every probe by the type of evidence that it provides."""
+    probes_by_evidence: dict[type, Probe] = {}
     for module in _probe_modules():
         for function in _marked(module, "__probe__"):
             provides = inspect.get_annotations(function, eval_str=True).get("return")
             if not isinstance(provides, type):
                 raise CatalogueError(f"{function.__qualname__} must return one evidence class")
-            if provides in found:
+            if provides in probes_by_evidence:
                 raise CatalogueError(f"two probes provide {provides.__name__}")
-            mark: _ProbeMark = function.__probe__  # type: ignore[attr-defined]  # `_marked` found it
-            found[provides] = Probe(
+            mark: _ProbeMark = function.__probe__  # type: ignore[attr-defined]  # set by the decorator
+            probes_by_evidence[provides] = Probe(
                 name=function.__name__,
                 provides=provides,
                 function=function,
@@ -244,7 +244,7 @@ def probes() -> dict[type, Probe]:
                 is_of_origin=mark.is_of_origin,
                 is_measuring=mark.is_measuring,
             )
-    return found
+    return probes_by_evidence
 
 
 @cache
@@ -252,7 +252,9 @@ def measured_checks(scan_type: ScanType) -> frozenset[str]:
     """Return the IDs of the checks whose verdict may differ although nothing on the site has changed."""
     measuring = {provides for provides, probe in probes().items() if probe.is_measuring}
     return frozenset(
-        each.id for each in checks(scan_type) if each.measured or any(need.evidence in measuring for need in each.needs)
+        member.id
+        for member in checks(scan_type)
+        if member.measured or any(need.evidence in measuring for need in member.needs)
     )
 
 
@@ -270,11 +272,11 @@ def catalogue_version(scan_type: ScanType) -> str:
     Reports with different digests were made by different catalogues.
     """
     members = [
-        (each.id, each.name, each.outcomes, each.severity, each.fix, each.references, each.category)
-        for each in checks(scan_type)
+        (member.id, member.name, member.outcomes, member.severity, member.fix, member.references, member.category)
+        for member in checks(scan_type)
     ]
     limits = [(cap.limit, cap.reason, cap.count, cap.severity, sorted(cap.checks)) for cap in caps(scan_type)]
-    repeats = [each for each in REPEATS if each.check.type is scan_type and each.is_within_type]
+    repeats = [repeat for repeat in REPEATS if repeat.check.type is scan_type and repeat.is_within_type]
     rules = (RULES_VERSION, SEVERITY_WEIGHT, STATUS_CREDIT, GRADES)
     return hashlib.sha256(repr((members, limits, repeats, rules)).encode()).hexdigest()[:VERSION_DIGITS]
 
@@ -301,9 +303,9 @@ def _modules(package_name: str) -> Iterator[types.ModuleType]:
 
 
 def _probe_modules() -> Iterator[types.ModuleType]:
-    for room in _members(ENGINE):
-        for info in _members(f"{ENGINE}.{room.name}") if room.ispkg else ():
-            name = f"{ENGINE}.{room.name}.{info.name}"
+    for package in _members(ENGINE):
+        for info in _members(f"{ENGINE}.{package.name}") if package.ispkg else ():
+            name = f"{ENGINE}.{package.name}.{info.name}"
             if info.name in PROBES:
                 yield from _modules(name) if info.ispkg else [importlib.import_module(name)]
 
@@ -330,7 +332,7 @@ def _needs(function: Callable[..., Any]) -> tuple[Need, ...]:
 def _need(function: Callable[..., Any], parameter: str, hint: object) -> Need:
     arguments = typing.get_args(hint)
     optional = types.NoneType in arguments
-    candidates = [each for each in arguments if each is not types.NoneType] if optional else [hint]
+    candidates = [argument for argument in arguments if argument is not types.NoneType] if optional else [hint]
     if len(candidates) != 1 or not isinstance(candidates[0], type):
         raise CatalogueError(f"{function.__qualname__}: {parameter} is not one evidence class")
     return Need(parameter, candidates[0], optional)

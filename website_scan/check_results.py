@@ -1,4 +1,4 @@
-"""Results of checks: what a check returned, joined with what its declaration says."""
+"""Conversion of a check's verdict and declaration into a `CheckResult`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from website_scan.result import CheckResult, HowToFix
 from website_scan.values import Value, fields_of, filled, stored
 
 
-def check_result(check: Declaration, finding: Pass | Warn | Review | Fail, server: Server | None) -> CheckResult:
-    """Return the result of a check. Raises CatalogueError for what the check does not declare.
+def check_result(check: Declaration, verdict: Pass | Warn | Review | Fail, server: Server | None) -> CheckResult:
+    """Return the result of a check. Raises CatalogueError if the verdict contains what the check does not declare.
 
-    `server` is the web server that answered, whose snippet a fix shows.
+    `server` is the web server that answered; the fix has the snippet for it.
     """
-    if isinstance(finding, Pass):
-        _refuse_unused(check, finding, finding.summary)
+    if isinstance(verdict, Pass):
+        _refuse_unused(check, verdict, verdict.summary)
         return CheckResult(
             id=check.id,
             name=check.name,
@@ -25,63 +25,63 @@ def check_result(check: Declaration, finding: Pass | Warn | Review | Fail, serve
             status="pass",
             severity=None,
             declared_severity=check.severity,
-            summary=plain(finding.message),
-            values=stored(finding.values),
-            details=Rows.of(finding.details),
+            summary=plain(verdict.message),
+            values=stored(verdict.values),
+            details=Rows.of(verdict.details),
             references=check.references,
-            credit=finding.credit,
+            credit=verdict.credit,
         )
-    outcome = check.outcome(finding.outcome)
-    _refuse_unidentified(check, finding)
-    fix = finding.fix or check.own_fix
-    _refuse_unused(check, finding, f"{finding.summary}{outcome.title}{fix.text}")
-    needs_review = isinstance(finding, Review)
+    outcome = check.outcome(verdict.outcome)
+    _refuse_unidentified(check, verdict)
+    fix = verdict.fix or check.own_fix
+    _refuse_unused(check, verdict, f"{verdict.summary}{outcome.title}{fix.text}")
+    needs_review = isinstance(verdict, Review)
     return CheckResult(
         id=check.id,
         name=check.name,
-        title=f"Check by hand: {check.name}" if needs_review else plain(filled(outcome.title, finding.values)).strip(),
-        status="fail" if isinstance(finding, Fail) else "warn",
-        severity=_severity(check, finding, outcome),
+        title=f"Check by hand: {check.name}" if needs_review else plain(filled(outcome.title, verdict.values)).strip(),
+        status="fail" if isinstance(verdict, Fail) else "warn",
+        severity=_severity(check, verdict, outcome),
         declared_severity=check.severity,
-        outcome=finding.outcome,
-        summary=plain(finding.message),
-        values=stored(finding.values),
+        outcome=verdict.outcome,
+        summary=plain(verdict.message),
+        values=stored(verdict.values),
         why=check.why,
         how_to_fix=HowToFix(
-            plain(filled(fix.text, finding.values, _within_code)), tuple(fix.snippets_for(server).items())
+            plain(filled(fix.text, verdict.values, _within_code)), tuple(fix.snippets_for(server).items())
         ),
-        places=Rows.of(finding.places, finding.total),
-        details=Rows.of(finding.details),
+        places=Rows.of(verdict.places, verdict.total),
+        details=Rows.of(verdict.details),
         references=check.references,
-        credit=finding.credit,
-        weighs=not isinstance(finding, Note | Review),
+        credit=verdict.credit,
+        weighs=not isinstance(verdict, Note | Review),
         needs_review=needs_review,
-        covers_category=isinstance(finding, CategoryFail),
+        covers_category=isinstance(verdict, CategoryFail),
     )
 
 
 def _within_code(value: Value) -> str:
-    """Return the text of a value, which may stand between backticks: without any of its own, and never empty."""
+    """Return the text of a value for use between backticks: without any backticks of its own, and never empty."""
     return value.text.replace("`", "'") or "…"
 
 
-def _severity(check: Declaration, finding: Fault, outcome: Outcome) -> Severity:
-    """Return the severity of a finding. A warning is never critical: the check of a critical fault warns with high."""
-    if isinstance(finding, Review):
+def _severity(check: Declaration, verdict: Fault, outcome: Outcome) -> Severity:
+    """Return the severity of a finding. A warning is never critical: for a critical outcome, it is high."""
+    if isinstance(verdict, Review):
         return LOW
-    severity = finding.severity or outcome.severities[0]
+    severity = verdict.severity or outcome.severities[0]
     if severity not in outcome.severities:
-        raise CatalogueError(f"{check.id}.{finding.outcome} does not declare the severity {severity}")
-    return Severity.HIGH if isinstance(finding, Warn) and severity is Severity.CRITICAL else severity
+        raise CatalogueError(f"{check.id}.{verdict.outcome} does not declare the severity {severity}")
+    return Severity.HIGH if isinstance(verdict, Warn) and severity is Severity.CRITICAL else severity
 
 
-def _refuse_unidentified(check: Declaration, finding: Fault) -> None:
-    """Refuse places that nothing tells apart: rows of such a kind are details."""
-    for kind in {place.__class__ for place in finding.places}:
+def _refuse_unidentified(check: Declaration, verdict: Fault) -> None:
+    """Raise CatalogueError for places of a kind without identity: rows of such a kind must be details."""
+    for kind in {place.__class__ for place in verdict.places}:
         if not kind.identity():
             raise CatalogueError(f"{check.id} returns a {kind.kind} as a place, which nothing identifies")
 
 
-def _refuse_unused(check: Declaration, finding: Pass | Fault, templates: str) -> None:
-    if unused := finding.values.keys() - fields_of(templates):
+def _refuse_unused(check: Declaration, verdict: Pass | Fault, templates: str) -> None:
+    if unused := verdict.values.keys() - fields_of(templates):
         raise CatalogueError(f"{check.id} uses no value {', '.join(sorted(unused))}")

@@ -1,7 +1,7 @@
-"""Reader of the process environment: each variable is read once, and invalid values are recorded.
+"""Reader of the process environment: reads each variable once, and records invalid values.
 
-A value that can't be used falls back to its default and becomes a `Problem`. The command refuses to start with it; the
-service turns it into a Django system check with an ID and a hint, so that the operator learns the variable's name
+An invalid value is replaced by the default and becomes a `Problem`. The command refuses to start then; the service
+turns the problem into a Django system check with an ID and a hint, so that the operator learns the variable's name
 without reading a traceback.
 """
 
@@ -19,14 +19,14 @@ from typing import TypeVar
 T = TypeVar("T")
 MIN_BROWSER_MIB = 500
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
-# A network, on all ports or on one port.
+# Network that scans may connect to although it is not public: on all ports, or on one port.
 Exemption = IPNetwork | tuple[IPNetwork, int]
 _NETWORK_AND_PORT = re.compile(r"(?:\[(?P<ipv6>[^\[\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A variable whose value can't be used, with a hint at valid values."""
+    """Variable with an invalid value, and a hint at valid values."""
 
     name: str
     message: str
@@ -36,7 +36,7 @@ class Problem:
         return f"{self.message} {self.hint} (environment.{self.name})"
 
 
-# Secrets. Each may be stored in a file that the variable with the suffix `_FILE` names, to keep it out of
+# Secrets. Each may be stored in a file that the variable with the suffix `_FILE` names, so that it is not in
 # /proc/PID/environ of a process that loads other people's pages.
 SECRETS = frozenset(
     (
@@ -45,20 +45,20 @@ SECRETS = frozenset(
     )
 )  # fmt: skip
 problems: list[Problem] = []
-# `defaults`: every variable that was read, with its default. `instead`: values to use for variables that are unset.
+# `defaults`: every variable that was read, with its default. `instead`: values that replace unset variables.
 defaults: dict[str, object] = {}
 instead: dict[str, str] = {}
 
 
-def given(name: str) -> str:
-    """Return the value of a variable of this process, as `given_in` does."""
+def read_variable(name: str) -> str:
+    """Return the value of a variable of this process, like `given_in`."""
     return given_in(os.environ, name)
 
 
 def given_in(variables: Mapping[str, str], name: str) -> str:
     """Return the value of a variable, or the content of the file that `NAME_FILE` names; empty if both are unset.
 
-    Raises ValueError if both are set, or the file cannot be read.
+    Raises ValueError if both are set, or if the file cannot be read.
     """
     value = variables.get(name, "").strip()
     path = variables.get(f"{name}_FILE", "").strip() if name in SECRETS else ""
@@ -74,7 +74,7 @@ def given_in(variables: Mapping[str, str], name: str) -> str:
 
 
 def is_set(name: str) -> bool:
-    """Return True if the variable is set to anything, here or for the service that runs on the same data folder."""
+    """Return True if the variable has a value in this process's environment or in `instead`."""
     try:
         return bool(_raw(name))
     except ValueError:
@@ -82,11 +82,11 @@ def is_set(name: str) -> bool:
 
 
 def _raw(name: str) -> str:
-    return given(name) or instead.get(name, "")
+    return read_variable(name) or instead.get(name, "")
 
 
 def read(name: str, parse: Callable[[str], T], default: T, hint: str) -> T:
-    """Return the variable's parsed value; the default if it is unset or empty, or if `parse` raises ValueError."""
+    """Return the parsed value of a variable; the default if it is unset or empty, or if `parse` raises ValueError."""
     defaults[name] = default
     try:
         raw = _raw(name)
@@ -97,7 +97,7 @@ def read(name: str, parse: Callable[[str], T], default: T, hint: str) -> T:
 
 
 def boolean(raw: str) -> bool:
-    """Parse 1/0, true/false, yes/no, on/off."""
+    """Return the truth value of 1/0, true/false, yes/no, on/off."""
     values = {"1": True, "true": True, "yes": True, "on": True}
     values |= {"0": False, "false": False, "no": False, "off": False}
     if raw.lower() not in values:
@@ -114,20 +114,20 @@ def networks(raw: str) -> tuple[IPNetwork, ...]:
 
 
 def exemptions(raw: str) -> tuple[Exemption, ...]:
-    """Parse networks, each with or without a port: `10.0.0.5/32:8080`, `[fd00::1/128]:8080`."""
+    """Return the networks of a list, each with or without a port: `10.0.0.5/32:8080`, `[fd00::1/128]:8080`."""
     return tuple(map(exemption, words(raw)))
 
 
 def exemption(word: str) -> Exemption:
-    """Parse a network, on one port or on all."""
-    matched = _NETWORK_AND_PORT.fullmatch(word)
-    if matched is None:
+    """Return a network, on one port or on all ports."""
+    match = _NETWORK_AND_PORT.fullmatch(word)
+    if match is None:
         return ipaddress.ip_network(word)
-    if not 0 < int(matched["port"]) < 65536:
+    if not 0 < int(match["port"]) < 65536:
         raise ValueError(f"{word!r}: ports lie between 1 and 65535")
-    if matched["ipv6"]:
-        return ipaddress.IPv6Network(matched["ipv6"]), int(matched["port"])
-    return ipaddress.IPv4Network(matched["ipv4"]), int(matched["port"])
+    if match["ipv6"]:
+        return ipaddress.IPv6Network(match["ipv6"]), int(match["port"])
+    return ipaddress.IPv4Network(match["ipv4"]), int(match["port"])
 
 
 def ip_addresses(raw: str) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ def positive(raw: str) -> int:
 
 
 def certificates(raw: str) -> Path:
-    from cryptography.x509 import load_pem_x509_certificates  # most installations need no such import
+    from cryptography.x509 import load_pem_x509_certificates  # slow to import, and few installations set this variable
 
     path = Path(raw).expanduser()
     try:
@@ -162,14 +162,14 @@ def certificates(raw: str) -> Path:
 
 
 def browser(raw: str) -> str:
-    """Check that the value is `auto`, `off`, or a program that can be run."""
+    """Return the value if it is `auto`, `off`, or an executable program."""
     if raw not in ("auto", "off") and shutil.which(raw) is None:
         raise ValueError(f"{raw} is no program that can be run")
     return raw
 
 
 def browser_memory(raw: str) -> int:
-    """Parse the memory limit in MiB. A browser uses 300 MiB before it has loaded anything."""
+    """Return the memory limit in MiB. A browser uses 300 MiB before it has loaded any page."""
     number = int(raw)
     if number < MIN_BROWSER_MIB:
         raise ValueError(f"{number} is less than {MIN_BROWSER_MIB}")

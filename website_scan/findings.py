@@ -1,4 +1,4 @@
-"""Words that findings and reports share: severities, scan types, web servers."""
+"""Basic types that verdicts and reports share: severities, scan types, web servers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CRITICAL, HIGH, MEDIUM, LOW = Severity
 
 
 class ScanType(StrEnum):
-    """The four kinds of scan; each is a folder of `website_scan`."""
+    """Kind of scan; each is a folder of `website_scan`."""
 
     SECURITY = "security"
     PERFORMANCE = "performance"
@@ -33,12 +33,12 @@ class ScanType(StrEnum):
 
     @property
     def uses_browser(self) -> bool:
-        """Return True if checks of this type may need a browser. Other types neither plan nor wait for one."""
+        """Return True if checks of this type may need a browser. Scans of other types never wait for one."""
         return self is not ScanType.SECURITY
 
 
 class Server(StrEnum):
-    """A web server, or hosting without server configuration. The value is the label in front of its examples."""
+    """Web server, or hosting without server configuration. The value is the label in front of its snippets."""
 
     NGINX = "nginx"
     APACHE = "Apache"
@@ -49,6 +49,6 @@ class Server(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NotApplicable:
-    """The check has nothing to judge on this page; the report leaves it out."""
+    """Verdict that the check has nothing to judge on this page; the report leaves the check out."""
 
     reason: str

@@ -1,9 +1,9 @@
-"""Fingerprints: recognize the same finding in another scan or on another page, in spite of generated details.
+"""Fingerprints of findings: recognize the same finding in another scan or on another page despite generated details.
 
 A fingerprint identifies a check and one place: an element, file, header or cookie (`website_scan.places`). A finding
-has a multiset of them: elements of one kind are counted. Groups, mutes, baselines, monitors and comparisons use them to
-tell new places from known ones (ADR 11). Fingerprints are stored outside of reports, so the normal forms must not
-change.
+has a multiset of fingerprints: elements of one kind are counted. Groups, mutes, baselines, monitors and comparisons use
+fingerprints to distinguish new places from known ones (ADR 11). Fingerprints are stored outside of reports, so the
+normal forms must not change.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ DIGITS = 16
 
 
 def fingerprint(check_id: str, place: str = "") -> str:
-    """Return 16 hexadecimal digits for a check and the normal form of a place; without a place, for the check alone."""
+    """Return 16 hexadecimal digits for a check and the normal form of a place; for the check alone without a place."""
     return hashlib.sha256(f"{check_id}\n{place}".encode()).hexdigest()[:DIGITS]
 
 
 def fingerprints(check_id: str, places: Iterable[Place], url: str) -> dict[str, str]:
     """Return the fingerprints of a failed or warned check on the page `url`, each with its first place in words.
 
-    Never empty: a finding that names no place has one fingerprint, with an empty text.
+    Never empty: a finding without places has one fingerprint, with an empty text.
     """
-    found: dict[str, str] = {}
-    own = split_url(url)
+    places_by_fingerprint: dict[str, str] = {}
+    page = split_url(url)
     for place in places:
-        found.setdefault(fingerprint(check_id, place.normal(own)), place.in_words)
-    return found or {fingerprint(check_id): ""}
+        places_by_fingerprint.setdefault(fingerprint(check_id, place.normal(page)), place.in_words)
+    return places_by_fingerprint or {fingerprint(check_id): ""}
 
 
 def page_path(url: str) -> str:
-    """Return path and query: they identify the same page on another host, such as a preview."""
+    """Return path and query of a URL, which identify the same page on another host, such as a preview."""
     parts = split_url(url)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

@@ -7,7 +7,7 @@ import secrets
 import string
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
-# 22 base62 digits hold 130.9 bits.
+# 22 base62 digits encode 130.9 bits.
 RANDOM_DIGITS = 22
 
 
@@ -26,10 +26,10 @@ def new_scan_id() -> str:
 
 
 def new_report_id() -> str:
-    """Return a new ID for a report, shown on its page and in exports."""
+    """Return a new ID for a report, which its page and exports display."""
     return new_id("rpt")
 
 
 def is_id(prefix: str, value: str) -> bool:
-    """Return True if `value` has the form of an identifier of this kind. Check it before a database lookup."""
+    """Return True if `value` has the form of an ID with this prefix. Use it before a database lookup."""
     return re.fullmatch(rf"{prefix}_[0-9A-Za-z]{{{RANDOM_DIGITS}}}", value) is not None

@@ -1,4 +1,5 @@
-"""Types of values in JSON documents, with what openapi.yaml says of them and Python's types cannot.
+"""Types of values in JSON documents, with constraints and help texts for openapi.yaml that Python's types cannot
+express.
 
 `typing.Annotated` adds `Keywords` of JSON Schema, `Values` and a help text (a plain string) to the type of a key.
 """
@@ -16,14 +17,14 @@ Class = TypeVar("Class", bound=type)
 
 GRADES = ("A+", "A", "B", "C", "D", "F")
 SEVERITIES = [str(severity) for severity in Severity]
-# A pattern, not an enumeration: client generators make names from enum values, and A+ would get the same name as A.
+# A pattern instead of an enumeration: client generators derive names from enum values, and A+ would collide with A.
 GRADE = r"^(A\+|[ABCDF])$"
 FINGERPRINT = r"^[0-9a-f]{16}$"
 
 
 @dataclass(frozen=True, slots=True)
 class Keywords:
-    """Keywords of JSON Schema."""
+    """Keywords of JSON Schema for a value."""
 
     pattern: str | None = None
     format: str | None = None
@@ -33,28 +34,30 @@ class Keywords:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The values of an enumeration, with their labels."""
+    """Values of an enumeration, with their labels."""
 
     choices: tuple[tuple[str, str], ...]
 
 
 def values(choices: Iterable[str | tuple[str, str]]) -> Values:
-    """Return the values of strings, or of pairs of value and label such as Django's choices."""
-    return Values(tuple((each, each) if isinstance(each, str) else (each[0], str(each[1])) for each in choices))
+    """Return the values of an enumeration, from strings or from pairs of value and label like Django's choices."""
+    return Values(
+        tuple((choice, choice) if isinstance(choice, str) else (choice[0], str(choice[1])) for choice in choices)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Name and description of a union of TypedDicts, whose component has the fields of all of them."""
+    """Name and description of a union of TypedDicts. Its component in openapi.yaml has the fields of all of them."""
 
     name: str
     description: str
 
 
 class Published(Enum):
-    """What is true of a key in the documents that the API returns, although its type says less.
+    """Constraint on a key in the documents that the API returns, although the key's type allows more.
 
-    The type is also that of documents of failed scans, which only the command writes, and of older documents.
+    The same type also describes documents of failed scans, which only the command writes, and older documents.
     """
 
     PRESENT = "present"
@@ -63,7 +66,7 @@ class Published(Enum):
 
 
 def component(name: str) -> Callable[[Class], Class]:
-    """Decorate a TypedDict whose component in openapi.yaml has another name than the class."""
+    """Set the name of a TypedDict's component in openapi.yaml, where the class has another name."""
 
     def decorate(kind: Class) -> Class:
         kind.component_name = name  # type: ignore[attr-defined]  # read by infrastructure.api.typed
@@ -73,11 +76,11 @@ def component(name: str) -> Callable[[Class], Class]:
 
 
 def identifier(prefix: str) -> Keywords:
-    """Return the keywords of an ID of `website_scan.ids`."""
+    """Return the JSON Schema keywords of an ID of `website_scan.ids`."""
     return Keywords(pattern=rf"^{prefix}_[0-9A-Za-z]{{22}}$")
 
 
-# A value of an evidence item, of any type.
+# Value of any type in a row of a table.
 JsonValue = str | int | float | bool | None
 Count = Annotated[int, Keywords(minimum=0)]
 Score = Annotated[int, Keywords(minimum=0, maximum=100)]

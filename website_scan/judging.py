@@ -1,4 +1,4 @@
-"""Judgement of a visit by one scan type: run its checks on the evidence and compute their score."""
+"""Judgement of a visit for one scan type: run the checks on the evidence and compute the score."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from website_scan.outcomes import Fault, Verdict
 from website_scan.page.evidence import Clock, Page, ServedContent
 from website_scan.page.server import server_of
 from website_scan.plan import COMPUTING_S, INTERNAL, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments, is_of_origin
-from website_scan.repeats import told_once
+from website_scan.repeats import suppress_repeats
 from website_scan.result import (
     AppliedCap,
     CategoryResult,
@@ -50,16 +50,16 @@ NO_CONTENT_YET = Missing(
     "The page shows no content until its scripts have run, and no browser ran them.", "no-content-yet"
 )
 BUSY = Missing("Our server was too busy to check this in time. The site is not at fault.", "busy")
-# The end of the notice of a report on a page whose content nobody saw.
+# Last sentence of the notice in a report on a page whose content nobody saw.
 NOT_JUDGED = "What depends on its content was not judged."
 
 
 class Judgement:
-    """Judgement of a visit by one scan type.
+    """Judgement of a visit for one scan type.
 
     `evidence` is the evidence in this type's plan, without evidence gathered for other types only; `remaining_s`
-    returns the seconds that are left for the visit. `shared_since` is when the oldest evidence was gathered that is
-    reused from an earlier visit to the same origin.
+    returns the seconds that are left for the visit. `shared_since` is the time at which the oldest evidence reused from
+    an earlier visit to the same origin was gathered.
     """
 
     def __init__(
@@ -81,83 +81,83 @@ class Judgement:
         self._remaining_s = remaining_s
         self._shared_since = shared_since
 
-    def judge(self, tell: Callable[[int], None]) -> ScanError | None:
+    def judge(self, report_progress: Callable[[int], None]) -> ScanError | None:
         """Run the checks one after the other; they are pure, so their order does not matter.
 
-        Each may take half of the time that is left, so that a slow check does not cost the others. Reports progress
-        through `tell(done)`. Returns a ScanError if no check could run.
+        Each check may use half of the remaining time, so that a slow check does not prevent the others. Calls
+        `report_progress(done)` with the number of finished checks. Returns a ScanError if no check could run.
         """
-        for done, each in enumerate(self.plan.checks):
-            tell(done)
-            outcome = self._judge_one(each)
+        for done, check in enumerate(self.plan.checks):
+            report_progress(done)
+            outcome = self._judge_one(check)
             if isinstance(outcome, CheckResult):
-                self.results.append((each, outcome))
+                self.results.append((check, outcome))
             elif outcome is not None:
-                self.skipped.append(SkippedCheck(each.id, each.name, plain(outcome.reason), outcome.code))
+                self.skipped.append(SkippedCheck(check.id, check.name, plain(outcome.reason), outcome.code))
         if self.results:
-            self._tell_once()
+            self._suppress_repeats()
             return None
         reason = self.skipped[0].reason if self.skipped else "No check of this type applies to what the site sent."
         return ScanError("NO_CHECK_RAN", f"No check could run. {reason}")
 
-    def _tell_once(self) -> None:
-        """Drop the results of checks that found the same fact as another one."""
-        checks = {each.id: each for each, _ in self.results}
-        kept, self.repeated = told_once(self.type, [result for _, result in self.results])
-        self.results = [(checks[result.id], result) for result in kept]
+    def _suppress_repeats(self) -> None:
+        """Drop the results of checks that found the same fact as another check."""
+        checks = {check.id: check for check, _ in self.results}
+        reported, self.repeated = suppress_repeats(self.type, [result for _, result in self.results])
+        self.results = [(checks[result.id], result) for result in reported]
 
-    def _judge_one(self, each: Check) -> CheckResult | Missing | None:
+    def _judge_one(self, check: Check) -> CheckResult | Missing | None:
         if self._remaining_s() <= 0:
             return OUT_OF_TIME
         limit_s = self._remaining_s() / 2
         began_s = time.thread_time()
         try:
-            finding = limited(lambda: self._finding(each), limit_s, COMPUTING_S)
+            verdict = limited(lambda: self._verdict(check), limit_s, COMPUTING_S)
         except OutOfTime:
             # The thread's processor time shows whether the page is too complex or this machine too busy.
             return TOO_SLOW if time.thread_time() - began_s > min(COMPUTING_S, limit_s / 2) else BUSY
-        except Refusal as refusal:  # the evidence names the reason why the check can't run
+        except Refusal as refusal:  # raised by evidence that could not be read, with the reason
             return Missing.refused(refusal)
         except Exception:
-            logger.exception("check %s failed on %s", each.id, self.target.url)
+            logger.exception("check %s failed on %s", check.id, self.target.url)
             return INTERNAL
-        if isinstance(finding, Missing):
-            return finding
-        return None if isinstance(finding, NotApplicable) else check_result(each, finding, self._server)
+        if isinstance(verdict, Missing):
+            return verdict
+        return None if isinstance(verdict, NotApplicable) else check_result(check, verdict, self._server)
 
-    def _finding(self, each: Check) -> Verdict | Missing:
-        """Return the finding; `Missing` without evidence, or if what would be judged was not shown."""
+    def _verdict(self, check: Check) -> Verdict | Missing:
+        """Return the check's verdict; `Missing` without evidence, or if the content to be judged was not seen."""
         page = self.evidence.get(Page)
-        if isinstance(page, Page) and each.html and not page.is_html:
+        if isinstance(page, Page) and check.html and not page.is_html:
             return NOT_HTML
-        if isinstance(page, Page) and not each.error_pages and page.response.status >= 400:
+        if isinstance(page, Page) and not check.error_pages and page.response.status >= 400:
             return ERROR_PAGE
-        unseen = self._unseen
-        if unseen and self._is_stand_in and not each.error_pages and not each.content:
+        unseen = self._unseen_reason
+        if unseen and self._is_stand_in_page and not check.error_pages and not check.content:
             return unseen
-        finding = self._unfiltered(each)
-        if not (each.content and unseen) or isinstance(finding, Missing):
-            return finding
-        if isinstance(finding, Fault) and not self._may_be_of_what_is_missing(each):
-            return finding
-        # Content that nobody saw may have faults; that must not count as a pass.
+        verdict = self._unfiltered_verdict(check)
+        if not (check.content and unseen) or isinstance(verdict, Missing):
+            return verdict
+        if isinstance(verdict, Fault) and not self._may_be_due_to_missing_content(check):
+            return verdict
+        # Unseen content may have faults, so the check must not pass.
         return unseen
 
-    def _unfiltered(self, each: Check) -> Verdict | Missing:
-        """Return the finding of the scan type's second judge, else of the check itself; `Missing` without evidence."""
-        if each.override is not None:
-            needs = arguments(each.override.needs, self.evidence)
-            if not isinstance(needs, Missing) and (verdict := each.override.function(each, **needs)) is not None:
-                return verdict
-        values = arguments(each.needs, self.evidence)
+    def _unfiltered_verdict(self, check: Check) -> Verdict | Missing:
+        """Return the verdict of the scan type's second judge, else of the check; `Missing` without evidence."""
+        if check.override is not None:
+            needs = arguments(check.override.needs, self.evidence)
+            if not isinstance(needs, Missing) and (overriding := check.override.function(check, **needs)) is not None:
+                return overriding
+        values = arguments(check.needs, self.evidence)
         if isinstance(values, Missing):
             return values
-        finding: Verdict = each.function(**values)
-        return finding
+        verdict: Verdict = check.function(**values)
+        return verdict
 
-    def _may_be_of_what_is_missing(self, each: Check) -> bool:
-        """Return True if a fault is only that there is no content, which scripts may add, or figures without it."""
-        return each.measured or (each.absence and self._unseen is not NO_CONTENT)
+    def _may_be_due_to_missing_content(self, check: Check) -> bool:
+        """Return True if a fault may only mean that content, which scripts may add, was absent when it was judged."""
+        return check.measured or (check.absence and self._unseen_reason is not NO_CONTENT)
 
     @property
     def _server(self) -> Server | None:
@@ -165,47 +165,47 @@ class Judgement:
         return server_of(page.headers) if isinstance(page, Page) else None
 
     @property
-    def _seen(self) -> BrowserLoad | None:
+    def _browser_load(self) -> BrowserLoad | None:
         """Return the browser's load of the page; None if there was no browser, or it failed."""
-        found = self.evidence.get(BrowserLoad)
-        return found if isinstance(found, BrowserLoad) else None
+        load = self.evidence.get(BrowserLoad)
+        return load if isinstance(load, BrowserLoad) else None
 
     @property
     def _browser_failure(self) -> str:
-        """Return why the browser could not judge the page although there is one; empty if it did."""
-        found = self.evidence.get(AxeReport if self.type is ScanType.ACCESSIBILITY else BrowserLoad)
-        return found.reason if isinstance(found, Missing) else ""
+        """Return why an available browser could not judge the page; empty if it did, or none is available."""
+        evidence = self.evidence.get(AxeReport if self.type is ScanType.ACCESSIBILITY else BrowserLoad)
+        return evidence.reason if isinstance(evidence, Missing) else ""
 
     @property
     def _is_static(self) -> bool:
-        return self._seen is None
+        return self._browser_load is None
 
     @property
-    def _unseen(self) -> Missing | None:
-        """Return why the page's content could not be seen; None if the browser showed it, or else the markup does."""
+    def _unseen_reason(self) -> Missing | None:
+        """Return why nobody saw the page's content; None if the browser showed it, or if the markup contains it."""
         shown = self.evidence.get(ShownContent)
         if isinstance(shown, ShownContent) and shown.unshown:
             return Missing(shown.reason, f"page-{shown.unshown}")
         served = self.evidence.get(ServedContent)
         if not isinstance(served, ServedContent) or not served.is_blank:
             return None
-        seen = self._seen
-        if seen is not None and (seen.axe if self.type is ScanType.ACCESSIBILITY else seen.layout) is not None:
+        load = self._browser_load
+        if load is not None and (load.axe if self.type is ScanType.ACCESSIBILITY else load.layout) is not None:
             return None
         return NO_CONTENT_YET if served.has_scripts else NO_CONTENT
 
     @property
-    def _is_stand_in(self) -> bool:
-        """Return True if all of the HTML, such as its title, is that of an error page or a bot protection."""
+    def _is_stand_in_page(self) -> bool:
+        """Return True if all of the HTML, such as its title, belongs to an error page or a bot protection."""
         shown = self.evidence.get(ShownContent)
         return isinstance(shown, ShownContent) and shown.unshown in (Unshown.ERROR, Unshown.CHALLENGE)
 
-    def result(self, error: ScanError | None) -> ScanResult:
+    def build_result(self, error: ScanError | None) -> ScanResult:
         """Compute the score of the checks that ran, and build the result."""
         outcome: Outcome = "failed" if error else "partial" if self.skipped else "completed"
         categories, caps = self._categories(), self._caps()
         score = None if error else scoring.score(categories, caps)
-        seen = None if error else self._seen
+        load = None if error else self._browser_load
         started_at, completed_at = self._started_at, datetime.now(UTC)
         return ScanResult(
             type=self.type,
@@ -221,7 +221,7 @@ class Judgement:
             caps=tuple(AppliedCap(cap.limit, cap.reason, self._is_of_origin(cap)) for cap in score.held)
             if score
             else (),
-            browser=(seen.product or None) if seen else None,
+            browser=(load.product or None) if load else None,
             omitted_checks=() if error else self._omitted(),
             repeated_checks=() if error else self.repeated,
             error=error,
@@ -229,16 +229,16 @@ class Judgement:
             facts=self._facts((completed_at - started_at).total_seconds()),
             exhibits={} if error else exhibits(self.type, self.evidence),
             site={} if error else site_facts(self.evidence),
-            screenshot=seen.first_screen.data if seen and seen.first_screen else None,
-            pictures=pictures(self.type, seen, (each for _, each in self.results)),
-            waterfall=waterfall(seen.first) if seen and self.type is ScanType.PERFORMANCE else None,
+            screenshot=load.first_screen.data if load and load.first_screen else None,
+            pictures=pictures(self.type, load, (result for _, result in self.results)),
+            waterfall=waterfall(load.first) if load and self.type is ScanType.PERFORMANCE else None,
         )
 
     def _categories(self) -> list[CategoryResult]:
         grouped: dict[str, list[CheckResult]] = {}
-        categories = {each.category_id: each.category for each, _ in self.results}
-        for each, result in self.results:
-            grouped.setdefault(each.category_id, []).append(result)
+        categories = {check.category_id: check.category for check, _ in self.results}
+        for check, result in self.results:
+            grouped.setdefault(check.category_id, []).append(result)
         return [
             CategoryResult(
                 id,
@@ -251,15 +251,15 @@ class Judgement:
         ]
 
     def _absent_weight(self, category_id: str, results: Sequence[CheckResult]) -> int:
-        """Return the weight of the category's planned checks that have no result and are part of none."""
+        """Return the weight of the category's planned checks that have no result and are included in no finding."""
         judged = {result.id for result in results}
-        planned = [each for each in self.plan.checks if each.category_id == category_id]
-        absent = sum(scoring.SEVERITY_WEIGHT[each.severity] for each in planned if each.id not in judged)
+        planned = [check for check in self.plan.checks if check.category_id == category_id]
+        absent = sum(scoring.SEVERITY_WEIGHT[check.severity] for check in planned if check.id not in judged)
         return absent - sum(result.included_weight for result in results)
 
     def _omitted(self) -> tuple[OmittedCheck, ...]:
         planned = set(self.plan.checks)
-        return tuple(OmittedCheck(each.id, each.name) for each in checks_of(self.type) if each not in planned)
+        return tuple(OmittedCheck(check.id, check.name) for check in checks_of(self.type) if check not in planned)
 
     def _weight(self, category: Category) -> int:
         if self._is_static and category.static_weight is not None:
@@ -270,23 +270,23 @@ class Judgement:
         return tuple(
             cap
             for cap in caps(self.type)
-            if (self._is_static or not cap.is_static) and (self._unseen or not cap.is_unseen)
+            if (self._is_static or not cap.is_static) and (self._unseen_reason or not cap.is_unseen)
         )
 
     def _is_of_origin(self, cap: Cap) -> bool:
-        """Return True if the cap's findings are the same on every page of the origin."""
-        checks = [each for each in self.plan.checks if each.id in cap.checks]
+        """Return True if all findings that the cap counts are the same on every page of the origin."""
+        checks = [check for check in self.plan.checks if check.id in cap.checks]
         return bool(checks) and all(map(is_of_origin, checks))
 
     @property
     def _notice(self) -> str:
-        """Return what a reader must know before all else: what was not judged, or not by the browser; may be empty."""
+        """Return the notice at the top of the report: what was not judged, or not in a browser. May be empty."""
         page = self.evidence.get(Page)
-        if isinstance(page, Page) and not page.is_html and any(each.html for each in self.plan.checks):
+        if isinstance(page, Page) and not page.is_html and any(check.html for check in self.plan.checks):
             kind = f" but {excerpt(page.media_type, 60)}" if page.media_type else ""
             return f"The page is not HTML{kind}, so the checks of HTML do not apply."
         failed = f"{self._browser_failure} The page was judged by its markup alone." if self._browser_failure else ""
-        unseen = f"{self._unseen.reason} {NOT_JUDGED}" if self._unseen else ""
+        unseen = f"{self._unseen_reason.reason} {NOT_JUDGED}" if self._unseen_reason else ""
         return f"{failed} {unseen}".strip()
 
     def _facts(self, duration_s: float) -> Facts:
@@ -304,19 +304,19 @@ class Judgement:
                 facts["server"] = str(server)
         if notice := self._notice:
             facts["notice"] = notice
-        if self._unseen:
-            facts["unseen"] = self._unseen.code
+        if self._unseen_reason:
+            facts["unseen"] = self._unseen_reason.code
         if self._shared_since is not None:
             facts["site_evidence_at"] = timestamp(self._shared_since)
         facts |= {"checks_planned": len(self.plan.checks), "checks_known": len(checks_of(self.type))}
-        if self._seen is not None and self._seen.product:
-            facts["browser"] = self._seen.product
-            if self._seen.axe is not None and self.type is ScanType.ACCESSIBILITY:
-                facts["axe_core"] = self._seen.axe.version
-                if self._seen.axe.frames_left_out:
-                    facts["frames_not_judged"] = self._seen.axe.frames_left_out
-            if self._seen.console_errors:
-                facts["console_errors"] = len(self._seen.console_errors)
+        if self._browser_load is not None and self._browser_load.product:
+            facts["browser"] = self._browser_load.product
+            if self._browser_load.axe is not None and self.type is ScanType.ACCESSIBILITY:
+                facts["axe_core"] = self._browser_load.axe.version
+                if self._browser_load.axe.frames_left_out:
+                    facts["frames_not_judged"] = self._browser_load.axe.frames_left_out
+            if self._browser_load.console_errors:
+                facts["console_errors"] = len(self._browser_load.console_errors)
         return facts
 
     @property

@@ -1,4 +1,4 @@
-"""Cache of evidence that visits to the pages of one site share: evidence of the origin, gathered once."""
+"""Cache of evidence of an origin, which visits to pages of the same site share."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from website_scan.catalogue import Probe
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Evidence that an earlier visit gathered, and when."""
+    """Cached evidence, and when an earlier visit gathered it."""
 
     evidence: object
     gathered_at: datetime
 
 
 class KeptEvidence(Protocol):
-    """Store for evidence that is the same for all pages of an origin, shared by the visits of an audit. Thread-safe."""
+    """Cache of evidence that is the same for all pages of an origin, shared by the visits of an audit. Thread-safe."""
 
     def find(self, origin: str, probe: Probe) -> Kept | None:
-        """Return the evidence that an earlier visit to this origin kept; None if it has to be gathered."""
+        """Return the evidence that an earlier visit to this origin stored, or None."""
         ...
 
     def keep(self, origin: str, probe: Probe, evidence: object) -> None:
-        """Keep the evidence for later visits."""
+        """Store the evidence for later visits."""
         ...
 
 
 class EvidenceOfRun:
-    """Store of one process, for the pages that one run of the command visits."""
+    """Evidence cache in memory, for all pages that one execution of the command scans."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], Kept] = {}

@@ -1,7 +1,7 @@
-"""Modules that a scan imports only when a page needs them: each takes 4 to 60 ms of processor time.
+"""Modules that a scan imports only when a page needs them, because each import takes 4 to 60 ms of processor time.
 
-The command scans few pages, so it waits until one needs them. A process that scans many pages, or is forked into some
-that do, imports them at its start, and shares their memory.
+The command scans few pages, so it imports them on first use. A process that scans many pages, or whose forks do,
+imports them at its start: forks then share their memory.
 """
 
 from __future__ import annotations

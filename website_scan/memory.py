@@ -1,7 +1,8 @@
-"""Return memory that a scan no longer needs to the operating system. Has an effect with glibc only.
+"""Memory of a worker process: return what a scan no longer needs to the operating system. Works with glibc only.
 
-glibc gives each thread of a scan a heap of its own, and keeps up to 64 MiB free at the end of each heap, for threads
-that will never start. So a worker grows with every large page. One heap costs nothing where one thread runs at a time.
+glibc creates a heap (arena) for each thread of a scan, and retains up to 64 MiB of free memory at the end of each heap,
+for threads that will never start. So a worker grows with every large page. A single heap costs no speed if only one
+thread runs at a time.
 """
 
 from __future__ import annotations
@@ -11,30 +12,30 @@ import gc
 from typing import Any
 
 M_ARENA_MAX = -8  # malloc.h
-WARM_UP = 3  # scans of a process, after which it has loaded what it holds for good
+WARM_UP = 3  # number of scans after which a process has imported its modules and filled its caches
 
 _libc: Any = ctypes.CDLL(None)
 _is_glibc = hasattr(_libc, "gnu_get_libc_version")
-_given_back = 0
+_frozen_scans = 0
 
 
 def use_one_heap() -> None:
-    """Use one heap for the rest of the life of this process and its forks. Call it before any thread starts."""
+    """Use a single malloc heap in this process and its forks from now on. Call it before any thread starts."""
     if _is_glibc:
         _libc.mallopt(M_ARENA_MAX, 1)
 
 
 def give_back() -> None:
-    """Free what the scan leaves behind, and have the C library return free memory to the operating system.
+    """Collect the garbage of a scan, and let the C library return free memory to the operating system.
 
-    A large page may make few objects, and Python collects by their number: several such pages would stay in memory.
-    What is left after the first scans of a process are modules and caches: they are frozen, because a collection that
-    looks at them takes 30 ms, and 1 ms without them.
+    A large page may create few objects, and Python starts collections by the number of objects: the garbage of several
+    such pages would stay in memory. Objects that exist after the first scans are modules and caches. They are frozen,
+    because a collection that traverses them takes 30 ms, and 1 ms without them.
     """
-    global _given_back
+    global _frozen_scans
     gc.collect()
-    if _given_back < WARM_UP:
-        _given_back += 1
+    if _frozen_scans < WARM_UP:
+        _frozen_scans += 1
         gc.freeze()
     if _is_glibc:
         _libc.malloc_trim(0)

@@ -1,8 +1,8 @@
-"""Outcomes: what a check returns, as data.
+"""Outcomes and verdicts: what a check can find, and what it returns, as data.
 
-A check declares its outcomes by name, each with the title of its finding: {"short": "HSTS lasts only {lifetime}"}. It
-returns one of them with a summary of what it saw, the values of that sentence, and the places of the fault. Texts for
-readers are composed in `website_scan.wording`.
+A check declares its outcomes by name, each with the title of its finding: {"short": "HSTS lasts only {lifetime}"}. A
+verdict names one of the outcomes, with a summary of what the check saw, the values of that sentence, and the places of
+the fault. Texts for readers are composed in `website_scan.wording`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from website_scan.values import Value, filled, typed
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Outcome of a check that did not pass: the title of its finding, and the severities that it can have.
+    """Outcome of a check that did not pass: the title of its finding, and the severities that the finding can have.
 
-    The first severity is that of a finding without one of its own; a declaration without any has that of the check.
-    `title` is a template with values of the finding.
+    The first severity is the default of a verdict without one; an outcome declared without severities has that of the
+    check. `title` is a template with values of the verdict.
     """
 
     title: str
@@ -31,7 +31,7 @@ class Outcome:
 
 
 def outcome(title: str, *severities: Severity) -> Outcome:
-    """Return an outcome with severities of its own."""
+    """Return an outcome with severities that differ from the check's."""
     return Outcome(title, severities)
 
 
@@ -46,7 +46,7 @@ class Language(StrEnum):
     FILE = "File"
 
 
-# Values up to this many times the limit may look equal to it once they are rounded: 1.54 MB and 1.5 MB.
+# Values up to this multiple of the limit may look equal to the limit once both are rounded: 1.54 MB and 1.5 MB.
 LOOKS_EQUAL = 1.04
 
 Snippets = Mapping[Server, str] | Mapping[Language, str] | Mapping[Server | Language, str]
@@ -54,7 +54,7 @@ Snippets = Mapping[Server, str] | Mapping[Language, str] | Mapping[Server | Lang
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What to change: sentences with code in backticks, a template with values of the finding, and snippets to copy.
+    """What to change: sentences with code in backticks (a template with values of the verdict), and snippets to copy.
 
     Readers get the snippet of the server that answered, if there is one, and those that depend on no server.
     """
@@ -63,16 +63,17 @@ class Fix:
     snippets: Snippets = field(default_factory=dict)
 
     def snippets_for(self, server: Server | None) -> Mapping[str, str]:
-        """Return the snippets for a server; for an unknown server or one without a snippet, all of them."""
-        shown = {str(label): code for label, code in self.snippets.items() if label == server or label in Language}
-        return shown if server in self.snippets else {str(label): code for label, code in self.snippets.items()}
+        """Return the snippets for a server, or all snippets if the server is unknown or has none."""
+        suitable = {str(label): code for label, code in self.snippets.items() if label == server or label in Language}
+        return suitable if server in self.snippets else {str(label): code for label, code in self.snippets.items()}
 
 
-class _Seen:
-    """What a check saw. `summary` is a template, without the list of places and without the reason why it matters.
+class _Observed:
+    """Base of verdicts: what a check observed. `summary` is a template, without the places and without the reason.
 
     `details` are rows that explain a figure or describe the whole page; `places` are where the fault is. Both may have
-    more rows than a report keeps: the runner cuts them. `credit`, 0 to 1, is the share that a check on a curve earns.
+    more rows than a report stores: the runner cuts them. `credit`, 0 to 1, is the share of its weight that a check on a
+    curve earns.
     """
 
     __slots__ = ("credit", "details", "places", "summary", "values")
@@ -97,12 +98,12 @@ class _Seen:
 
     @property
     def message(self) -> str:
-        """Return the summary with its values."""
+        """Return the summary with its values filled in."""
         return filled(self.summary, self.values)
 
 
-class Pass(_Seen):
-    """Nothing is wrong."""
+class Pass(_Observed):
+    """Verdict that nothing is wrong."""
 
     __slots__ = ()
 
@@ -117,10 +118,11 @@ class Pass(_Seen):
         super().__init__(summary, (), details, credit, values)
 
 
-class Fault(_Seen):
-    """`severity` is one of those that the outcome declares; None for its only one. `fix` replaces the check's.
+class Fault(_Observed):
+    """Verdict that something is, or may be, wrong: base of warnings, reviews and fails.
 
-    `total` is the number of all places where `places` are only the first.
+    `severity` is one of the severities that the outcome declares; None for the first of them. `fix` replaces the
+    check's. `total` is the number of all places if `places` are only the first.
     """
 
     __slots__ = ("fix", "outcome", "severity", "total")
@@ -146,41 +148,41 @@ class Fault(_Seen):
 
 
 class Warn(Fault):
-    """Worth improving, or not certain. Earns half, or `credit`. Never critical: see `Judgement`."""
+    """Verdict that something is worth improving, or uncertain. Earns half its weight, or `credit`. Never critical."""
 
     __slots__ = ()
 
 
 class Note(Warn):
-    """Certain, and worth knowing, but the score is as if there were no check."""
+    """Warning that is certain and useful, but does not affect the score."""
 
     __slots__ = ()
 
 
 class Review(Fault):
-    """Only a person can tell whether something is wrong: low severity, and the score is as if there were no check."""
+    """Verdict that only a person can decide whether something is wrong: low severity, and no effect on the score."""
 
     __slots__ = ()
 
 
 class Fail(Fault):
-    """Something is wrong. Earns nothing, or `credit`."""
+    """Verdict that something is wrong. Earns nothing, or `credit`."""
 
     __slots__ = ()
 
 
 class CategoryFail(Fail):
-    """A fail that leaves the other checks of its category nothing to judge, and costs their weight as well."""
+    """Fail that leaves the other checks of its category nothing to judge, and costs their weight as well."""
 
     __slots__ = ()
 
 
-S = TypeVar("S", bound=_Seen)
+V = TypeVar("V", bound=_Observed)
 Verdict = Pass | Warn | Review | Fail | NotApplicable
 
 
 def beyond(value: float, good: float, limit: str) -> str:
-    """Return `limit`, such as "up to 1.5 MB is good"; it says so if the value is only just above `good`."""
+    """Return `limit`, such as "up to 1.5 MB is good"; prefixed if the value is only just above `good`."""
     return f"just above the limit: {limit}" if value <= good * LOOKS_EQUAL else limit
 
 
@@ -198,22 +200,22 @@ def by_limits(
     """Return a pass up to the first of the limits, a warning up to the second, else a fail.
 
     `summary` has no full stop. A warning or fail ends with `limit`, the first limit with its unit: "up to 20 kB is
-    good", in brackets if places follow. A pass has the places as details.
+    good", in brackets if places follow. A pass lists the places as details.
     """
     good, poor = limits
     if value <= good:
         return with_values(Pass(f"{summary}.", details=(*details, *places)), values)
     if limit is None:
-        seen = f"{summary}."
+        text = f"{summary}."
     else:
         limited = beyond(value, good, "up to {limit} is good")
-        seen = f"{summary} ({limited})." if places else f"{summary}; {limited}."
+        text = f"{summary} ({limited})." if places else f"{summary}; {limited}."
         values |= {"limit": limit}
     kind = Warn if value <= poor else Fail
-    return with_values(kind(outcome, seen, places=places, details=details), values)
+    return with_values(kind(outcome, text, places=places, details=details), values)
 
 
-def with_values(finding: S, values: Mapping[str, Value | int | datetime]) -> S:
-    """Return the finding with these values in place of its own."""
-    finding.values = typed(values)
-    return finding
+def with_values(verdict: V, values: Mapping[str, Value | int | datetime]) -> V:
+    """Return the verdict after replacing its values."""
+    verdict.values = typed(values)
+    return verdict

@@ -1,8 +1,8 @@
-"""Places: the elements, files, headers or cookies at which a check found a fault, and the rows that explain a figure.
+"""Places at which a check found a fault (elements, files, headers, cookies), and rows that explain a figure.
 
-Each kind of place is one frozen dataclass. Its fields are the columns of the table that a report shows, each with a
-label and a format, and those that identify the place make its fingerprint (ADR 11). A check that names a kind of place
-of its own declares the dataclass beside itself.
+Each kind of place is a frozen dataclass. Its fields are the columns of the table in a report, each with a label and a
+format; the fields that identify the place form its fingerprint (ADR 11). A check with a kind of place of its own
+declares the dataclass in its own module.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from website_scan.written_urls import WrittenUrl
 # is #rrggbb.
 Format = Literal["text", "short", "mono", "code", "address", "number", "moment", "colour"]
 Unit = Literal["", "bytes", "ms", "s", "px", "%"]
-BYTES: Unit = "bytes"  # shown in B, kB or MB, depending on the column's largest number
+BYTES: Unit = "bytes"  # formatted in B, kB or MB, depending on the column's largest number
 Cell = str | int | float | bool | None
 Normal = Callable[[str, WrittenUrl], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Column of a kind of places. `unit` is the unit of its numbers."""
+    """Column in the table of a kind of place. `unit` is the unit of its numbers."""
 
     label: str
     format: Format = "text"
@@ -40,7 +40,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Marks a field that identifies the place; `normal` returns what endures of its value on a page with a URL."""
+    """Mark of a field that identifies the place. `normal(value, page)` returns the part of its value that never
+    changes.
+    """
 
     normal: Normal
 
@@ -58,17 +60,17 @@ def as_name(text: str, _page: WrittenUrl) -> str:
 
 
 def as_host(text: str, page: WrittenUrl) -> str:
-    """Return the host, empty if it is that of the page, so that a preview has the same places."""
+    """Return the host; empty for the page's own host, so that a preview on another host has the same places."""
     host = text.strip().lower().lstrip(".")
     return "" if host == page.hostname else host
 
 
 class Place:
-    """Base of all kinds. Subclasses are frozen dataclasses with a `Column` in the annotation of each field.
+    """Base of all kinds of place. Subclasses are frozen dataclasses with a `Column` in the annotation of each field.
 
     A kind without an `Identity` explains a figure or describes the whole page: its rows have no fingerprints. If places
-    of a kind `are_counted`, a fourth one that looks the same is a new place; how many files or cookies there are
-    changes by itself.
+    of a kind `are_counted`, a fourth place that looks the same is a new place; the number of files or cookies varies
+    between visits, so they are not counted.
     """
 
     kind: ClassVar[str]
@@ -77,38 +79,38 @@ class Place:
     @classmethod
     @cache
     def columns(cls) -> Mapping[str, Column]:
-        """Return the columns of the kind by the names of its fields."""
+        """Return the columns of the kind by field name."""
         return {name: column for name, column in _marks(cls, Column) if column is not None}
 
     @classmethod
     @cache
     def identity(cls) -> Mapping[str, Normal]:
-        """Return the normal forms of the fields that identify a place of the kind, in order; empty if it has none."""
+        """Return the normal forms of the fields that identify a place of the kind, in order; may be empty."""
         return {name: identity.normal for name, identity in _marks(cls, Identity) if identity is not None}
 
     @classmethod
     @cache
     def named_by(cls) -> tuple[str, ...]:
-        """Return the names of the columns that name a place in words: those that identify it, else all."""
+        """Return the columns that name a place in words: the identifying ones, or all if none identifies the place."""
         return tuple(name for name in cls.identity() if name in cls.columns()) or tuple(cls.columns())
 
     @property
     def in_words(self) -> str:
-        """Return the place in a few words."""
+        """Return a short name of the place."""
         return " ".join(str(value) for name in self.named_by() if (value := getattr(self, name)))
 
     @property
     def label(self) -> str:
-        """Return the place as a sentence names it."""
+        """Return the name of the place for use in a sentence."""
         return self.in_words
 
     def normal(self, page: WrittenUrl) -> str:
-        """Return the normal form of the place, on the page with this URL; the same in every report that has it."""
+        """Return the normal form of the place on the page with this URL. It is the same in every report."""
         identity = self.identity()
         return " ".join(normal(str(getattr(self, name)), page) for name, normal in identity.items())
 
     def mapped(self, change: Callable[[str], str]) -> Self:
-        """Return the place with all its texts changed."""
+        """Return a copy of the place with `change` applied to all its texts."""
         changed = {}
         for column in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
             value = getattr(self, column.name)
@@ -117,7 +119,7 @@ class Place:
         return replace(self, **changed) if changed else self  # type: ignore[type-var]  # subclasses are dataclasses
 
     def row(self) -> dict[str, Cell]:
-        """Return the values by the names of the columns, without those that are None."""
+        """Return the values by column name, without those that are None."""
         values = {name: getattr(self, name) for name in self.columns()}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -125,33 +127,35 @@ class Place:
 def _marks(kind: type[Place], mark: type[Any]) -> Iterable[tuple[str, Any]]:
     for name, hint in typing.get_type_hints(kind, include_extras=True).items():
         if typing.get_origin(hint) is not ClassVar:
-            yield name, next((each for each in getattr(hint, "__metadata__", ()) if isinstance(each, mark)), None)
+            yield name, next((item for item in getattr(hint, "__metadata__", ()) if isinstance(item, mark)), None)
 
 
-# A report keeps this many places of a finding. If it has this many, there may have been more.
+# A report stores at most this many places of a finding, so a finding with this many may have had more.
 MOST_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The first places of a finding, kind by kind, and how many there are of each kind."""
+    """First places of a finding, grouped by kind, and the total number of places of each kind."""
 
     kept: tuple[Place, ...] = ()
     totals: Mapping[type[Place], int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, places: Sequence[Place], total: int = 0) -> Rows:
-        """Return the first of these places. `total` is the number of all if these are only the first, of one kind."""
-        totals = Counter(each.__class__ for each in places)
+        """Return the first of these places. `total` is the number of all places, of one kind, if these are only the
+        first.
+        """
+        totals = Counter(place.__class__ for place in places)
         if places and total > len(places):
             totals[places[0].__class__] += total - len(places)
         first = places[:MOST_ROWS]
-        ordered = (each for kind in totals for each in first if each.__class__ is kind)
-        return cls(tuple(each.mapped(single_line) for each in ordered), totals)
+        ordered = (place for kind in totals for place in first if place.__class__ is kind)
+        return cls(tuple(place.mapped(single_line) for place in ordered), totals)
 
     def mapped(self, change: Callable[[str], str]) -> Rows:
-        """Return the rows with all their texts changed."""
-        return Rows(tuple(each.mapped(change) for each in self.kept), self.totals)
+        """Return a copy with `change` applied to all texts."""
+        return Rows(tuple(place.mapped(change) for place in self.kept), self.totals)
 
     @property
     def total(self) -> int:
@@ -160,21 +164,21 @@ class Rows:
 
     @property
     def is_cut(self) -> bool:
-        """Return True if the check may have found more places than are kept."""
+        """Return True if the check may have found more places than are stored."""
         return len(self.kept) >= MOST_ROWS
 
     @property
     def by_kind(self) -> Mapping[type[Place], list[Place]]:
-        """Return the kept places by their kinds, in order."""
+        """Return the stored places by kind, in order."""
         kinds: dict[type[Place], list[Place]] = {}
-        for each in self.kept:
-            kinds.setdefault(each.__class__, []).append(each)
+        for place in self.kept:
+            kinds.setdefault(place.__class__, []).append(place)
         return kinds
 
 
 NO_ROWS = Rows()
 
-# Columns that several kinds have.
+# Columns that several kinds of place use.
 
 HeaderName = Annotated[str, Identity(as_written), Column("Header", "mono")]
 HeaderValue = Annotated[str, Column("Value", "mono")]
@@ -187,11 +191,11 @@ Status = Annotated[int | None, Column("HTTP status", "number")]
 
 @dataclass(frozen=True, slots=True)
 class Element(Place):
-    """Element of the page. `ancestry` is its path by names of elements, which changes less than its selector."""
+    """Element of the page. `ancestry` is its path of element names, which changes less often than its selector."""
 
     kind: ClassVar[str] = "element"
     are_counted: ClassVar[bool] = True
-    # A rule of a style sheet is at fault, for all elements of the kind, whatever they contain.
+    # True if a style sheet's rule is at fault: for all elements of the kind, whatever their content.
     is_styled: ClassVar[bool] = False
 
     selector: Annotated[str, Identity(as_written), Column("Selector", "code")]
@@ -203,7 +207,7 @@ class Element(Place):
 
     @property
     def label(self) -> str:
-        """Return the element and its selector. Empty for the root, which stands for the whole page."""
+        """Return the element and its selector; empty for the root, which represents the whole page."""
         if self.selector == "html":
             return ""
         selector = shortened(self.selector, 76)
@@ -215,7 +219,7 @@ class Element(Place):
 
 
 def shortened(selector: str, limit: int) -> str:
-    """Return a selector of at most `limit` characters: its beginning, and its end, which tells elements apart."""
+    """Return a selector of at most `limit` characters: its beginning, and its end, which distinguishes elements."""
     if len(selector) <= limit:
         return selector
     end = 2 * limit // 3
@@ -241,7 +245,7 @@ class Header(Place):
 
     @classmethod
     def of(cls, name: str, values: Iterable[str]) -> list[Self]:
-        """Return the places for all values of a header."""
+        """Return a place for each value of a header."""
         return [cls(name, excerpt(value)) for value in values]
 
     @property
@@ -251,7 +255,7 @@ class Header(Place):
 
 @dataclass(frozen=True, slots=True)
 class RedirectHop(Place):
-    """Step of a redirect; the whole chain explains a finding."""
+    """Hop of a redirect chain, which explains a finding."""
 
     kind: ClassVar[str] = "redirect"
 

@@ -1,4 +1,4 @@
-"""Plan of a scan type: its checks and the probes they need, in dependency order, and the arguments for each."""
+"""Plan of a scan type: its checks, the probes that they need in dependency order, and the arguments for both."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from website_scan.page.evidence import Clock, ScanTypes, ServedContent
 from website_scan.time_limit import OutOfTime, limited
 
 # Evidence that exists before any probe runs.
-GIVEN: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes})
+INITIAL: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes})
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Stands for evidence that could not be obtained.
+    """Placeholder for evidence that could not be obtained.
 
-    `reason` says why, in words for the report; `code` is the stable name of the reason.
+    `reason` is a sentence for the report; `code` is the stable name of the reason.
     """
 
     reason: str
@@ -33,22 +33,22 @@ class Missing:
 
     @classmethod
     def refused(cls, refusal: Refusal) -> Missing:
-        """Return what stands for evidence that a refusal prevented."""
+        """Return the placeholder for evidence that a refusal prevented."""
         return cls(str(refusal), refusal.code.lower().replace("_", "-"))
 
 
-# Seconds of processor time for one check, or for one probe that does not use the network. A page can be built to need
-# any number of them; ordinary pages need hundredths.
+# Limit of processor time for one check, or for one probe that does not use the network, in seconds. A hostile page can
+# need any amount; ordinary pages need hundredths of a second.
 COMPUTING_S = 2.0
-# Seconds of processor time for a probe that uses the network: sending hundreds of requests takes seconds.
-ASKING_S = 6.0
+# Limit of processor time for a probe that uses the network, in seconds: sending hundreds of requests takes seconds.
+NETWORK_CPU_S = 6.0
 
 OUT_OF_TIME = Missing("The scan's time was used up before this could be looked at.", "out-of-time")
 INTERNAL = Missing("This part of the scanner failed; the fault is ours, not the site's.", "internal-error")
 TOO_SLOW = Missing("The page is so large or intricate that this took too long to look at.", "too-slow")
 
-# For evidence that was not planned: only a browser could have provided it.
-NOTHING = Missing("There is no browser.", "no-browser")
+# Placeholder for evidence that was not planned, because only a browser provides it.
+NO_BROWSER = Missing("There is no browser.", "no-browser")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +59,28 @@ class Plan:
     probes: Mapping[type, Probe]
 
 
-def sorter(probes: Mapping[type, Probe]) -> graphlib.TopologicalSorter[type]:
-    """Return the probes' evidence as a prepared topological sorter, for running the probes concurrently.
+def evidence_order(probes: Mapping[type, Probe]) -> graphlib.TopologicalSorter[type]:
+    """Return a prepared topological sorter of the probes' evidence, for running the probes concurrently.
 
-    Measuring probes run while no other probe sends requests to the site: the others wait.
+    Probes that send requests to the site wait until the measuring probes have finished.
     """
     graph = {
         provides: {need.evidence for need in probe.needs if need.evidence in probes}
         for provides, probe in probes.items()
     }
     measuring = {provides for provides, probe in probes.items() if probe.is_measuring}
-    before = set(measuring)
-    while more := {need for each in before for need in graph[each]} - before:
-        before |= more
+    before_measuring = set(measuring)
+    while added := {need for evidence in before_measuring for need in graph[evidence]} - before_measuring:
+        before_measuring |= added
     for provides, probe in probes.items():
-        if provides not in before and _asks(probe):
+        if provides not in before_measuring and _uses_network(probe):
             graph[provides] |= measuring
     order = graphlib.TopologicalSorter(graph)
     order.prepare()
     return order
 
 
-def _asks(probe: Probe) -> bool:
+def _uses_network(probe: Probe) -> bool:
     """Return True if the probe sends requests to the site."""
     return any(need.evidence in (Network, Browser) for need in probe.needs)
 
@@ -95,45 +95,45 @@ def _needs_browser(need: Need) -> bool:
 
 
 def _is_of_browser(evidence: type) -> bool:
-    """Return True if evidence needs a browser, directly or through its probe."""
-    if evidence in GIVEN:
+    """Return True if only a browser can provide the evidence, directly or through a probe."""
+    if evidence in INITIAL:
         return False
     if evidence is Browser:
         return True
-    found = probes().get(evidence)
-    return found is not None and any(map(_needs_browser, found.needs))
+    probe = probes().get(evidence)
+    return probe is not None and any(map(_needs_browser, probe.needs))
 
 
 def is_of_origin(check: Check) -> bool:
-    """Return True if a check judges evidence of the origin only: its finding is the same on all pages of the origin."""
-    found = [probes().get(need.evidence) for need in check.needs if need.evidence not in GIVEN]
-    return bool(found) and all(each is not None and each.is_of_origin for each in found)
+    """Return True if a check judges evidence of the origin only, so that its verdict is the same on all its pages."""
+    needed = [probes().get(need.evidence) for need in check.needs if need.evidence not in INITIAL]
+    return bool(needed) and all(probe is not None and probe.is_of_origin for probe in needed)
 
 
 @cache
 def origin_checks(scan_type: ScanType) -> frozenset[str]:
-    """Return the IDs of the checks whose findings are the same on all pages of an origin."""
-    return frozenset(each.id for each in checks(scan_type) if is_of_origin(each))
+    """Return the IDs of the checks whose verdict is the same on all pages of an origin."""
+    return frozenset(check.id for check in checks(scan_type) if is_of_origin(check))
 
 
 def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
-    """Collect the checks of a type and the probes they need. Leaves out checks that need a browser if there is none.
+    """Return the plan of a scan type. Leaves out checks that need a browser if none is available.
 
-    Raises `CatalogueError` if a parameter asks for evidence that no probe provides.
+    Raises `CatalogueError` if a parameter needs evidence that no probe provides.
     """
     has_browser = has_browser and scan_type.uses_browser
     available = probes()
-    given = GIVEN | {Browser} if has_browser else GIVEN
-    wanted = tuple(each for each in checks(scan_type) if has_browser or not needs_browser(each))
-    if not scan_type.uses_browser and len(wanted) < len(checks(scan_type)):
+    initial = INITIAL | {Browser} if has_browser else INITIAL
+    planned = tuple(check for check in checks(scan_type) if has_browser or not needs_browser(check))
+    if not scan_type.uses_browser and len(planned) < len(checks(scan_type)):
         raise CatalogueError(f"{scan_type} scans use no browser, but one of their checks needs it")
     needed: dict[type, Probe] = {}
-    pending: list[Need] = [need for each in wanted for need in each.needs]
-    pending += [need for each in wanted[:1] if each.override is not None for need in each.override.needs]
-    pending += [Need("", ServedContent, optional=True) for each in wanted if each.content][:1]
+    pending: list[Need] = [need for check in planned for need in check.needs]
+    pending += [need for check in planned[:1] if check.override is not None for need in check.override.needs]
+    pending += [Need("", ServedContent, optional=True) for check in planned if check.content][:1]
     while pending:
         need = pending.pop()
-        if need.evidence in given or need.evidence in needed:
+        if need.evidence in initial or need.evidence in needed:
             continue
         if not has_browser and _is_of_browser(need.evidence):
             continue  # optional; a check or probe that required it would have been left out
@@ -141,14 +141,14 @@ def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
             raise CatalogueError(f"no probe provides {need.evidence.__name__}")
         needed[need.evidence] = available[need.evidence]
         pending.extend(available[need.evidence].needs)
-    return Plan(wanted, needed)
+    return Plan(planned, needed)
 
 
 def arguments(needs: Sequence[Need], evidence: Mapping[type, object]) -> dict[str, object] | Missing:
-    """Return the keyword arguments for a function with these needs, or the first `Missing` among the required ones."""
+    """Return the keyword arguments for a function with these needs, or the first `Missing` that a need requires."""
     values: dict[str, object] = {}
     for need in needs:
-        value = evidence.get(need.evidence, NOTHING)
+        value = evidence.get(need.evidence, NO_BROWSER)
         if isinstance(value, Missing):
             if not need.optional:
                 return value
@@ -157,13 +157,13 @@ def arguments(needs: Sequence[Need], evidence: Mapping[type, object]) -> dict[st
     return values
 
 
-def bring(probe: Probe, values: Mapping[str, object], seconds: float) -> object:
-    """Run the probe within these seconds. Returns its evidence, or `Missing` if it took too long; passes on exceptions.
+def run_probe(probe: Probe, values: Mapping[str, object], seconds: float) -> object:
+    """Return the probe's evidence, or `Missing` if the probe took longer than `seconds`; passes on exceptions.
 
     The time limit also ends a probe that still computes after the visit has stopped waiting for it. A probe that waits
     for the network is woken when the network is closed, and is ended at its next step.
     """
-    cpu_s = ASKING_S if _asks(probe) else COMPUTING_S
+    cpu_s = NETWORK_CPU_S if _uses_network(probe) else COMPUTING_S
     began_s = time.thread_time()
     try:
         return limited(lambda: probe.function(**values), seconds, cpu_s)

@@ -1,7 +1,7 @@
-"""Checks that find the same fact about a page: which of them tells it, and which are silent beside it.
+"""Checks that find the same fact about a page: which check reports the fact, and which duplicates are suppressed.
 
-Within a scan type, `told_once` is applied to the checks that ran. Across types, each report stands alone; reports of
-one visit link to each other, and audits count the fact once (`told_elsewhere`).
+Within a scan type, `suppress_repeats` is applied to the checks that ran. Across types, every report lists its own
+findings; reports of one visit link to each other, and audits count the fact once (`reported_elsewhere`).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class CheckKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A check that is silent where `told_by` finds the same fact.
+    """A check whose finding is suppressed where the check `told_by` reports the same fact.
 
-    `same_places`: only if all of its places are among those of the check that tells the fact, or neither names one.
+    `same_places`: suppress it only if all of its places are among those of `told_by`, or neither finding has places.
     `is_part`: its fault needs a fix of its own. The fix and the weight of the check are added to those of `told_by`.
     """
 
@@ -54,7 +54,7 @@ def _performance(id: str) -> CheckKey:
 
 
 REPEATS = (
-    # Without a main landmark, its content is outside of landmarks, and there is nothing to jump to.
+    # Without a main landmark, the content is outside of landmarks, and there is nothing to jump to.
     Repeat(_accessibility("region"), _accessibility("landmark-one-main")),
     Repeat(_accessibility("bypass"), _accessibility("landmark-one-main")),
     Repeat(_accessibility("page-has-heading-one"), _accessibility("landmark-one-main"), is_part=True),
@@ -62,14 +62,14 @@ REPEATS = (
     Repeat(_accessibility("landmark-unique"), _accessibility("landmark-no-duplicate-main"), same_places=True),
     Repeat(_accessibility("landmark-unique"), _accessibility("landmark-no-duplicate-banner"), same_places=True),
     Repeat(_accessibility("landmark-unique"), _accessibility("landmark-no-duplicate-contentinfo"), same_places=True),
-    # One block of metadata is missing. A picture that is named and does not load is another fact.
+    # One block of metadata is missing. A picture that the page names but that does not load is another fact.
     Repeat(_seo("og-image"), _seo("og-title"), same_places=True, is_part=True),
     Repeat(_seo("twitter-card"), _seo("og-title"), is_part=True),
-    # Without an answer for robots.txt, nobody knows what it blocks.
+    # Without a response for robots.txt, crawlers cannot know what the file blocks.
     Repeat(_seo("robots-blocked"), _seo("robots-txt"), same_places=True),
-    # An error page is known by its words, whatever the browser shows of them.
+    # A soft 404 is recognized by the words in the HTML, even if the browser shows none of them.
     Repeat(_seo("soft-404"), _seo("seo-blank-page")),
-    # Two types.
+    # Checks of different scan types.
     Repeat(_seo("seo-blank-page"), _accessibility("accessibility-blank-page")),
     Repeat(_seo("seo-blank-page"), _performance("blank-page")),
     Repeat(_accessibility("accessibility-blank-page"), _performance("blank-page")),
@@ -81,78 +81,78 @@ REPEATS = (
     Repeat(_seo("title"), _accessibility("document-title")),
 )
 
-# IDs of the checks that found something, each with the ID of the check of its type that tells it: usually its own.
-Told = Mapping[str, str]
+# ID of each check with a finding -> ID of the check of its scan type that reports the fact, usually the check itself.
+Reporters = Mapping[str, str]
 
 
-def told_once(
+def suppress_repeats(
     scan_type: ScanType, results: Sequence[CheckResult]
 ) -> tuple[tuple[CheckResult, ...], tuple[RepeatedCheck, ...]]:
-    """Separate the checks of a type that repeat what another one tells, whose finding then includes them."""
-    found = {each.id: each for each in results if each.status != "pass"}
-    silent: dict[str, Repeat] = {}
-    for id, check in found.items():
-        tellers = [each for each in _within(scan_type, id) if each.told_by.id in found]
-        tellers = [each for each in tellers if found[each.told_by.id].weighs]
-        if tellers and _adds_nothing(check, tellers, found):
-            silent[id] = tellers[0]
+    """Separate the results of a scan type into those to report and the repeats, which other findings then include."""
+    findings = {result.id: result for result in results if result.status != "pass"}
+    suppressed: dict[str, Repeat] = {}
+    for id, finding in findings.items():
+        repeats = [repeat for repeat in _within(scan_type, id) if repeat.told_by.id in findings]
+        repeats = [repeat for repeat in repeats if findings[repeat.told_by.id].weighs]
+        if repeats and _adds_nothing(finding, repeats, findings):
+            suppressed[id] = repeats[0]
     included: dict[str, list[tuple[CheckResult, Repeat]]] = {}
-    for id, repeat in silent.items():
-        included.setdefault(repeat.told_by.id, []).append((found[id], repeat))
-    kept = tuple(
-        _including(each, included[each.id]) if each.id in included else each
-        for each in results
-        if each.id not in silent
+    for id, repeat in suppressed.items():
+        included.setdefault(repeat.told_by.id, []).append((findings[id], repeat))
+    reported = tuple(
+        _including(result, included[result.id]) if result.id in included else result
+        for result in results
+        if result.id not in suppressed
     )
-    return kept, tuple(
-        RepeatedCheck(id, found[id].name, repeat.told_by.id, found[repeat.told_by.id].title)
-        for id, repeat in silent.items()
+    return reported, tuple(
+        RepeatedCheck(id, findings[id].name, repeat.told_by.id, findings[repeat.told_by.id].title)
+        for id, repeat in suppressed.items()
     )
 
 
-def told(results: Sequence[CheckResult], repeated: Sequence[RepeatedCheck]) -> Told:
-    """Return which check tells what, for the results of a type. Findings that need a review are left out."""
-    found = {each.id: each.id for each in results if each.status != "pass" and each.weighs}
-    return found | {each.id: each.told_by for each in repeated}
+def reporters(results: Sequence[CheckResult], repeated: Sequence[RepeatedCheck]) -> Reporters:
+    """Return the reporting check of each finding of a scan type. Findings that need a review are left out."""
+    own = {result.id: result.id for result in results if result.status != "pass" and result.weighs}
+    return own | {repeat.id: repeat.told_by for repeat in repeated}
 
 
-def told_elsewhere(told_of: Mapping[ScanType, Told]) -> dict[CheckKey, CheckKey]:
-    """Return the findings of a visit that another of its types tells, each with the finding that tells it."""
+def reported_elsewhere(reporters_of: Mapping[ScanType, Reporters]) -> dict[CheckKey, CheckKey]:
+    """Return each finding of a visit that repeats a finding of another scan type, with the check that reports it."""
     return {
-        each.check: CheckKey(each.told_by.type, told_of[each.told_by.type][each.told_by.id])
-        for each in REPEATS
-        if not each.is_within_type
-        and each.check.id in told_of.get(each.check.type, ())
-        and each.told_by.id in told_of.get(each.told_by.type, ())
+        repeat.check: CheckKey(repeat.told_by.type, reporters_of[repeat.told_by.type][repeat.told_by.id])
+        for repeat in REPEATS
+        if not repeat.is_within_type
+        and repeat.check.id in reporters_of.get(repeat.check.type, ())
+        and repeat.told_by.id in reporters_of.get(repeat.told_by.type, ())
     }
 
 
 def _within(scan_type: ScanType, id: str) -> list[Repeat]:
-    return [each for each in REPEATS if each.is_within_type and each.check == (scan_type, id)]
+    return [repeat for repeat in REPEATS if repeat.is_within_type and repeat.check == (scan_type, id)]
 
 
-def _adds_nothing(check: CheckResult, tellers: Sequence[Repeat], found: Mapping[str, CheckResult]) -> bool:
-    """Return True unless the check names a place that the others do not. A list that was cut may have more places."""
-    if not all(each.same_places for each in tellers):
+def _adds_nothing(finding: CheckResult, repeats: Sequence[Repeat], findings: Mapping[str, CheckResult]) -> bool:
+    """Return True unless the finding has a place that its reporters lack. A cut list may have had more places."""
+    if not all(repeat.same_places for repeat in repeats):
         return True
-    known = {place for each in tellers for place in _places(found[each.told_by.id])}
-    return not check.places.is_cut and _places(check) <= known
+    reported = {place for repeat in repeats for place in _places(findings[repeat.told_by.id])}
+    return not finding.places.is_cut and _places(finding) <= reported
 
 
-def _places(check: CheckResult) -> set[str]:
-    own = split_url("")
-    return {place.normal(own) for place in check.places.kept} or {""}
+def _places(finding: CheckResult) -> set[str]:
+    page = split_url("")
+    return {place.normal(page) for place in finding.places.kept} or {""}
 
 
-def _including(teller: CheckResult, silent: Sequence[tuple[CheckResult, Repeat]]) -> CheckResult:
-    """Return the finding with what it includes: the titles of all, the fixes and weights of its parts."""
-    parts = [check for check, repeat in silent if repeat.is_part and check.weighs]
-    fixes = [each.how_to_fix for each in (teller, *parts) if each.how_to_fix]
+def _including(reporter: CheckResult, suppressed: Sequence[tuple[CheckResult, Repeat]]) -> CheckResult:
+    """Return the reporting finding with the titles of all suppressed ones, and the fixes and weights of its parts."""
+    parts = [finding for finding, repeat in suppressed if repeat.is_part and finding.weighs]
+    fixes = [finding.how_to_fix for finding in (reporter, *parts) if finding.how_to_fix]
     return replace(
-        teller,
-        includes=tuple(check.title for check, _ in silent if check.weighs),
+        reporter,
+        includes=tuple(finding.title for finding, _ in suppressed if finding.weighs),
         how_to_fix=HowToFix(
-            " ".join(each.text for each in fixes), tuple(snippet for each in fixes for snippet in each.snippets)
+            " ".join(fix.text for fix in fixes), tuple(snippet for fix in fixes for snippet in fix.snippets)
         ),
-        included_weight=sum(SEVERITY_WEIGHT[each.declared_severity] for each in parts),
+        included_weight=sum(SEVERITY_WEIGHT[finding.declared_severity] for finding in parts),
     )

@@ -1,7 +1,7 @@
-"""Types of the JSON of a report and of its export. `website_scan.stored_data` has what is stored beside it.
+"""Types of the JSON of a report and of its export. `website_scan.stored_data` has the types of the other stored data.
 
 `website_scan.report.serialization` writes both. A report stays in the database for years: a key that older reports lack
-is NotRequired. An array of fixed length and mixed types is a tuple here; read from JSON, it is a list.
+is NotRequired. An array of fixed length and mixed types is a tuple here; parsed from JSON, the array is a list.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Summary(TypedDict):
     low: Count
 
 
-# The report, as docs/api.md describes it.
+# Report, as docs/api.md describes it.
 
 
 @component("Check")
@@ -94,7 +94,7 @@ class ReportJson(ReportHead):
     summary: Summary
 
 
-# The JSON export.
+# JSON export.
 
 
 @component("Column")
@@ -148,7 +148,7 @@ class AddedByExport(TypedDict):
     id: str
     title: Annotated[str, "What was found; on a pass the check's name."]
     details: list[StoredTable]
-    # Written into the documents that leave the service (`website_scan.report.exports`): the same rows as objects.
+    # The same rows as objects. `website_scan.report.exports` adds them to exports that leave the service.
     evidence: NotRequired[Annotated[list[dict[str, JsonValue]], Published.PRESENT]]
     references: list[str]
     points: Annotated[float, "What the score would gain if this check passed."]
@@ -276,17 +276,17 @@ class ExportJson(ReportHead):
             Published.PRESENT,
         ]
     ]
-    error: NotRequired[Annotated[ExportedError, Published.ABSENT]]  # of a failed scan
+    error: NotRequired[Annotated[ExportedError, Published.ABSENT]]  # set if the scan failed
 
 
 def checks_of(document: ExportJson) -> Iterator[tuple[str, ExportedCheck]]:
-    """Yield the checks that ran, with the name of their category."""
+    """Yield (category name, check) for each check that ran."""
     for category in document["categories"]:
         for check in category["checks"]:
             yield category["name"], check
 
 
-# An export reduced to what is compared, which monitors keep of each page.
+# Export reduced to what monitors compare. A monitor stores one for each page.
 
 
 @final
@@ -297,7 +297,7 @@ class ReducedPass(TypedDict):
 
 @final
 class ReducedFinding(TypedDict):
-    """Failed or warned check with the places of each fingerprint in words. `is_cut`: there may be more places."""
+    """Failed or warned check with the names of the places by fingerprint. `is_cut`: there may be more places."""
 
     id: str
     name: str
@@ -322,13 +322,13 @@ class ReducedCategory(TypedDict):
 
 
 class ReducedSilentCheck(TypedDict):
-    """Check without a verdict."""
+    """Check without a verdict: skipped, omitted or suppressed."""
 
     id: str
 
 
 class ReducedJson(TypedDict):
-    """Reduced export, with the page's HTTP status (`answer`) and the host and expiry of its certificate."""
+    """Reduced export, with the page's HTTP status (`answer`) and the host and expiry date of its certificate."""
 
     url: str
     catalogue_version: str

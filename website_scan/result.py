@@ -1,4 +1,4 @@
-"""The outcome of a scan: frozen dataclasses, nothing else."""
+"""Result of a scan, as frozen dataclasses."""
 
 from __future__ import annotations
 
@@ -27,43 +27,43 @@ class HowToFix:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Result of a check that ran. `severity` and `how_to_fix` are None on a pass, `outcome` and `why` empty.
+    """Result of a check that ran. On a pass, `severity` and `how_to_fix` are None, `outcome` and `why` are empty.
 
-    `points` is what the score would gain if the check passed, `later` what it would gain if no cap applied. `holds` is
-    True if a cap that lowers the score counts this failure.
+    `points` is the gain of the score if the check passed, `later` the gain if no cap applied. `holds` is True if a cap
+    that lowers the score counts this failure.
     """
 
     id: str
     name: str
-    title: str  # of the outcome, or the name of the check on a pass
+    title: str  # title of the outcome, or the name of the check on a pass
     status: CheckStatus
     severity: Severity | None
-    declared_severity: Severity  # the check's own, which an outcome may override
-    summary: str  # what was seen, without places and reason
-    outcome: str = ""  # the name of what is wrong, such as "short"
-    values: Mapping[str, StoredValue] = field(default_factory=dict)  # of the summary
-    why: str = ""  # why a warning or fail matters, in a sentence
+    declared_severity: Severity  # the check's severity, which an outcome may override
+    summary: str  # what the check observed, without places and reason
+    outcome: str = ""  # name of what is wrong, such as "short"
+    values: Mapping[str, StoredValue] = field(default_factory=dict)  # values in the summary
+    why: str = ""  # sentence on why a warning or fail matters
     how_to_fix: HowToFix | None = None
     places: Rows = NO_ROWS  # where the fault is
-    details: Rows = NO_ROWS  # what explains a figure, or describes the whole page
+    details: Rows = NO_ROWS  # rows that explain a figure, or describe the whole page
     includes: tuple[str, ...] = ()  # titles of the findings of other checks that report the same fault
     references: tuple[str, ...] = ()
     points: float = 0.0
     later: float = 0.0
     holds: bool = False
-    credit: float | None = None  # the share it earns, 0 to 1; None: the share of its status
-    weighs: bool = True  # False: the score is as if there had been no such check
-    needs_review: bool = False  # only a person can tell whether something is wrong
-    covers_category: bool = False  # a fail that also counts for the checks of its category that do not apply
-    included_weight: int = 0  # weight, by severity, of the checks whose fault this finding includes
+    credit: float | None = None  # share of its weight that the check earns, 0 to 1; None: the share of its status
+    weighs: bool = True  # False: the check does not affect the score
+    needs_review: bool = False  # True: only a person can decide whether something is wrong
+    covers_category: bool = False  # True: the fail also counts for the checks of its category that do not apply
+    included_weight: int = 0  # weight, by severity, of suppressed checks whose fault this finding includes
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryResult:
-    """A category with at least one check that ran; `score` is 0 to 100.
+    """Category with at least one check that ran; `score` is 0 to 100.
 
-    `absent_weight` is the weight, by severity, of its planned checks that did not apply, could not run, or repeat
-    another one without being part of its finding.
+    `absent_weight` is the weight, by severity, of its planned checks that did not apply, could not run, or were
+    suppressed without adding to the weight of another finding.
     """
 
     id: str
@@ -76,7 +76,7 @@ class CategoryResult:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCheck:
-    """A check that found the same fact as the check `told_by`, whose finding has this `title`. It costs nothing."""
+    """Suppressed check, which costs no points: `told_by` reports the same fact in a finding with this `title`."""
 
     id: str
     name: str
@@ -86,7 +86,7 @@ class RepeatedCheck:
 
 @dataclass(frozen=True, slots=True)
 class SkippedCheck:
-    """A planned check that could not run, and why: in words, and as the stable name of the reason."""
+    """Planned check that could not run; `reason` is a sentence, `code` the stable name of the reason."""
 
     id: str
     name: str
@@ -96,16 +96,16 @@ class SkippedCheck:
 
 @dataclass(frozen=True, slots=True)
 class AppliedCap:
-    """A cap that lowered the score: at most `limit`, because of `reason`."""
+    """Cap that lowered the score to at most `limit`, because of `reason`."""
 
     limit: int
     reason: str
-    is_of_origin: bool = False  # triggered by findings that are the same for all pages of the origin
+    is_of_origin: bool = False  # True: caused by findings that are the same for all pages of the origin
 
 
 @dataclass(frozen=True, slots=True)
 class OmittedCheck:
-    """A check that was not planned, because it needs a browser and there was none."""
+    """Check that was not planned, because it needs a browser and none was available."""
 
     id: str
     name: str
@@ -121,10 +121,10 @@ class ScanError:
 
 @dataclass(frozen=True, slots=True)
 class WaterfallRow:
-    """A request. Times are milliseconds since the navigation began; a request that had not ended has the load's end."""
+    """Request of a load. Times are milliseconds since the navigation began; unfinished requests end with the load."""
 
     url: str
-    kind: str  # document, or the kind of a resource
+    kind: str  # "document", or the kind of a resource
     start_ms: int
     response_ms: int
     end_ms: int
@@ -137,7 +137,7 @@ class WaterfallRow:
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """The first requests of a load, its marks by name in milliseconds, and the number of requests not shown."""
+    """First requests of a load, its marks by name in milliseconds, and the number of requests left out."""
 
     rows: tuple[WaterfallRow, ...]
     marks: tuple[tuple[str, int], ...]
@@ -169,7 +169,7 @@ class ScanResult:
     categories: tuple[CategoryResult, ...] = ()
     skipped_checks: tuple[SkippedCheck, ...] = ()
     caps: tuple[AppliedCap, ...] = ()
-    browser: str | None = None  # the browser that loaded the page, such as Chromium 156.0
+    browser: str | None = None  # browser that loaded the page, such as Chromium 156.0
     omitted_checks: tuple[OmittedCheck, ...] = ()
     repeated_checks: tuple[RepeatedCheck, ...] = ()
     error: ScanError | None = None
@@ -180,7 +180,7 @@ class ScanResult:
     # Exhibits that the report page shows besides the checks (`website_scan.exhibits.collection`).
     exhibits: StoredExhibits = field(default_factory=StoredExhibits)
     site: SiteFacts = field(default_factory=SiteFacts)
-    # From the browser: the first screen as WebP, and the load.
+    # First screen as WebP.
     screenshot: bytes | None = None
     pictures: Pictures | None = None
     waterfall: Waterfall | None = None
@@ -196,7 +196,7 @@ Phase = Literal["queued", "connecting", "collecting", "checking", "done"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Number of a scan's checks that have run, and number planned."""
+    """Number of a scan's checks that have run, and the number planned."""
 
     done: int
     total: int
@@ -213,13 +213,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of a scan: seconds in total (the network has its own limits), and probes at the same time."""
+    """Limits of a scan: seconds in total (the network has its own limits), and concurrent probes."""
 
     time_limit_s: float = 60.0
     workers: int = 8
 
 
 class ScanFailed(Refusal):
-    """Raised by an essential probe if there is no page to judge; the subclass's code names the reason."""
+    """Refusal by an essential probe, because there is no page to judge; the subclass's code names the reason."""
 
     status = 400

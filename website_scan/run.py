@@ -1,4 +1,4 @@
-"""One visit: `scan()` plans, gathers evidence, has each scan type judge it and combines the results."""
+"""Scan of one page: `scan()` plans, gathers evidence, lets each scan type judge it and returns the results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from website_scan.plan import Plan
 from website_scan.result import Budget, Checked, Phase, Progress, ScanError, ScanResult
 
 
-def scan(  # noqa: PLR0913 -- the library's entry: three arguments, and five for whoever needs them
+def scan(  # noqa: PLR0913 -- the library's entry point: four arguments are required, four optional
     target: Target,
     types: Iterable[ScanType],
     network: Network,
@@ -27,23 +27,23 @@ def scan(  # noqa: PLR0913 -- the library's entry: three arguments, and five for
     progress: Callable[[Progress], None] = lambda _: None,
     browser: Browser | None = None,
     shared: KeptEvidence | None = None,
-    admit: Callable[[Page], None] = lambda _: None,
+    accept_page: Callable[[Page], None] = lambda _: None,
 ) -> tuple[ScanResult, ...]:
     """Visit one page and judge it for these types. Results are in the order of `types`; `browser` may be None.
 
     Never raises for anything the site does. Evidence is gathered concurrently, once for all types, and only if a check
-    of one of them needs it. Evidence of the origin that an earlier visit stored in `shared` is not gathered again. If a
-    probe fails, its checks "could not run" (`partial`); if the page can't be loaded, or `admit` raises a Refusal for
-    it, the scan is `failed`.
+    of one of the types needs it. Evidence of the origin that an earlier visit stored in `shared` is not gathered again.
+    If a probe fails, its checks "could not run" (`partial`); if the page cannot be loaded, or `accept_page` raises a
+    Refusal for the page, the scan is `failed`.
     """
-    wanted = tuple(dict.fromkeys(types))
+    unique_types = tuple(dict.fromkeys(types))
     started_at = datetime.now(UTC)
-    visit = Gathering(target, wanted, network, budget, started_at, browser, shared, admit)
-    told = _Told(visit.plans, progress)
-    told.tell(2, "connecting")
-    visit.collect(lambda done: told.tell(10 + int(60 * done), "collecting"))
+    visit = Gathering(target, unique_types, network, budget, started_at, browser, shared, accept_page)
+    reporter = _ProgressReporter(visit.plans, progress)
+    reporter.report(2, "connecting")
+    visit.collect(lambda done: reporter.report(10 + int(60 * done), "collecting"))
     results = []
-    for scan_type in wanted:
+    for scan_type in unique_types:
         judgement = Judgement(
             target,
             scan_type,
@@ -52,10 +52,10 @@ def scan(  # noqa: PLR0913 -- the library's entry: three arguments, and five for
             visit.remaining_s,
             visit.shared_since(scan_type),
         )
-        error = visit.errors.get(scan_type) or judgement.judge(lambda done, of=scan_type: told.check(of, done))  # type: ignore[misc]  # one argument
-        told.check(scan_type, len(judgement.results) if error is None else 0)
-        results.append(judgement.result(error))
-    told.tell(100, "done")
+        error = visit.errors.get(scan_type) or judgement.judge(lambda done, of=scan_type: reporter.advance(of, done))  # type: ignore[misc]  # called with one argument
+        reporter.advance(scan_type, len(judgement.results) if error is None else 0)
+        results.append(judgement.build_result(error))
+    reporter.report(100, "done")
     return tuple(results)
 
 
@@ -73,20 +73,20 @@ def failed_result(scan_type: ScanType, url: str, started_at: datetime, error: Sc
 
 
 @dataclass
-class _Told:
-    """Reporter of progress that never goes backwards."""
+class _ProgressReporter:
+    """Reporter of a visit's progress, which never decreases."""
 
     plans: Mapping[ScanType, Plan]
     progress: Callable[[Progress], None]
     percent: int = 0
-    checked: dict[ScanType, int] = field(default_factory=dict)
+    checked: dict[ScanType, int] = field(default_factory=dict)  # number of checks that have run
 
-    def check(self, scan_type: ScanType, done: int) -> None:
+    def advance(self, scan_type: ScanType, done: int) -> None:
         self.checked[scan_type] = done
-        total = sum(len(each.checks) for each in self.plans.values())
-        self.tell(70 + 29 * sum(self.checked.values()) // total, "checking")
+        total = sum(len(plan.checks) for plan in self.plans.values())
+        self.report(70 + 29 * sum(self.checked.values()) // total, "checking")
 
-    def tell(self, percent: int, phase: Phase) -> None:
+    def report(self, percent: int, phase: Phase) -> None:
         self.percent = max(self.percent, percent)
         checks = {
             scan_type: Checked(self.checked.get(scan_type, 0), len(plan.checks))

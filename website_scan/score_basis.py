@@ -1,4 +1,4 @@
-"""Basis of a score, which a report stores, and the scores that fixes would lead to. The arithmetic is in `scoring`."""
+"""Basis of a score: stored inputs to recompute a score as if findings were fixed. `scoring` has the arithmetic."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from website_scan.findings import Severity
-from website_scan.need import Need, need
+from website_scan.priority import Priority, priority
 from website_scan.result import CategoryResult
 from website_scan.scoring import (
     RULES_VERSION,
@@ -27,7 +27,7 @@ from website_scan.stored_data import StoredBasis, StoredScoredCheck
 
 
 def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> StoredBasis:
-    """Return, as JSON, the input of `score` that reports do not contain: `score_without` needs it."""
+    """Return the inputs of `score` that reports do not contain as JSON, for `score_without`."""
     return {
         "rules": RULES_VERSION,
         "categories": [
@@ -56,7 +56,7 @@ def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> StoredBa
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """Failed checks that a cap counts and no lower cap does; `severity` is None if they have different ones."""
+    """Failed checks that the same cap counts, and no lower cap. `severity` is None if their severities differ."""
 
     count: int
     severity: Severity | None
@@ -64,7 +64,7 @@ class Holders:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The score that remains if the first `fixed` holders pass."""
+    """Score after the first `fixed` of the failures under caps have been fixed."""
 
     fixed: int
     score: int
@@ -72,11 +72,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A score that caps lower to `value`.
+    """Score that caps lower to `value`.
 
-    `groups` are the holders by their lowest cap, the lowest first. `steps` are the scores that rise as the holders are
-    fixed, in this order and by need, up to the first that no cap lowers. `spared` counts those of the first group that
-    are not to be fixed. `lasting` is the index in `Score.held` of the cap that no fix lifts, None if there is none.
+    `groups` are the failures that caps count, by their lowest cap, the lowest cap first. `steps` are the increasing
+    scores as the failures are fixed in this order and by priority, up to the first score that no cap lowers. `spared`
+    is the number of failures in the first group that are not to be fixed. `lasting` is the index in `Score.held` of the
+    cap that no fix lifts, or None.
     """
 
     value: int
@@ -87,9 +88,9 @@ class Hold:
 
 
 def hold(stored: StoredBasis, spared: Collection[str] = ()) -> Hold | None:
-    """Return what holds the score of a `basis`; None if caps do not lower it visibly, or if other rules made it.
+    """Return the caps that lower the score of a `basis`; None if they lower it by less than a point, or rules differ.
 
-    The checks with the IDs in `spared` are not to be fixed.
+    `spared` has the IDs of the checks that are not to be fixed.
     """
     if stored["rules"] != RULES_VERSION:
         return None
@@ -99,30 +100,33 @@ def hold(stored: StoredBasis, spared: Collection[str] = ()) -> Hold | None:
     if value == _uncapped(categories):
         return None
     groups: dict[int, list[Scorable]] = {}
-    known: set[str] = set()
+    grouped_ids: set[str] = set()
     for cap in evaluation.held:
-        counted = [result for result in cap.counted(results_of(categories)) if cap.count and result.id not in known]
-        known |= {result.id for result in counted}
-        if counted:
-            groups.setdefault(cap.limit, []).extend(counted)
+        failures = [
+            result for result in cap.counted(results_of(categories)) if cap.count and result.id not in grouped_ids
+        ]
+        grouped_ids |= {result.id for result in failures}
+        if failures:
+            groups.setdefault(cap.limit, []).extend(failures)
     worths = [worth for of_category in evaluation.worths for worth in of_category]
     by_id = {result.id: worth for result, worth in zip(results_of(categories), worths, strict=True)}
     ordered = [
-        sorted(group, key=lambda each: (each.id in spared, _need(each, by_id[each.id]))) for group in groups.values()
+        sorted(group, key=lambda result: (result.id in spared, _priority(result, by_id[result.id])))
+        for group in groups.values()
     ]
     lasting = [number for number, cap in enumerate(evaluation.held) if not cap.count]
     first = ordered[0] if ordered else []
     return Hold(
         value,
         tuple(_holders(group) for group in ordered),
-        _steps(categories, caps, value, [each.id for group in ordered for each in group], spared),
+        _steps(categories, caps, value, [result.id for group in ordered for result in group], spared),
         sum(result.id in spared for result in first),
         lasting[0] if lasting else None,
     )
 
 
-def _need(result: Scorable, worth: Worth) -> Need:
-    return need(
+def _priority(result: Scorable, worth: Worth) -> Priority:
+    return priority(
         status=result.status, severity=result.severity, holds=worth.holds, points=worth.points, later=worth.later
     )
 
@@ -133,18 +137,18 @@ def _holders(group: Sequence[Scorable]) -> Holders:
 
 
 def _steps(
-    categories: Sequence[ScorableCategory], caps: Sequence[Cap], value: int, ids: Sequence[str], spared: Collection[str]
+    categories: Sequence[ScorableCategory], caps: Sequence[Cap], score: int, ids: Sequence[str], spared: Collection[str]
 ) -> tuple[Step, ...]:
     steps: list[Step] = []
     for fixed, id in enumerate(ids, 1):
         if id in spared:
             break
         categories = _with_passed(categories, {id})
-        reached = rounded(overall(categories, caps))
-        if reached > value:
-            steps.append(Step(fixed, reached))
-            value = reached
-        if reached == _uncapped(categories):
+        new_score = rounded(overall(categories, caps))
+        if new_score > score:
+            steps.append(Step(fixed, new_score))
+            score = new_score
+        if new_score == _uncapped(categories):
             break
     return tuple(steps)
 
@@ -155,9 +159,9 @@ def _uncapped(categories: Sequence[ScorableCategory]) -> int:
 
 
 def score_without(stored: StoredBasis, passed: Collection[str]) -> tuple[int, str] | None:
-    """Return score and grade from a `basis` as if the checks with these IDs had passed in full, like `points`.
+    """Return score and grade of a `basis` as if the checks with these IDs had passed, or None.
 
-    None if the basis was made by other rules.
+    None means that the basis was made by other scoring rules.
     """
     if stored["rules"] != RULES_VERSION:
         return None
@@ -169,8 +173,8 @@ def score_without(stored: StoredBasis, passed: Collection[str]) -> tuple[int, st
 
 def _restored_basis(stored: StoredBasis) -> tuple[list[PlainCategory], list[Cap]]:
     categories = [
-        PlainCategory(each["weight"], each["absent_weight"], tuple(map(_restored, each["checks"])))
-        for each in stored["categories"]
+        PlainCategory(category["weight"], category["absent_weight"], tuple(map(_restored, category["checks"])))
+        for category in stored["categories"]
     ]
     caps = [
         Cap(limit, "", count, Severity(severity) if severity else None, frozenset(checks))
@@ -181,8 +185,8 @@ def _restored_basis(stored: StoredBasis) -> tuple[list[PlainCategory], list[Cap]
 
 def _restored(stored: StoredScoredCheck) -> PlainCheck:
     id, status, severity, declared, credit, weighs, covers, included = stored
-    found = Severity(severity) if severity else None
-    return PlainCheck(id, status, found, Severity(declared), credit, weighs, covers, included)
+    own_severity = Severity(severity) if severity else None
+    return PlainCheck(id, status, own_severity, Severity(declared), credit, weighs, covers, included)
 
 
 def _with_passed(categories: Sequence[ScorableCategory], passed: Collection[str]) -> list[PlainCategory]:

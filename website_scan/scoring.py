@@ -1,4 +1,4 @@
-"""Scoring: turn findings into weights, caps, grades, and the points that each finding costs. Pure arithmetic.
+"""Scoring: arithmetic that turns verdicts into weights, caps, grades, and the points that each finding costs.
 
 The rules are explained in docs/scoring.md.
 """
@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from website_scan.findings import Severity
-from website_scan.need import is_emergency
+from website_scan.priority import is_emergency
 from website_scan.result import CategoryResult, CheckResult, CheckStatus
 
-# Increase it with every change of the arithmetic here: reports made by different rules can't be compared point by
-# point.
+# Version of the arithmetic in this module. Increase it with every change: scores by different rules can't be compared
+# point by point.
 RULES_VERSION = 4
 
 SEVERITY_WEIGHT = {
@@ -26,7 +26,7 @@ SEVERITY_WEIGHT = {
 }
 STATUS_CREDIT = {"pass": 1.0, "warn": 0.5, "fail": 0.0}
 
-# A category with a failed critical check has at most this score, so that it does not look as if all were well.
+# Maximum score of a category with a failed critical check, so that the category does not look good.
 CRITICAL_CATEGORY = 49
 
 GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"))
@@ -66,11 +66,11 @@ class ScorableCategory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """A ceiling for the overall score.
+    """Upper limit of the overall score.
 
-    It applies if at least `count` checks failed, counting only those of `severity` (None: any) and, if `checks` is not
-    empty, only those IDs. A `count` of 0 always applies. A cap that `is_static` applies only if no browser judged the
-    page; a cap that `is_unseen` only if the page's content could not be seen.
+    A cap applies if at least `count` checks failed, counting only those of `severity` (None: any) and, if `checks` is
+    not empty, only checks with these IDs. A `count` of 0 always applies. A cap that `is_static` applies only if no
+    browser judged the page; a cap that `is_unseen` only if nobody saw the page's content.
     """
 
     limit: int
@@ -98,7 +98,7 @@ class Cap:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """An overall score with its explanation: `held` are the caps that lowered it, the lowest first."""
+    """Overall score with its explanation: `held` are the caps that lowered the score, the lowest first."""
 
     value: int
     grade: str
@@ -109,10 +109,11 @@ class Score:
 def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
     """Return the overall score, 0 to 100, with category scores and each check's `points`, `later` and `holds`.
 
-    Each category's weight is divided among all its checks by their declared severity. A finding takes from its check's
-    share the weight of its own severity: a fail all of it, a warning half, or by its credit; never more than the share.
-    The score is the percentage that is left of the shares of the checks that applied, lowered by the caps. `points` is
-    how much the overall score would gain if that one check passed in full, caps included, and `later` without caps.
+    Each category's weight is divided among all its checks by their declared severity. A finding costs the weight of its
+    own severity: a fail all of it, a warning half, or a share by its credit; never more than its check's share of the
+    category. The score is the percentage that remains of the shares of the checks that applied, lowered by the caps.
+    `points` is the gain of the overall score if that one check passed in full, caps included, and `later` the gain
+    without caps.
     """
     evaluation = evaluate(categories, caps)
     scored = tuple(
@@ -129,7 +130,7 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """Worth of fixing a check, in the fields of the same names of a CheckResult."""
+    """Gain of the score by fixing a check, in the fields of the same names of a CheckResult."""
 
     points: float
     later: float
@@ -153,8 +154,8 @@ class Evaluation:
 
 
 def evaluate(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> Evaluation:
-    """Evaluate the score and the worth of each check. `score` explains both."""
-    parts = [_weight_left(category) for category in categories]
+    """Return the score before rounding and the worth of each check. `score` explains both."""
+    parts = [_remaining_and_judged(category) for category in categories]
     results = results_of(categories)
     uncapped = _mean(parts)
     exact = _capped(uncapped, results, caps)
@@ -166,7 +167,7 @@ def evaluate(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> Eva
         if not result.weighs or _credit(result) == 1.0:
             return Worth(0.0, 0.0, holds)
         fixed = _as_passed(result)
-        part = _weight_left(with_fixed(categories[number], lambda check: check is result))
+        part = _remaining_and_judged(with_fixed(categories[number], lambda check: check is result))
         mean = _mean([*parts[:number], part, *parts[number + 1 :]])
         capped = _capped(mean, [fixed if check is result else check for check in results], caps)
         return Worth(round(capped - exact, 1), round(mean - uncapped, 1), holds)
@@ -181,7 +182,7 @@ def results_of(categories: Sequence[ScorableCategory]) -> list[Scorable]:
 
 @dataclass(frozen=True, slots=True)
 class PlainCheck:
-    """Scorable of a `basis`, or one that is assumed to pass."""
+    """Result of a check from a stored `basis`, or a result that is assumed to be a pass."""
 
     id: str
     status: CheckStatus
@@ -195,7 +196,7 @@ class PlainCheck:
 
 @dataclass(frozen=True, slots=True)
 class PlainCategory:
-    """ScorableCategory of a `basis`, or one with a check that is assumed to pass."""
+    """Category of a stored `basis`, or a category with checks that are assumed to pass."""
 
     weight: int
     absent_weight: int
@@ -203,51 +204,60 @@ class PlainCategory:
 
 
 def with_fixed(category: ScorableCategory, is_fixed: Callable[[Scorable], bool]) -> PlainCategory:
-    """Return the category as if the checks that are fixed had passed in full."""
+    """Return the category as if the checks for which `is_fixed` is True had passed in full."""
     checks = tuple(_as_passed(result) if is_fixed(result) else result for result in category.checks)
     return PlainCategory(category.weight, category.absent_weight, checks)
 
 
-def _as_passed(of: Scorable) -> PlainCheck:
+def _as_passed(result: Scorable) -> PlainCheck:
     return PlainCheck(
-        of.id, "pass", None, of.declared_severity, None, of.weighs, of.covers_category, of.included_weight
+        result.id,
+        "pass",
+        None,
+        result.declared_severity,
+        None,
+        result.weighs,
+        result.covers_category,
+        result.included_weight,
     )
 
 
 def mean_grade(value: int, is_flawless: bool) -> str:
-    """Return the letter for a mean of scores; A+ only if each of them has an A+."""
-    letter = next((letter for least, letter in GRADES if value >= least), "F")
+    """Return the grade of a mean of scores; A+ only if each of the scores has an A+."""
+    letter = next((letter for minimum, letter in GRADES if value >= minimum), "F")
     return "A" if letter == "A+" and not is_flawless else letter
 
 
 def grade(value: int, results: Sequence[Scorable]) -> str:
-    """Return the letter for a score. A+ also requires that nothing of severity medium or above failed or warned."""
-    for least, letter in GRADES:
-        if value >= least:
-            blemished = any(result.severity is not None and result.severity is not Severity.LOW for result in results)
-            return "A" if letter == "A+" and blemished else letter
+    """Return the grade of a score. A+ also requires that no check of severity medium or above failed or warned."""
+    for minimum, letter in GRADES:
+        if value >= minimum:
+            has_findings = any(
+                result.severity is not None and result.severity is not Severity.LOW for result in results
+            )
+            return "A" if letter == "A+" and has_findings else letter
     return "F"
 
 
 def _reported_score(category: ScorableCategory) -> int:
-    """Return the category's score for reports: rounded, and at most CRITICAL_CATEGORY with a critical failure."""
+    """Return the rounded score of a category, at most CRITICAL_CATEGORY if a critical check failed."""
     value = rounded(category_score(category))
     is_critical = any(is_emergency(result.status, result.severity) for result in category.checks)
     return min(value, CRITICAL_CATEGORY) if is_critical else value
 
 
 def category_score(category: ScorableCategory) -> float:
-    """Return the percentage that is left of the shares of the checks that applied; 100 if none of them weighs."""
-    return _percent(*_weight_left(category))
+    """Return the percentage that remains of the shares of the checks that applied; 100 if none has a weight."""
+    return _percent(*_remaining_and_judged(category))
 
 
 def severity_counts(results: Sequence[Scorable]) -> Counter[Severity]:
-    """Count the failed or warned checks of each severity."""
+    """Return the number of failed or warned checks of each severity."""
     return Counter(result.severity for result in results if result.severity is not None)
 
 
-def _weight_left(category: ScorableCategory) -> tuple[float, float]:
-    """Return how much of the category's weight is left, and how much of it was judged."""
+def _remaining_and_judged(category: ScorableCategory) -> tuple[float, float]:
+    """Return the weight of the category that remains after all findings, and the weight that was judged."""
     whole = sum(map(_weight, category.checks)) + category.absent_weight
     judged = sum(_weight(result) for result in category.checks if result.weighs)
     lost = sum(map(_cost, category.checks))
@@ -264,13 +274,13 @@ def _weight(result: Scorable) -> int:
 
 
 def _cost(result: Scorable) -> float:
-    """Return how much a finding takes away, in the unit of `SEVERITY_WEIGHT`."""
+    """Return the weight that a finding costs, in the unit of `SEVERITY_WEIGHT`."""
     if not result.weighs:
         return 0.0
     severity = result.severity or result.declared_severity
     if result.credit is not None and severity is not Severity.LOW:
-        # The curve alone decides: no step where a warning, which is never critical, becomes a failure. Only what a slow
-        # machine measured is low.
+        # The curve alone decides, so that the score has no step where a warning, which is never critical, turns into a
+        # failure. Only measurements by a slow machine have the severity low.
         severity = result.declared_severity
     cost = SEVERITY_WEIGHT[severity] + result.included_weight
     return min(_weight(result), cost) * (1 - _credit(result))
@@ -280,16 +290,16 @@ def _credit(result: Scorable) -> float:
     return STATUS_CREDIT[result.status] if result.credit is None else result.credit
 
 
-def _percent(left: float, judged: float) -> float:
-    return 100 * left / judged if judged else 100.0
+def _percent(remaining: float, judged: float) -> float:
+    return 100 * remaining / judged if judged else 100.0
 
 
 def _mean(parts: Sequence[tuple[float, float]]) -> float:
-    return _percent(sum(left for left, _ in parts), sum(judged for _, judged in parts))
+    return _percent(sum(remaining for remaining, _ in parts), sum(judged for _, judged in parts))
 
 
 def overall(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> float:
-    return _capped(_mean([_weight_left(category) for category in categories]), results_of(categories), caps)
+    return _capped(_mean([_remaining_and_judged(category) for category in categories]), results_of(categories), caps)
 
 
 def _capped(mean: float, results: Sequence[Scorable], caps: Sequence[Cap]) -> float:
@@ -297,6 +307,6 @@ def _capped(mean: float, results: Sequence[Scorable], caps: Sequence[Cap]) -> fl
 
 
 def rounded(value: float) -> int:
-    # Round half down: 96.5 is not yet 97, so a rounded score never promises a grade that was not reached.
+    # Round half down: 96.5 is not yet 97, so a rounded score never gets a grade that the exact score misses.
     value = round(value, 9)
     return int(value + 0.5) if value % 1 != 0.5 else int(value)

@@ -1,4 +1,4 @@
-"""Settings that a scan needs: everything that the command line reads, without Django. Part of `config.settings`."""
+"""Settings of scans, read from the environment without Django, also for the command. Part of `config.settings`."""
 
 from __future__ import annotations
 

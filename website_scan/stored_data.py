@@ -1,4 +1,4 @@
-"""Types of the data that a report stores beside its export, for its page. All of it is JSON."""
+"""Types of the JSON data that a report stores beside its export, for the report page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal, NotRequired, TypedDict
 
 
 class Facts(TypedDict, total=False):
-    """Facts that the report page states besides the checks."""
+    """Facts that the report page lists besides the checks."""
 
     duration_s: float
     final_url: str
@@ -16,7 +16,7 @@ class Facts(TypedDict, total=False):
     document_bytes: int
     server: str
     notice: str
-    unseen: str  # why nobody saw the content of the page: the `code` of a `website_scan.plan.Missing`
+    unseen: str  # reason why nobody saw the content of the page: the `code` of a `website_scan.plan.Missing`
     site_evidence_at: str
     checks_planned: int
     checks_known: int
@@ -27,10 +27,10 @@ class Facts(TypedDict, total=False):
 
 
 class SiteFacts(TypedDict, total=False):
-    """Facts about a site that exports of lists have in columns; those without evidence are missing."""
+    """Facts about a site, which exports of lists have as columns. Facts without evidence are missing."""
 
     tls_versions: list[str]  # such as TLS 1.2, in ascending order
-    http_version: str  # the newest of HTTP/1.1 and HTTP/2, negotiated by ALPN
+    http_version: str  # HTTP/1.1 or HTTP/2, as negotiated by ALPN
     csp: bool
     generator: str
     title: str
@@ -52,7 +52,7 @@ class StoredScoredCategory(TypedDict):
 
 
 class StoredBasis(TypedDict):
-    """Basis of a score: the input of the scoring that exports do not contain. `rules` is the scoring's version."""
+    """Basis of a score: inputs of the scoring that exports do not contain. `rules` is the scoring's version."""
 
     rules: int
     categories: list[StoredScoredCategory]
@@ -71,11 +71,11 @@ class StoredRequest(TypedDict):
     status: int | None
     is_blocking: bool
     is_failed: bool
-    is_third_party: NotRequired[bool]  # older reports have none
+    is_third_party: NotRequired[bool]  # missing in older reports
 
 
 class StoredWaterfall(TypedDict):
-    """First requests of a load, its marks by name in milliseconds, and the number of requests not shown."""
+    """First requests of a load, its marks by name in milliseconds, and the number of requests left out."""
 
     rows: list[StoredRequest]
     marks: list[tuple[str, int]]
@@ -86,9 +86,9 @@ class StoredWaterfall(TypedDict):
 class PicturePlaces(TypedDict):
     """Positions within a report's pictures.
 
-    `of` says whether crops are of the page or the screenshot, `size` is its width and height in CSS pixels, `crops` are
-    boxes on it (left, top, width, height) by check ID and number of the row. `frames` are the time in
-    milliseconds, the marks and the size in bytes of each picture of the film.
+    `of` is the picture that is cropped, `size` its width and height in CSS pixels. `crops` are boxes in it (left, top,
+    width, height) by check ID and number of the row. `frames` are the time in milliseconds, the marks and the size in
+    bytes of each picture of the filmstrip.
     """
 
     of: Literal["page", "screenshot"]
@@ -98,7 +98,7 @@ class PicturePlaces(TypedDict):
 
 
 class StoredHop(TypedDict):
-    """Address on the way to the page, with the status it answers."""
+    """Hop of the redirects to the page: the URL, and the HTTP status of its response."""
 
     url: str
     status: int
@@ -112,7 +112,7 @@ class StoredPolicy(TypedDict):
 
 
 class StoredWeight(TypedDict):
-    """Bytes on the wire and requests of a host and kind of file."""
+    """Bytes on the wire and number of requests by host and kind of file."""
 
     host: str
     kind: str
@@ -142,9 +142,9 @@ class StoredSharedLink(TypedDict):
 
 
 class StoredExhibits(TypedDict, total=False):
-    """Exhibits of a report; those that the scan type has no evidence for are missing."""
+    """Exhibits of a report. Exhibits for which the scan type has no evidence are missing."""
 
-    redirects: list[StoredHop]  # the page's own address is the last
+    redirects: list[StoredHop]  # the last is the page itself
     headers: list[list[str]]  # name and value, in the order received
     policies: list[StoredPolicy]
     weights: list[StoredWeight]

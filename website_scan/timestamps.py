@@ -8,5 +8,5 @@ TIMESTAMP_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def timestamp(moment: datetime) -> str:
-    """Format as ISO 8601 in UTC, whole seconds, `Z`. `moment` must be aware."""
+    """Return an aware datetime in UTC as ISO 8601 with whole seconds and `Z`."""
     return moment.astimezone(UTC).strftime(TIMESTAMP_FORMAT)

@@ -1,4 +1,4 @@
-"""Tracing spans for the steps of a scan, for a service that sets a tracer. Without one they cost next to nothing."""
+"""Tracing spans for the steps of a scan, if the service sets a tracer. Without a tracer they cost next to nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _tracer: Tracer | None = None
 
 
 def trace_with(tracer: Tracer) -> None:
-    """Set the tracer for all later spans: called with the step's name, it returns a context manager around the step."""
+    """Set the tracer for all later spans. `tracer(step_name)` returns a context manager around the step."""
     global _tracer
     _tracer = tracer
 

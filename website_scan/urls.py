@@ -1,6 +1,6 @@
-"""URLs as browsers understand them (WHATWG URL): parsed once, canonical, and a value from then on.
+"""URLs as browsers parse them (WHATWG URL): parsed once into an immutable, canonical value.
 
-Only this module uses the parser, so no two parts of a scan can disagree about a host. The parts are cut from the
+Only this module uses the URL parser, so no two parts of a scan can disagree about a host. The parts are cut from the
 canonical text. URLs that are not fetched, such as DATABASE_URL or the text of a stored report, are for `written_urls`.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import ada_url
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
-# URLs of hostile pages may have megabytes, and must not stay in memory.
+# URLs in hostile pages may be megabytes long, and must not fill the cache.
 CACHED_URLS, CACHED_CHARACTERS = 4096, 500
 
 _PARTS = re.compile(
@@ -27,11 +27,11 @@ _PARTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """An absolute URL of any scheme in canonical form.
+    """Absolute URL of any scheme in canonical form.
 
-    `scheme` is without its colon, `host` without a trailing port and IPv6 without brackets, ASCII if the scheme is one
-    of the web's, empty if there is none. `port` is the scheme's default if none is written; None if it has no default.
-    `query` and `fragment` are without their marks; empty if there is only the mark.
+    `scheme` has no colon. `host` has no port, IPv6 has no brackets; it is ASCII if the scheme is one of the web's, and
+    empty if the URL has none. `port` is the scheme's default if the URL has none; None if the scheme has no default.
+    `query` and `fragment` are without `?` and `#`; empty if only the mark is present.
     """
 
     href: str
@@ -45,7 +45,7 @@ class Url:
 
     @classmethod
     def parse(cls, text: str, base: str | None = None) -> Url | None:
-        """Return the URL of a text, or of a reference on the page `base`; None if it is not a URL."""
+        """Return the URL of a text, or of a reference on the page `base`; None if the text is not a URL."""
         try:
             return cls.of(text, base)
         except ValueError:
@@ -53,7 +53,7 @@ class Url:
 
     @classmethod
     def of(cls, text: str, base: str | None = None) -> Url:
-        """Return the URL of a text that should be one. Raises ValueError if it is not."""
+        """Return the URL of a text, or of a reference on the page `base`. Raises ValueError if it is not a URL."""
         if len(text) > CACHED_CHARACTERS:
             return _url(text, base)
         return _cached_url(text, base)
@@ -65,7 +65,7 @@ class Url:
 
     @property
     def hostname(self) -> str:
-        """Return the host as the URL writes it: IPv6 in brackets."""
+        """Return the host as in the URL: IPv6 in brackets."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
     @property
@@ -84,23 +84,23 @@ class Url:
 
     @property
     def path_and_query(self) -> str:
-        """Return the path, and the query with its mark unless it is empty."""
+        """Return the path, with `?` and the query unless the query is empty."""
         return f"{self.path}?{self.query}" if self.query else self.path
 
     @property
     def without_fragment(self) -> str:
-        """Return the canonical text without its fragment: what a client requests."""
+        """Return the canonical URL without its fragment, as a client requests it."""
         return self.href.partition("#")[0]
 
     def with_host(self, host: str) -> Url:
-        """Return the URL on another host. Raises ValueError if the host is invalid."""
+        """Return the URL with another host. Raises ValueError if the host is invalid."""
         url = ada_url.URL(self.href)
         url.hostname = host
         return Url.of(url.href)
 
 
 def host_of(text: str) -> str:
-    """Return the host of a URL, IPv6 without brackets; empty if it has none, or is not a URL."""
+    """Return the host of a URL, IPv6 without brackets; empty if it has no host, or is not a URL."""
     url = Url.parse(text)
     return url.host if url is not None else ""
 
@@ -119,9 +119,9 @@ def origin_of(text: str) -> str:
 
 def _url(text: str, base: str | None) -> Url:
     href = ada_url.normalize_url(text) if base is None else ada_url.join_url(base, text)
-    found = _PARTS.fullmatch(href)
-    assert found is not None, href
-    scheme, user, host, port, path, query, fragment = found.groups(default="")
+    match = _PARTS.fullmatch(href)
+    assert match is not None, href
+    scheme, user, host, port, path, query, fragment = match.groups(default="")
     return Url(
         href,
         scheme,

@@ -1,8 +1,8 @@
-"""Typed values of findings, and the templates that they fill.
+"""Typed values of verdicts, and the templates that they fill.
 
-A check writes what it saw as a template with named values: ("The header lasts {lifetime}.", lifetime=Seconds(300)). The
-unit belongs to the value, not to the sentence. Text of a site can only arrive as an `Excerpt` or one of its subclasses,
-which mask secrets and cut the text, and a value is never read as a part of the template.
+A check describes what it observed as a template with named values: ("The header lasts {lifetime}.",
+lifetime=Seconds(300)). The unit belongs to the value, not to the sentence. Text of a site can only be an `Excerpt` or
+one of its subclasses, which mask secrets and cut the text, and a value is never parsed as a part of the template.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import ClassVar, Self, TypedDict
 
 from website_scan.messages import MAX_LENGTH, SHOWN, agreeing, clause, counted, duration, excerpt, part, size
 
-MOST = 20  # values of a list in JSON: a site chooses how many there are
-# {name}, or {name:one|many} for a word that agrees with the number of a value. Other braces stand for themselves.
+MOST = 20  # maximum number of values of a list in JSON, because a site decides how many there are
+# {name}, or {name:one|many} for a word that agrees with the number of a value. Other braces are ordinary text.
 FIELD = re.compile(r"\{([a-z][a-z0-9_]*)(?::([^{}|]*)\|([^{}|]*))?\}")
 
 
@@ -30,17 +30,17 @@ class StoredValue(TypedDict):
 
 
 class TemplateError(Exception):
-    """A template has a field without a value, or a word that agrees with a value that is no number of things."""
+    """Invalid template: a field has no value, or a word should agree with a value that is not a number of things."""
 
 
 class Value:
-    """Value of a finding. Subclasses are frozen dataclasses; `kind` is the name in JSON."""
+    """Value in a verdict. Subclasses are frozen dataclasses; `kind` is the name of the kind in JSON."""
 
     kind: ClassVar[str]
 
     @property
     def text(self) -> str:
-        """Return the value as people read it, with its unit."""
+        """Return the value in words, with its unit."""
         raise NotImplementedError
 
     @property
@@ -50,7 +50,7 @@ class Value:
 
     @property
     def number(self) -> float:
-        """Return the number with which words agree. Raises TemplateError for a value that is no number of things."""
+        """Return the number with which words agree. Raises TemplateError if the value is not a number of things."""
         raise TemplateError(f"no word agrees with a {self.kind}")
 
 
@@ -78,7 +78,7 @@ class Count(Value):
 
 @dataclass(frozen=True, slots=True)
 class Share(Value):
-    """Number of things of all that were judged: "2 of 3 forms"; "3 forms" for all of them."""
+    """Number of things out of all that were judged: "2 of 3 forms"; "3 forms" if it is all of them."""
 
     kind: ClassVar[str] = "share"
     value: int
@@ -150,7 +150,7 @@ class Milliseconds(Value):
 
 @dataclass(frozen=True, slots=True)
 class Lifetime(Value):
-    """Length of time that somebody has set or that is left, in seconds: "90 days", "5 minutes"."""
+    """Configured or remaining length of time in seconds: "90 days", "5 minutes"."""
 
     kind: ClassVar[str] = "lifetime"
     value: float
@@ -267,7 +267,7 @@ class Address(Excerpt):
 
 @dataclass(frozen=True, slots=True)
 class Reason(Excerpt):
-    """Sentence of an error as a part of another sentence: "the site did not answer"."""
+    """Sentence of an error, used as a part of another sentence: "the site did not answer"."""
 
     kind: ClassVar[str] = "reason"
 
@@ -278,7 +278,7 @@ class Reason(Excerpt):
 
 @dataclass(frozen=True, slots=True)
 class Clause(Value):
-    """Part of a sentence, for a list of them: a template of our own with values, as in "Expires is missing"."""
+    """Item of a list of clauses: a template of our own with values, such as "Expires is missing"."""
 
     kind: ClassVar[str] = "clause"
     template: str
@@ -299,7 +299,7 @@ class Clause(Value):
 
 @dataclass(frozen=True, slots=True)
 class Values(Value):
-    """Several values: the first few, and how many more there are. Values with commas need another separator."""
+    """Several values: the first few, and the number of the others. Values with commas need another separator."""
 
     kind: ClassVar[str] = "list"
     values: Sequence[Value]
@@ -321,7 +321,7 @@ class Values(Value):
 
 
 def typed(values: Mapping[str, Value | int | datetime]) -> dict[str, Value]:
-    """Return values with a `Number` in place of each integer, and a `Date` in place of each moment."""
+    """Return the values, with each integer as a `Number` and each datetime as a `Date`."""
     return {name: _typed(value) for name, value in values.items()}
 
 
@@ -332,7 +332,7 @@ def _typed(value: Value | int | datetime) -> Value:
 
 
 def filled(template: str, values: Mapping[str, Value], text: Callable[[Value], str] = lambda value: value.text) -> str:
-    """Return the template with its values, as `text` returns them. Raises TemplateError."""
+    """Return the template with the texts of its values, as `text` returns them. Raises TemplateError."""
     texts = []
     for piece in _pieces(template):
         if isinstance(piece, str):
@@ -345,7 +345,7 @@ def filled(template: str, values: Mapping[str, Value], text: Callable[[Value], s
 
 
 def outline(template: str) -> str:
-    """Return the template for readers of documents: with dots in place of its values."""
+    """Return the template with ellipses in place of its values, for the documentation."""
     return "".join(
         piece if isinstance(piece, str) else "…" if piece.forms is None else piece.forms[1]
         for piece in _pieces(template)

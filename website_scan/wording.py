@@ -1,7 +1,6 @@
-"""Composition of a finding's data into the sentences of the API: `message` and `fix`.
+"""Composition of a verdict's data into the sentences of the API: `message` and `fix`.
 
-The only module that makes text of a finding. Its sentences are written into reports and frozen there; nothing reads
-them again.
+Only this module composes texts of findings. Reports store its sentences unchanged, and no code parses them again.
 """
 
 from __future__ import annotations
@@ -14,19 +13,19 @@ from website_scan.outcomes import Fix
 from website_scan.report_json import ExportedCheck
 from website_scan.result import CheckResult, HowToFix
 
-SHOWN = 3  # places in a message; tables have the others
+SHOWN = 3  # number of places in a message; tables have the others
 LABEL = 160
-# The full stop of a quotation also ends the sentence.
+# A quotation that ends with a full stop also ends the sentence, without a second one.
 ENDED = re.compile(r"([.!?…])”\.(?= |$)")
 
 
 def message(check: CheckResult) -> str:
-    """Return what was seen, with the first places that the summary does not name, and why it matters."""
+    """Return the message: what the check observed, the first places that the summary omits, and why it matters."""
     return seen(without_reason(check), check.includes, check.why)
 
 
 def without_reason(check: CheckResult) -> str:
-    """Return what was seen, with the first places that the summary does not name."""
+    """Return the message without the reason why it matters."""
     labels = list(dict.fromkeys(place.label for place in check.places.kept))
     unnamed = [label for label in labels if label and not _names(check.summary, label)]
     others = check.places.total - len(check.places.kept)
@@ -34,19 +33,19 @@ def without_reason(check: CheckResult) -> str:
 
 
 def without_places(check: ExportedCheck) -> str:
-    """Return the message of a stored check without places, for readers who see them beside it."""
+    """Return the message of a stored check without places, for readers who see the places beside it."""
     if check["status"] == "pass":
         return check["message"]
     return seen(check["summary"], check["includes"], check["why"])
 
 
 def seen(summary: str, includes: Sequence[str], why: str) -> str:
-    """Return what was seen, which other findings that includes, and why it matters."""
+    """Return the summary, the titles of the findings that it includes, and the reason why it matters."""
     return " ".join(filter(None, (ENDED.sub(r"\1”", summary), _included(includes), why)))
 
 
 def _included(titles: Sequence[str]) -> str:
-    """Return the sentence on the findings that a finding includes, empty if it includes none."""
+    """Return the sentence on the findings that a finding includes; empty if it includes none."""
     return f"This includes {_joined([f'“{title}”' for title in titles])}." if titles else ""
 
 
@@ -57,7 +56,7 @@ def fix(how: HowToFix) -> str:
 
 
 def catalogue_fix(declared: Fix) -> str:
-    """Return a check's own fix with the snippets for all servers."""
+    """Return the fix of a check's declaration with the snippets for all servers."""
     return fix(HowToFix(declared.text, tuple(declared.snippets_for(None).items())))
 
 

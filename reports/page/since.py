@@ -12,7 +12,7 @@ from website_scan.report_json import ExportJson
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Number of findings with the same kind of change in words, and the most urgent of them."""
+    """Number of findings that changed in one way, in words, and those of highest priority."""
 
     text: str
     first: Change

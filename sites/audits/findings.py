@@ -1,4 +1,4 @@
-"""Findings of an audit as lists, exports and the page show them: in the order of need, with places and mutes."""
+"""Findings of an audit as lists, exports and the page show them: by priority, with places and mutes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from infrastructure.postgresql.statements import fetch
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding
 from sites.models.audit import SamplePage
-from website_scan.need import Need, need
+from website_scan.priority import Priority, priority
 
 PLACES_SHOWN = 10
 BATCH = 20
@@ -77,30 +77,30 @@ class ListedFinding:
 
 
 def in_order(audit: Audit, type: str = "") -> list[AuditFinding]:
-    """Return the findings of a type, or of all types, in the order of need: at most one for each check.
+    """Return the findings of a type, or of all types, by priority: at most one for each check.
 
     Of all types, each fact is listed once, by the check that tells it.
     """
-    return by_need(audit, audit.findings.filter(type=type) if type else audit.findings.filter(told_by=""))
+    return by_priority(audit, audit.findings.filter(type=type) if type else audit.findings.filter(told_by=""))
 
 
 def critical_in_order(audit: Audit) -> list[AuditFinding]:
-    """Return the findings of all types that are a critical failure on a page, in the order of need."""
-    return by_need(audit, audit.findings.filter(told_by="", critical_pages__gt=0))
+    """Return the findings of all types that are a critical failure on a page, by priority."""
+    return by_priority(audit, audit.findings.filter(told_by="", critical_pages__gt=0))
 
 
-def by_need(audit: Audit, rows: Iterable[AuditFinding]) -> list[AuditFinding]:
-    """Sort findings of the audit by need."""
+def by_priority(audit: Audit, rows: Iterable[AuditFinding]) -> list[AuditFinding]:
+    """Sort findings of the audit by priority."""
 
-    def key(row: AuditFinding) -> tuple[Need, str, str]:
-        needed = need(
+    def key(row: AuditFinding) -> tuple[Priority, str, str]:
+        row_priority = priority(
             status=row.status,
             severity=row.severity,
             holds=row.held_pages > 0,
             points=audit.gain(row),
             later=audit.gain_without_caps(row),
         )
-        return needed, row.type, row.check_id
+        return row_priority, row.type, row.check_id
 
     return sorted(rows, key=key)
 
@@ -133,7 +133,7 @@ def listed(
 
 
 def listed_in_batches(audit: Audit, mutes: AuditMutes, type: str = "") -> Iterator[list[ListedFinding]]:
-    """Yield all findings in the order of need, few at a time, because their places may take much memory."""
+    """Yield all findings by priority, few at a time, because their places may take much memory."""
     rows = in_order(audit, type)
     for start in range(0, len(rows), BATCH):
         yield listed(audit, rows[start : start + BATCH], mutes)

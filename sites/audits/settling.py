@@ -18,8 +18,8 @@ from sites.signals import audit_ended
 from website_scan import wording
 from website_scan.fingerprints import fingerprints
 from website_scan.messages import counted
-from website_scan.need import is_emergency
-from website_scan.repeats import CheckKey, told, told_elsewhere
+from website_scan.priority import is_emergency
+from website_scan.repeats import CheckKey, reported_elsewhere, reporters
 from website_scan.report.serialization import stored_fix
 from website_scan.report_json import StoredFix
 from website_scan.result import ScanResult
@@ -244,8 +244,8 @@ def _first_failure(audit: Audit) -> tuple[str, str]:
 
 def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> None:
     """Count the page's findings and their places, in one statement."""
-    elsewhere = told_elsewhere(
-        {result.type: told(result.checks, result.repeated_checks) for _, result in ended if result is not None}
+    elsewhere = reported_elsewhere(
+        {result.type: reporters(result.checks, result.repeated_checks) for _, result in ended if result is not None}
     )
     rows = [row for scan, result in ended if result is not None for row in _rows(scan, result, page.url, elsewhere)]
     if not rows:

@@ -21,7 +21,7 @@ from sites.monitors.changes import ChangeGroups
 from sites.monitors.scores import Scored
 from website_scan.findings import Severity
 from website_scan.json_types import SEVERITIES
-from website_scan.need import SEVERITY_RANK
+from website_scan.priority import SEVERITY_RANK
 
 
 @dataclass(frozen=True, slots=True)

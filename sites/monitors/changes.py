@@ -22,7 +22,7 @@ from sites.models.documents import (
 )
 from sites.monitors.states import checks_of, has_browser, is_error, merged, silent_checks
 from website_scan.messages import cut
-from website_scan.need import SEVERITY_RANK, Need
+from website_scan.priority import SEVERITY_RANK, Priority
 from website_scan.report.diff import Change, Diff, Place, Reason, diff
 from website_scan.report_json import ReducedJson
 
@@ -172,7 +172,7 @@ class ComparedPage:
 @dataclass(slots=True)
 class _Group:
     change: Change
-    need: Need  # of all pages together
+    priority: Priority  # of all pages together
     type: str
     said: str
     fix: str
@@ -245,10 +245,10 @@ class ChangeGroups:
         group = groups.get(key)
         if group is None:
             if len(groups) >= MOST_GROUPS:
-                self._drop_less_needy_half(direction)
-            group = groups[key] = _Group(change, change.need, page.type, said, fix, fingerprints)
+                self._drop_lower_priority_half(direction)
+            group = groups[key] = _Group(change, change.priority, page.type, said, fix, fingerprints)
         else:
-            group.need = group.need.with_other(change.need)
+            group.priority = group.priority.with_other(change.priority)
         group.pages_affected += 1
         self._worst[direction] = min(self._worst.get(direction, 9), SEVERITY_RANK[change.severity])
         if len(group.pages) < PAGES:
@@ -261,8 +261,8 @@ class ChangeGroups:
                 }
             )
 
-    def _drop_less_needy_half(self, direction: Direction) -> None:
-        ordered = sorted(self._groups[direction].items(), key=lambda item: item[1].need)
+    def _drop_lower_priority_half(self, direction: Direction) -> None:
+        ordered = sorted(self._groups[direction].items(), key=lambda item: item[1].priority)
         self._groups[direction] = dict(ordered[: MOST_GROUPS // 2])
         self._dropped[direction] += len(ordered) - MOST_GROUPS // 2
 
@@ -271,11 +271,11 @@ class ChangeGroups:
         return min((self._worst[each] for each in directions if each in self._worst), default=None)
 
     def as_json(self) -> Changes:
-        """Return `new`, `fixed`, `worse` and `better`, the neediest first, the pages, and the counts of `more`."""
+        """Return `new`, `fixed`, `worse` and `better`, highest priority first, the pages, and the counts of `more`."""
         findings: dict[Direction, list[FindingNews]] = {}
         more: dict[Direction, int] = {}
         for name in DIRECTIONS:
-            ordered = sorted(self._groups[name].values(), key=lambda group: group.need)
+            ordered = sorted(self._groups[name].values(), key=lambda group: group.priority)
             findings[name] = [each.as_json() for each in ordered[:GROUPS]]
             more[name] = len(ordered[GROUPS:]) + self._dropped[name]
         return {

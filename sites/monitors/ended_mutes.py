@@ -8,7 +8,7 @@ from dataclasses import replace
 from sites.models.documents import Direction, Doubts
 from sites.monitors.changes import Compared, IsMuted
 from sites.monitors.states import checks_of
-from website_scan.need import need_of
+from website_scan.priority import priority_of
 from website_scan.report.diff import Change, Place, State
 from website_scan.report_json import ReducedFinding, ReducedJson
 
@@ -67,5 +67,5 @@ def _same(known: ReducedFinding, found: ReducedFinding) -> Change:
         message=found["message"],
         before=State(known["status"], known["severity"]),
         after=State(found["status"], found["severity"]),
-        need=need_of(found),
+        priority=priority_of(found),
     )

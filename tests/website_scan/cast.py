@@ -41,7 +41,7 @@ def verdict(finding: Verdict) -> str:
 
 
 def outcome(finding: Verdict) -> str:
-    """Return the name of the finding's outcome, `pass`, or `n/a`."""
+    """Return the name of the verdict's outcome, `pass`, or `n/a`."""
     return finding.outcome if isinstance(finding, Fault) else verdict(finding)
 
 
@@ -50,13 +50,13 @@ def message(finding: Verdict) -> str:
 
 
 def title_of(check: Callable[..., object], finding: Verdict) -> str:
-    """Return the title that a report gives to the finding of a check."""
+    """Return the title of a check's verdict in a report."""
     assert isinstance(finding, Fault), verdict(finding)
     return check_result(_declaration(check), finding, None).title
 
 
 def severity_of(check: Callable[..., object], finding: Verdict) -> Severity | None:
-    """Return the severity that a report gives to the finding of a check."""
+    """Return the severity of a check's verdict in a report."""
     assert isinstance(finding, Fault), verdict(finding)
     return check_result(_declaration(check), finding, None).severity
 
@@ -67,7 +67,7 @@ def _declaration(check: Callable[..., object]) -> Declaration:
 
 
 def rows(finding: Verdict) -> list[dict[str, object]]:
-    """Return the finding's details and places by the names of their columns."""
+    """Return the verdict's details and places by the names of their columns."""
     assert not isinstance(finding, NotApplicable)
     return [dict(place.row()) for place in (*finding.details, *finding.places)]
 
@@ -83,11 +83,11 @@ def page(
     status: int = 200,
     via: tuple[tuple[str, int], ...] = (),
 ) -> Page:
-    """Return an HTML page that was reached over the redirects of `via` (URL, status)."""
+    """Return an HTML page after the redirects in `via` (URL, status)."""
     address = target(url)
     if not any(name == "Content-Type" for name, _ in headers):
         headers = (HTML, *headers)
-    before = tuple(response(each, status=code) for each, code in via)
+    before = tuple(response(url, status=code) for url, code in via)
     last = response(address.url, *headers, status=status, body=html.encode())
     return Page((before and target(via[0][0])) or address, address, (*before, last))
 

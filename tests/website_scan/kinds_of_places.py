@@ -1,4 +1,4 @@
-"""All kinds of places that checks return, with any values."""
+"""Hypothesis strategies for all kinds of places that checks return."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _kinds(base: type[Place]) -> Iterator[type[Place]]:
 
 
 def places_of_kind(kind: type[Place], texts: st.SearchStrategy[str]) -> st.SearchStrategy[Place]:
-    """Return places of a kind whose texts are drawn from `texts`."""
+    """Return a strategy for places of a kind, with texts from `texts`."""
     of_type = {
         str: texts,
         bool: st.booleans(),
@@ -39,7 +39,7 @@ def places_of_kind(kind: type[Place], texts: st.SearchStrategy[str]) -> st.Searc
         type(None): st.none(),
     }
     hints = typing.get_type_hints(kind)
-    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]  # subclasses are dataclasses
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # subclasses are dataclasses
     return st.builds(kind, **{name: st.one_of([of_type[one] for one in _types(hints[name])]) for name in names})
 
 

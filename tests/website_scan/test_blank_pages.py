@@ -1,4 +1,4 @@
-"""Pages whose content is added by scripts, scanned without a browser: nobody saw it, so no grade may be good."""
+"""Pages whose scripts add the content, scanned without a browser: nobody saw the content, so the grade is limited."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SHELLS = {
     "nothing at all": "",
     "a comment": "<!-- built -->",
 }
-# Pages that show nothing, and have faults all the same, by the check that finds them.
+# Blank pages that have faults in their markup, by the check that finds the fault.
 FAULTY = {
     "list": page("<body><ul><div></div></ul>"),
     "aria-valid-attr-value": page("<body><div role=textbox aria-required=undefined aria-label=Name></div>"),
@@ -56,7 +56,7 @@ FAULTY = {
     "frame-title": page(f"<body><iframe src=/t width=0 height=0></iframe><div id=root></div>{SCRIPT}"),
     "aria-roles": page(f"<body><div id=root role=rooot></div>{SCRIPT}"),
 }
-# Pages that scripts complete: what they miss is no fault yet.
+# Pages that scripts complete, so that missing parts are not faults yet.
 INCOMPLETE = {
     "a heading for a script": page(f"<body><h1 id=title></h1><div id=root></div>{SCRIPT}"),
     "a table for a script": page(f"<body><table><thead><tr><th></th></tr></thead><tbody></table>{SCRIPT}"),
@@ -92,15 +92,15 @@ def scanned(scan_type: ScanType, markup: str) -> ScanResult:
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
 @pytest.mark.parametrize("markup", SHELLS.values(), ids=SHELLS)
-def test_a_page_that_shows_nothing_has_at_most_a_c_and_says_why_first(scan_type: ScanType, markup: str) -> None:
+def test_blank_page_gets_at_most_grade_C_and_a_notice_that_says_why(scan_type: ScanType, markup: str) -> None:
     result = scanned(scan_type, markup)
     assert result.status == "partial"
     assert result.score is not None
     assert result.score <= 79
     assert "shows no content" in str(result.facts["notice"])
-    assert all("shows no content" in each.reason for each in result.skipped_checks)
-    skipped = {each.id for each in result.skipped_checks}
-    judged = {each.id for each in result.checks}
+    assert all("shows no content" in skipped.reason for skipped in result.skipped_checks)
+    skipped = {skipped.id for skipped in result.skipped_checks}
+    judged = {check.id for check in result.checks}
     of_content = (
         {"image-alt", "link-name", "list"} if scan_type is ScanType.ACCESSIBILITY else {"link-text", "soft-404"}
     )
@@ -110,31 +110,31 @@ def test_a_page_that_shows_nothing_has_at_most_a_c_and_says_why_first(scan_type:
 
 
 @pytest.mark.parametrize(("check", "markup"), FAULTY.items(), ids=FAULTY)
-def test_a_fault_of_a_page_that_shows_nothing_is_found(check: str, markup: str) -> None:
+def test_faults_in_a_blank_page_are_reported(check: str, markup: str) -> None:
     result = scanned(ScanType.ACCESSIBILITY, markup)
     assert "shows no content" in str(result.facts["notice"])
-    assert check in {each.id for each in result.checks if each.status != "pass"}
+    assert check in {check.id for check in result.checks if check.status != "pass"}
 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
 @pytest.mark.parametrize("markup", BUILT.values(), ids=BUILT)
-def test_what_scripts_may_add_to_a_page_that_shows_nothing_is_not_missed(scan_type: ScanType, markup: str) -> None:
+def test_blank_page_is_not_blamed_for_content_that_scripts_add(scan_type: ScanType, markup: str) -> None:
     result = scanned(scan_type, markup)
     assert "shows no content" in str(result.facts["notice"])
-    content = {each.id for each in checks(scan_type) if each.content}
-    assert not [each for each in result.checks if each.id in content]
+    content = {check.id for check in checks(scan_type) if check.content}
+    assert not [check for check in result.checks if check.id in content]
 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
-def test_the_cap_is_among_the_reports_caps(scan_type: ScanType) -> None:
-    (cap,) = (each for each in scanned(scan_type, SHELLS["react"]).caps if each.limit == 79)
+def test_report_of_a_blank_page_lists_its_cap(scan_type: ScanType) -> None:
+    (cap,) = (cap for cap in scanned(scan_type, SHELLS["react"]).caps if cap.limit == 79)
     assert "content" in cap.reason
 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])
 @pytest.mark.parametrize("markup", HONEST.values(), ids=HONEST)
-def test_a_small_page_that_shows_something_is_judged(scan_type: ScanType, markup: str) -> None:
+def test_small_page_with_visible_content_is_judged(scan_type: ScanType, markup: str) -> None:
     result = scanned(scan_type, markup)
     assert result.status == "completed"
     assert "notice" not in result.facts
-    assert not [each for each in result.caps if "content" in each.reason]
+    assert not [cap for cap in result.caps if "content" in cap.reason]

@@ -10,7 +10,7 @@ from website_scan import catalogue
 from website_scan.catalogue import CatalogueError
 from website_scan.findings import ScanType, Severity
 from website_scan.page.evidence import Page
-from website_scan.plan import GIVEN, plan, sorter
+from website_scan.plan import INITIAL, evidence_order, plan
 from website_scan.scoring import RULES_VERSION
 
 HEAD = """
@@ -32,7 +32,7 @@ def a_check(id: str, name: str, parameters: str = "page: Page") -> str:
 
 
 class Planted:
-    """A catalogue of checks in a temporary package."""
+    """Catalogue of checks in a temporary package."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -67,7 +67,7 @@ def _forget() -> None:
         cached.cache_clear()
 
 
-def test_the_tree_of_files_is_the_tree_of_the_report(planted: Planted) -> None:
+def test_checks_are_grouped_by_folder_and_ordered_by_category_weight(planted: Planted) -> None:
     planted.add(
         "security/checks/light.py",
         'CATEGORY = Category("Light", weight=5)\n' + a_check("one", "One"),
@@ -78,13 +78,13 @@ def test_the_tree_of_files_is_the_tree_of_the_report(planted: Planted) -> None:
         + a_check("three", "Three")
         + a_check("two", "Two", "page: Page, document: Document | None"),
     )
-    found = catalogue.checks(ScanType.SECURITY)
-    assert [(each.category_id, each.id) for each in found] == [
+    listed_checks = catalogue.checks(ScanType.SECURITY)
+    assert [(check.category_id, check.id) for check in listed_checks] == [
         ("heavy", "three"),
         ("heavy", "two"),
         ("light", "one"),
     ]
-    two = found[1]
+    two = listed_checks[1]
     assert (two.name, two.severity, two.fix, two.references) == ("Two", Severity.LOW, "Fix it.", ("CWE-1",))
     assert two.category.name == "Heavy"
     assert [(need.parameter, need.evidence.__name__, need.optional) for need in two.needs] == [
@@ -93,20 +93,20 @@ def test_the_tree_of_files_is_the_tree_of_the_report(planted: Planted) -> None:
     ]
 
 
-def test_a_check_imported_into_another_category_is_not_counted_twice(planted: Planted) -> None:
+def test_check_imported_into_another_category_is_listed_once(planted: Planted) -> None:
     planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
     planted.add(
         "seo/checks/b.py",
         f'CATEGORY = Category("B", weight=1)\nfrom {planted.folder.name}.seo.checks.a import check_one\n',
     )
-    assert [each.id for each in catalogue.checks(ScanType.SEO)] == ["one"]
+    assert [check.id for check in catalogue.checks(ScanType.SEO)] == ["one"]
 
 
 @pytest.mark.parametrize(
     ("first", "second", "word"),
     [(("one", "One"), ("one", "Other"), "id"), (("one", "One"), ("two", "One"), "name")],
 )
-def test_ids_and_names_are_unique_in_a_scan_type(
+def test_duplicate_check_id_or_name_in_a_scan_type_is_refused(
     planted: Planted, first: tuple[str, str], second: tuple[str, str], word: str
 ) -> None:
     planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check(*first))
@@ -115,27 +115,27 @@ def test_ids_and_names_are_unique_in_a_scan_type(
         catalogue.checks(ScanType.SEO)
 
 
-def test_a_file_without_a_category_is_refused(planted: Planted) -> None:
+def test_checks_module_without_CATEGORY_is_refused(planted: Planted) -> None:
     planted.add("seo/checks/a.py", a_check("one", "One"))
     with pytest.raises(CatalogueError, match="CATEGORY"):
         catalogue.checks(ScanType.SEO)
 
 
 @pytest.mark.parametrize("parameters", ["page: Page | Document", "page: 'list[int]'"])
-def test_a_parameter_must_name_one_kind_of_evidence(planted: Planted, parameters: str) -> None:
+def test_check_parameter_without_a_single_evidence_class_is_refused(planted: Planted, parameters: str) -> None:
     planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One", parameters))
     with pytest.raises(CatalogueError):
         catalogue.checks(ScanType.SEO)
 
 
-def test_a_probe_is_known_by_what_it_returns(planted: Planted) -> None:
+def test_probes_are_listed_by_the_evidence_class_that_they_return(planted: Planted) -> None:
     planted.add(
         "page/probe.py",
         "@probe(essential=True)\ndef fetch(target: Target) -> Page: ...\n"
         "@probe()\ndef parse(page: Page) -> Document: ...\n",
     )
-    found = catalogue.probes()
-    assert {provides.__name__: (each.name, each.essential) for provides, each in found.items()} == {
+    probes = catalogue.probes()
+    assert {provides.__name__: (probe.name, probe.essential) for provides, probe in probes.items()} == {
         "Page": ("fetch", True),
         "Document": ("parse", False),
     }
@@ -149,13 +149,13 @@ def test_a_probe_is_known_by_what_it_returns(planted: Planted) -> None:
         "@probe()\ndef one(target: Target): ...\n",
     ],
 )
-def test_a_probe_that_is_declared_wrongly_is_refused(planted: Planted, source: str) -> None:
+def test_invalid_probe_declaration_is_refused(planted: Planted, source: str) -> None:
     planted.add("page/probe.py", source)
     with pytest.raises(CatalogueError):
         catalogue.probes()
 
 
-def test_only_the_probes_that_a_scan_needs_are_planned(planted: Planted) -> None:
+def test_plan_contains_only_probes_that_its_checks_need(planted: Planted) -> None:
     planted.add(
         "seo/checks/a.py",
         'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One", "document: Document, clock: Clock"),
@@ -169,14 +169,14 @@ def test_only_the_probes_that_a_scan_needs_are_planned(planted: Planted) -> None
     assert {each.__name__ for each in plan(ScanType.SECURITY).probes} == {"Page"}
 
 
-def test_evidence_that_nothing_provides_is_refused(planted: Planted) -> None:
+def test_check_that_needs_evidence_without_a_probe_is_refused(planted: Planted) -> None:
     planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
     planted.add("page/probe.py", "")
     with pytest.raises(CatalogueError, match="Page"):
         plan(ScanType.SEO)
 
 
-def test_the_version_is_another_when_a_check_is(planted: Planted) -> None:
+def test_catalogue_version_changes_with_a_check(planted: Planted) -> None:
     category = 'CATEGORY = Category("A", weight=1)\n'
     planted.add("performance/checks/a.py", category + a_check("one", "One"))
     planted.add("security/checks/a.py", category + a_check("one", "One"))
@@ -188,9 +188,7 @@ def test_the_version_is_another_when_a_check_is(planted: Planted) -> None:
     assert len({same, *others}) == 3
 
 
-def test_the_version_is_another_when_the_rules_of_scoring_are(
-    planted: Planted, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_catalogue_version_changes_with_the_scoring_rules(planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
     before = catalogue.catalogue_version(ScanType.SEO)
     monkeypatch.setattr(catalogue, "RULES_VERSION", RULES_VERSION + 1)
@@ -198,12 +196,12 @@ def test_the_version_is_another_when_the_rules_of_scoring_are(
     assert catalogue.catalogue_version(ScanType.SEO) != before
 
 
-# The real catalogue
+# Tests of the real catalogue.
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_checks_are_counted_without_being_loaded(scan_type: ScanType) -> None:
-    assert catalogue.check_ids(scan_type) == {each.id for each in catalogue.checks(scan_type)}
+def test_check_ids_from_source_text_equal_those_of_loaded_checks(scan_type: ScanType) -> None:
+    assert catalogue.check_ids(scan_type) == {check.id for check in catalogue.checks(scan_type)}
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
@@ -218,6 +216,6 @@ def test_every_check_of_the_catalogue_can_be_planned(scan_type: ScanType) -> Non
     if planned.checks:
         assert any(probe.essential for probe in planned.probes.values())
         assert Page in planned.probes
-    assert not GIVEN & planned.probes.keys()
+    assert not INITIAL & planned.probes.keys()
     assert catalogue.caps(scan_type)
-    assert sorter(planned.probes).is_active() is bool(planned.probes)  # and there is no cycle
+    assert evidence_order(planned.probes).is_active() is bool(planned.probes)  # `prepare` raises for a cycle

@@ -1,4 +1,4 @@
-"""Results of checks: what a finding becomes with the declaration of its check, and its sentences."""
+"""Results of checks: conversion of a verdict and its check's declaration, and the sentences of findings."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def result(finding: Pass | Fault, server: Server | None = None, **columns: Any) 
         (CategoryFail("missing", "None."), "fail", "No HSTS", HIGH),
     ],
 )
-def test_the_outcome_decides_title_and_severity(
+def test_outcome_determines_title_and_severity_of_a_finding(
     finding: Pass | Fault, status: str, title: str, severity: Severity | None
 ) -> None:
-    found = result(finding)
-    assert (found.status, found.title, found.severity) == (status, title, severity)
-    assert found.outcome == getattr(finding, "outcome", "")
-    assert found.weighs is not isinstance(finding, Review)
-    assert found.needs_review is isinstance(finding, Review)
-    assert found.covers_category is isinstance(finding, CategoryFail)
+    actual = result(finding)
+    assert (actual.status, actual.title, actual.severity) == (status, title, severity)
+    assert actual.outcome == getattr(finding, "outcome", "")
+    assert actual.weighs is not isinstance(finding, Review)
+    assert actual.needs_review is isinstance(finding, Review)
+    assert actual.covers_category is isinstance(finding, CategoryFail)
 
 
-def test_a_warning_is_never_critical() -> None:
+def test_warning_is_never_critical() -> None:
     assert result(Warn("missing", "None."), severity=CRITICAL).severity is HIGH
     assert result(Fail("missing", "None."), severity=CRITICAL).severity is CRITICAL
 
@@ -74,7 +74,7 @@ def test_a_warning_is_never_critical() -> None:
         (Fail("missing", "S.", places=[RedirectHop(1, "/a")]), "hsts returns a redirect as a place"),
     ],
 )
-def test_what_a_check_does_not_declare_is_refused(finding: Pass | Fault, complaint: str) -> None:
+def test_verdict_with_undeclared_parts_is_refused(finding: Pass | Fault, complaint: str) -> None:
     with pytest.raises(CatalogueError, match=complaint):
         result(finding)
 
@@ -86,36 +86,36 @@ def test_what_a_check_does_not_declare_is_refused(finding: Pass | Fault, complai
         ([Header("Server", "nginx")], "A header is wrong: Server: nginx."),
         ([Element("#a", "<p>"), Element("#b", "<i>")], "A header is wrong: <p> at #a; <i> at #b."),
         ([Element(f"#a{n}") for n in range(5)], "A header is wrong: #a0; #a1; #a2 and 2 more."),
-        ([Element("html", "<html>")], "A header is wrong."),  # stands for the whole page
+        ([Element("html", "<html>")], "A header is wrong."),  # the root represents the whole page
         ([Element("#a"), Element("#a")], "A header is wrong: #a."),
     ],
 )
-def test_a_message_names_the_first_places(places: Sequence[Place], expected: str) -> None:
-    found = result(Fail("missing", "A header is wrong.", places=places))
-    assert without_reason(found) == expected
-    assert message(found) == f"{expected} It matters."
+def test_message_names_the_first_places(places: Sequence[Place], expected: str) -> None:
+    actual = result(Fail("missing", "A header is wrong.", places=places))
+    assert without_reason(actual) == expected
+    assert message(actual) == f"{expected} It matters."
 
 
-def test_a_place_that_the_summary_names_is_not_named_again() -> None:
-    found = result(Fail("missing", "{code} is wrong.", places=[Element("#a", "<p>")], code=Code("<p> at #a")))
-    assert without_reason(found) == "<p> at #a is wrong."
+def test_message_does_not_repeat_a_place_in_the_summary() -> None:
+    actual = result(Fail("missing", "{code} is wrong.", places=[Element("#a", "<p>")], code=Code("<p> at #a")))
+    assert without_reason(actual) == "<p> at #a is wrong."
 
 
-def test_a_long_place_is_cut_with_an_ellipsis() -> None:
-    found = result(Fail("missing", "A header is wrong.", places=[Header("Server", "x" * 200)]))
-    assert without_reason(found) == f"A header is wrong: Server: {'x' * 151}…."
+def test_long_place_is_cut_with_an_ellipsis() -> None:
+    actual = result(Fail("missing", "A header is wrong.", places=[Header("Server", "x" * 200)]))
+    assert without_reason(actual) == f"A header is wrong: Server: {'x' * 151}…."
 
 
-def test_the_full_stop_of_a_quotation_ends_the_sentence() -> None:
+def test_full_stop_in_a_quotation_ends_the_sentence() -> None:
     assert message(result(Fail("missing", "It says “{text}”.", text=Excerpt("Stop.")))) == "It says “Stop.” It matters."
 
 
-def test_a_result_keeps_the_first_places_and_counts_all() -> None:
-    found = result(Fail("missing", "S.", places=[Element(f"#a{n}") for n in range(57)], details=[Header("A", "b")]))
-    assert len(found.places.kept) == MOST_ROWS
-    assert found.places.totals == {Element: 57}
-    assert found.places.is_cut
-    assert not found.details.is_cut
+def test_result_stores_the_first_places_and_counts_all() -> None:
+    actual = result(Fail("missing", "S.", places=[Element(f"#a{n}") for n in range(57)], details=[Header("A", "b")]))
+    assert len(actual.places.kept) == MOST_ROWS
+    assert actual.places.totals == {Element: 57}
+    assert actual.places.is_cut
+    assert not actual.details.is_cut
 
 
 @pytest.mark.parametrize(
@@ -126,29 +126,29 @@ def test_a_result_keeps_the_first_places_and_counts_all() -> None:
         (Server.CADDY, ["nginx", "Apache", "HTML"]),
     ],
 )
-def test_a_fix_has_the_snippet_of_the_server_that_answered(server: Server | None, labels: list[str]) -> None:
-    found = result(Fail("missing", "S."), server)
-    assert found.how_to_fix is not None
-    assert [label for label, _ in found.how_to_fix.snippets] == labels
+def test_fix_has_the_snippet_for_the_detected_server(server: Server | None, labels: list[str]) -> None:
+    actual = result(Fail("missing", "S."), server)
+    assert actual.how_to_fix is not None
+    assert [label for label, _ in actual.how_to_fix.snippets] == labels
 
 
-def test_a_fix_in_words() -> None:
+def test_fix_text_lists_snippets_after_the_sentence() -> None:
     how = HowToFix("Send `HSTS`.", (("nginx", "hsts on;"), ("HTML", "<p>")))
     assert fix(how) == "Send `HSTS`. nginx: `hsts on;` · HTML: `<p>`"
     assert fix(HowToFix("Send it.")) == "Send it."
     assert catalogue_fix(Fix("Send it.", {Server.IIS: "x"})) == "Send it. IIS: `x`"
 
 
-def test_a_finding_may_have_a_fix_of_its_own() -> None:
-    found = result(Fail("missing", "S.", fix="Remove `{code}`.", code=Code("x`y")))
-    assert found.how_to_fix == HowToFix("Remove `x'y`.")
+def test_fix_of_a_verdict_replaces_the_fix_of_its_check() -> None:
+    actual = result(Fail("missing", "S.", fix="Remove `{code}`.", code=Code("x`y")))
+    assert actual.how_to_fix == HowToFix("Remove `x'y`.")
 
 
 @given(st.text())
-def test_no_value_ends_or_begins_code_in_a_fix(text: str) -> None:
-    found = result(Fail("missing", "S.", fix="Remove `{code}`, then wait.", code=Code(f"x{text}")))
-    assert found.how_to_fix is not None
-    before, code, after = found.how_to_fix.text.split("`")
+def test_values_cannot_close_or_open_code_spans_in_a_fix(text: str) -> None:
+    actual = result(Fail("missing", "S.", fix="Remove `{code}`, then wait.", code=Code(f"x{text}")))
+    assert actual.how_to_fix is not None
+    before, code, after = actual.how_to_fix.text.split("`")
     assert (before, after) == ("Remove ", ", then wait.")
     assert code.startswith("x")
 
@@ -162,15 +162,15 @@ def test_no_value_ends_or_begins_code_in_a_fix(text: str) -> None:
         (100_001, "The page weighs 100 kB (up to 20 kB is good).", "fail"),
     ],
 )
-def test_limits_pass_warn_and_fail(value: int, expected: str, status: str) -> None:
+def test_by_limits_passes_warns_and_fails(value: int, expected: str, status: str) -> None:
     limits = (20_000, 100_000)
     finding = by_limits(
         "missing", "The page weighs {weight}", value, limits, limit=Bytes(20_000), weight=Bytes(value),
         places=[Element("#a")],
     )  # fmt: skip
-    found = result(finding)
-    assert (found.summary, found.status) == (expected, status)
-    rows = found.details if status == "pass" else found.places
+    actual = result(finding)
+    assert (actual.summary, actual.status) == (expected, status)
+    rows = actual.details if status == "pass" else actual.places
     assert rows.kept == (Element("#a"),)
 
 
@@ -182,22 +182,22 @@ def test_limits_pass_warn_and_fail(value: int, expected: str, status: str) -> No
         (90_000, "The page weighs 90 kB; up to 20 kB is good."),
     ],
 )
-def test_a_limit_without_places_follows_a_semicolon(value: int, expected: str) -> None:
+def test_limit_without_places_follows_a_semicolon(value: int, expected: str) -> None:
     limits = (20_000, 100_000)
     finding = by_limits("missing", "The page weighs {weight}", value, limits, limit=Bytes(20_000), weight=Bytes(value))
     assert result(finding).summary == expected
 
 
-def test_limits_need_not_be_named() -> None:
-    found = result(by_limits("missing", "{files} {files:is|are} empty", 2, (0, 1), files=Count(2, "file")))
-    assert (found.summary, found.status) == ("2 files are empty.", "fail")
+def test_by_limits_without_a_limit_value_omits_the_limit() -> None:
+    actual = result(by_limits("missing", "{files} {files:is|are} empty", 2, (0, 1), files=Count(2, "file")))
+    assert (actual.summary, actual.status) == ("2 files are empty.", "fail")
 
 
-def test_a_title_does_not_end_with_the_space_before_an_empty_value() -> None:
-    found = result(Fail("found", "{text}", text=Excerpt("")), outcomes={"found": "The page says {text}"})
-    assert found.title == "The page says"
+def test_title_does_not_end_with_the_space_before_an_empty_value() -> None:
+    actual = result(Fail("found", "{text}", text=Excerpt("")), outcomes={"found": "The page says {text}"})
+    assert actual.title == "The page says"
 
 
 def test_code_in_a_fix_is_never_empty() -> None:
-    """An empty pair of backticks is no code in Markdown, and would begin some before the next one."""
+    """In Markdown, an empty pair of backticks would start a code span that ends at the next backtick."""
     assert result(Fail("missing", "S.", fix="Remove `{code}`.", code=Code(""))).how_to_fix == HowToFix("Remove `…`.")

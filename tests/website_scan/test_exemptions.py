@@ -24,7 +24,7 @@ from website_scan.environment import Exemption, exemptions
         ),
     ],
 )
-def test_a_network_stands_with_or_without_a_port(raw: str, expected: tuple[Exemption, ...]) -> None:
+def test_exemption_is_a_network_with_or_without_a_port(raw: str, expected: tuple[Exemption, ...]) -> None:
     assert exemptions(raw) == expected
 
 
@@ -45,6 +45,6 @@ def test_a_network_stands_with_or_without_a_port(raw: str, expected: tuple[Exemp
         ":8080",
     ],
 )
-def test_what_is_neither_is_refused(raw: str) -> None:
+def test_invalid_exemption_is_refused(raw: str) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         exemptions(raw)

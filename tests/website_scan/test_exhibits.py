@@ -1,4 +1,4 @@
-"""Exhibits of a report's page: bounded, masked, and each in the type of scan that it belongs to."""
+"""Exhibits of a report page: bounded, masked, and in the right scan type."""
 
 from __future__ import annotations
 
@@ -28,53 +28,53 @@ SECURITY, PERFORMANCE, ACCESSIBILITY, SEO = (
 
 
 def of_security(*headers: tuple[str, str]) -> StoredExhibits:
-    found = page(head('<meta http-equiv="Content-Security-Policy" content="img-src *">'), *headers)
-    return exhibits(SECURITY, {Page: found, Policies: policies_of(found, document(found))})
+    scanned_page = page(head('<meta http-equiv="Content-Security-Policy" content="img-src *">'), *headers)
+    return exhibits(SECURITY, {Page: scanned_page, Policies: policies_of(scanned_page, document(scanned_page))})
 
 
-def test_headers_are_kept_in_their_order_and_policies_with_their_way() -> None:
-    shown = of_security(
+def test_exhibits_list_headers_in_order_and_policies_by_source() -> None:
+    stored = of_security(
         ("X-A", "1"), ("Content-Security-Policy", "default-src 'self'"), ("Content-Security-Policy-Report-Only", "x"),
         ("x-a", "2"),
     )  # fmt: skip
-    assert shown["headers"][1:] == [
+    assert stored["headers"][1:] == [
         ["X-A", "1"],
         ["Content-Security-Policy", "default-src 'self'"],
         ["Content-Security-Policy-Report-Only", "x"],
         ["x-a", "2"],
     ]
-    assert shown["policies"] == [
+    assert stored["policies"] == [
         {"way": "header", "text": "default-src 'self'"},
         {"way": "meta", "text": "img-src *"},
         {"way": "report only", "text": "x"},
     ]
 
 
-def test_no_secret_of_a_header_is_kept() -> None:
-    shown = of_security(
+def test_secrets_in_headers_are_masked_in_exhibits() -> None:
+    stored = of_security(
         ("Set-Cookie", "id=abcdefgh; Path=/; Secure"),
         ("Set-Cookie", "lonely"),
         ("X-Auth-Token", "opensesame"),
         ("Link", "<https://user:opensesame@a.test/?api_key=opensesame>"),
     )
-    assert dict(reversed(shown["headers"]))["Set-Cookie"] == "id=•••; Path=/; Secure"
-    assert ["Set-Cookie", "•••"] in shown["headers"]
-    assert ["X-Auth-Token", "•••"] in shown["headers"]
+    assert dict(reversed(stored["headers"]))["Set-Cookie"] == "id=•••; Path=/; Secure"
+    assert ["Set-Cookie", "•••"] in stored["headers"]
+    assert ["X-Auth-Token", "•••"] in stored["headers"]
     for secret in ("abcdefgh", "lonely", "opensesame"):
-        assert secret not in json.dumps(shown)
+        assert secret not in json.dumps(stored)
 
 
 @given(st.lists(st.tuples(st.text(min_size=1), st.text(max_size=2000)), max_size=100))
-def test_whatever_a_site_sends_is_bounded(headers: list[tuple[str, str]]) -> None:
+def test_size_of_exhibits_is_bounded_for_any_headers(headers: list[tuple[str, str]]) -> None:
     assert len(json.dumps(of_security(*headers))) < 400_000
     assert len(of_security(*headers)["headers"]) <= 60
 
 
-def test_redirects_are_kept_for_every_type_and_a_page_without_has_none() -> None:
-    found = page(via=(("https://example.com/", 301),))
+def test_exhibits_list_redirects_for_every_scan_type() -> None:
+    scanned_page = page(via=(("https://example.com/", 301),))
     for scan_type in ScanType:
-        shown = exhibits(scan_type, {Page: found})
-        assert shown["redirects"] == [
+        stored = exhibits(scan_type, {Page: scanned_page})
+        assert stored["redirects"] == [
             {"url": "https://example.com/", "status": 301},
             {"url": "https://site.example.com/shop/shoes", "status": 200},
         ]
@@ -83,7 +83,7 @@ def test_redirects_are_kept_for_every_type_and_a_page_without_has_none() -> None
     assert exhibits(SEO, {}) == {}
 
 
-def test_bytes_are_summed_by_host_and_kind() -> None:
+def test_weights_sum_bytes_by_host_and_kind() -> None:
     loaded = visit(
         load(
             request("one.png", wire_bytes=700),
@@ -93,8 +93,8 @@ def test_bytes_are_summed_by_host_and_kind() -> None:
             request("data:image/png;base64,AA://", wire_bytes=0),
         )
     )
-    shown = exhibits(PERFORMANCE, {Page: page(), BrowserLoad: loaded})["weights"]
-    assert [tuple(each.values()) for each in shown] == [
+    stored = exhibits(PERFORMANCE, {Page: page(), BrowserLoad: loaded})["weights"]
+    assert [tuple(each.values()) for each in stored] == [
         ("tracker.test", "script", 9000, 1, True),
         ("site.example.com", "image", 1500, 2, False),
         ("img.example.com", "image", 5, 1, False),
@@ -102,38 +102,40 @@ def test_bytes_are_summed_by_host_and_kind() -> None:
     ]
 
 
-def test_without_a_browser_it_is_what_the_page_makes_browsers_load() -> None:
-    found = page("<!doctype html>12345")
+def test_weights_without_a_browser_count_eager_resources() -> None:
+    scanned_page = page("<!doctype html>12345")
     files = Resources(
         (
             Resource("https://cdn.test/a.css", ResourceKind.STYLESHEET, True, 1, 200, wire_bytes=300),
             Resource("https://cdn.test/b.png", ResourceKind.IMAGE, False, 1, 200, wire_bytes=9000),
         )
     )
-    shown = exhibits(PERFORMANCE, {Page: found, Resources: files})["weights"]
-    assert [tuple(each.values()) for each in shown] == [
+    stored = exhibits(PERFORMANCE, {Page: scanned_page, Resources: files})["weights"]
+    assert [tuple(each.values()) for each in stored] == [
         ("cdn.test", "stylesheet", 300, 1, True),
         ("site.example.com", "document", 20, 1, False),
     ]
 
 
-def test_hosts_beyond_a_bound_are_one() -> None:
+def test_weights_of_hosts_beyond_the_limit_are_summed_in_one_row() -> None:
     files = [request(f"https://h{number}.test/", wire_bytes=100 + number) for number in range(MAX_WEIGHTS + 30)]
-    shown = exhibits(PERFORMANCE, {Page: page(), BrowserLoad: visit(load(*files))})["weights"]
-    assert len(shown) == MAX_WEIGHTS + 1
-    assert sum(each["requests"] for each in shown) == MAX_WEIGHTS + 31
+    stored = exhibits(PERFORMANCE, {Page: page(), BrowserLoad: visit(load(*files))})["weights"]
+    assert len(stored) == MAX_WEIGHTS + 1
+    assert sum(each["requests"] for each in stored) == MAX_WEIGHTS + 31
 
 
-def test_the_previews_are_of_pages_with_markup() -> None:
-    found = page(head('<meta property="og:title" content="Shared"><meta name="description" content="What it is.">'))
-    shown = exhibits(SEO, {Page: found, Document: document(found)})
-    assert shown["search_result"] == {
+def test_previews_exist_only_for_HTML_pages() -> None:
+    scanned_page = page(
+        head('<meta property="og:title" content="Shared"><meta name="description" content="What it is.">')
+    )
+    stored = exhibits(SEO, {Page: scanned_page, Document: document(scanned_page)})
+    assert stored["search_result"] == {
         "title": "A page",
         "description": "What it is.",
         "url": "https://site.example.com/shop/shoes",
         "site": "",
     }
-    assert shown["shared_link"]["title"] == "Shared"
-    assert shown["shared_link"]["description"] == "What it is."
+    assert stored["shared_link"]["title"] == "Shared"
+    assert stored["shared_link"]["description"] == "What it is."
     text = page("just text", ("Content-Type", "text/plain"))
     assert exhibits(SEO, {Page: text, Document: document(text)}) == {}

@@ -1,4 +1,4 @@
-"""Fingerprints of findings: which findings are the same in another scan, or on another page."""
+"""Fingerprints of findings: which findings are equal in another scan or on another page."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def prints(check_id: str, *places: Place, url: str = PAGE) -> set[str]:
     return set(fingerprints(check_id, places, url))
 
 
-def told(pair: Pair) -> str:
+def pair_id(pair: Pair) -> str:
     return pair.why
 
 
-def test_the_table_has_enough_pairs_and_none_twice() -> None:
+def test_fingerprint_pairs_are_numerous_and_unique() -> None:
     named = {(each.check_id, str(each.one), str(each.other)) for each in (*SAME, *DIFFERENT)}
     assert len(named) == len(SAME) + len(DIFFERENT) >= 250
     assert all(each.is_same for each in SAME)
@@ -38,13 +38,13 @@ def test_the_table_has_enough_pairs_and_none_twice() -> None:
     assert all(each.one != each.other for each in (*SAME, *DIFFERENT))
 
 
-@pytest.mark.parametrize("pair", SAME, ids=told)
-def test_the_same_place_has_the_same_fingerprint(pair: Pair) -> None:
+@pytest.mark.parametrize("pair", SAME, ids=pair_id)
+def test_same_place_has_the_same_fingerprint(pair: Pair) -> None:
     assert prints(pair.check_id, pair.one) == prints(pair.check_id, pair.other)
 
 
-@pytest.mark.parametrize("pair", DIFFERENT, ids=told)
-def test_another_place_has_another_fingerprint(pair: Pair) -> None:
+@pytest.mark.parametrize("pair", DIFFERENT, ids=pair_id)
+def test_different_places_have_different_fingerprints(pair: Pair) -> None:
     assert prints(pair.check_id, pair.one) != prints(pair.check_id, pair.other)
 
 
@@ -59,24 +59,24 @@ def test_another_place_has_another_fingerprint(pair: Pair) -> None:
         ("broken-links", Resource("https://twitter.com/"), Resource("https://twitter.com/")),
     ],
 )
-def test_a_fault_of_the_template_is_the_same_on_all_pages(check_id: str, on_bread: Place, on_cake: Place) -> None:
+def test_template_fault_has_the_same_fingerprint_on_all_pages(check_id: str, on_bread: Place, on_cake: Place) -> None:
     assert prints(check_id, on_bread) == prints(check_id, on_cake, url="https://www.example.com/shop/cake")
 
 
-def test_another_host_has_its_own_pages() -> None:
-    """On a.test the URL is the page's own, on b.test another site's; fingerprints only drop the page's own host."""
+def test_page_path_is_equal_on_another_host_and_fingerprints_differ_by_host() -> None:
+    """Fingerprints omit only the page's own host, so a URL on a.test has another fingerprint on a page of b.test."""
     script = Resource("https://a.test/app.js")
     assert prints("cache-short", script, url="https://a.test/") != prints("cache-short", script, url="https://b.test/")
 
 
-def test_a_finding_without_a_place_is_the_check_itself() -> None:
+def test_finding_without_a_place_has_the_fingerprint_of_its_check() -> None:
     assert prints("hsts") == prints("hsts", RedirectHop(1, PAGE)) == {fingerprint("hsts")}
     assert prints("hsts") != prints("csp-present")
 
 
-def test_a_fingerprint_comes_with_its_place_in_words() -> None:
-    found = fingerprints("link-name", [element("<a>", selector="#main > a:nth-of-type(2)")], PAGE)
-    assert list(found.values()) == ["#main > a:nth-of-type(2)"]
+def test_fingerprints_are_returned_with_the_name_of_their_place() -> None:
+    names = fingerprints("link-name", [element("<a>", selector="#main > a:nth-of-type(2)")], PAGE)
+    assert list(names.values()) == ["#main > a:nth-of-type(2)"]
     assert list(fingerprints("powered-by", [Header("Server", "x")], PAGE).values()) == ["Server"]
 
 
@@ -92,7 +92,7 @@ def test_a_fingerprint_comes_with_its_place_in_words() -> None:
         (RedirectHop(1, PAGE), ""),
     ],
 )
-def test_a_fingerprint_is_made_of_what_endures_of_a_place(place: Place, normal: str) -> None:
+def test_fingerprint_is_derived_from_the_normal_form_of_a_place(place: Place, normal: str) -> None:
     assert place.normal(split_url(PAGE)) == normal
     assert prints("x", place) == {fingerprint("x", normal)}
 
@@ -112,21 +112,21 @@ def test_a_fingerprint_is_made_of_what_endures_of_a_place(place: Place, normal: 
         ("hsts", [], [1]),
     ],
 )
-def test_elements_of_a_kind_are_counted_and_what_comes_and_goes_by_itself_is_not(
+def test_elements_are_counted_but_files_and_cookies_are_not(
     check_id: str, places: Sequence[Place], counts: list[int]
 ) -> None:
-    found = occurrences_of(stored_finding(check_id, *places, url=PAGE))
-    assert [len(texts) for texts in found.values()] == counts
-    assert {each: texts[0] for each, texts in found.items()} == fingerprints(check_id, places, PAGE)
+    occurrences = occurrences_of(stored_finding(check_id, *places, url=PAGE))
+    assert [len(texts) for texts in occurrences.values()] == counts
+    assert {digits: texts[0] for digits, texts in occurrences.items()} == fingerprints(check_id, places, PAGE)
 
 
-def test_rows_that_explain_a_figure_have_no_fingerprints() -> None:
+def test_rows_that_explain_a_figure_have_no_identity() -> None:
     finding = stored_finding("total-weight", details=Rows.of([Resource("/a.js"), *elements("#a")]))
     assert list(occurrences_of(finding)) == [fingerprint("total-weight")]
 
 
-def test_fingerprints_are_kept_outside_of_reports_and_must_not_change() -> None:
-    """Changing a normal form invalidates all mutes and baselines that name such a place."""
+def test_stored_fingerprints_never_change() -> None:
+    """Changing a normal form invalidates all stored mutes and baselines with such a place."""
     places = (
         ("hsts", RedirectHop(1, PAGE), "2ae39fffef2b373d"),
         ("link-name", element('<a class="btn" href="/cart">', "header > p"), "1282c01b8f04bc65"),
@@ -137,11 +137,13 @@ def test_fingerprints_are_kept_outside_of_reports_and_must_not_change() -> None:
         ("powered-by", Header("Server", "nginx"), "49583d7100bc37fa"),
         ("cookie-secure", cookie("session", "example.com"), "5af85dfe075e7cb5"),
     )
-    assert [(each, *prints(each, place)) for each, place, _ in places] == [(each, kept) for each, _, kept in places]
+    assert [(check_id, *prints(check_id, place)) for check_id, place, _ in places] == [
+        (check_id, digits) for check_id, _, digits in places
+    ]
 
 
 @given(st.lists(st.sampled_from(["#a", "#b > p", "li:nth-of-type(2)", "div.css-1x2y3z"])), st.randoms())
-def test_order_and_repetition_do_not_matter(selectors: list[str], dice: Any) -> None:
+def test_fingerprints_ignore_order_and_repetition_of_places(selectors: list[str], dice: Any) -> None:
     places = elements(*selectors)
     shuffled = [*places, *places]
     dice.shuffle(shuffled)
@@ -149,18 +151,18 @@ def test_order_and_repetition_do_not_matter(selectors: list[str], dice: Any) -> 
 
 
 @given(st.sampled_from(kinds()).flatmap(lambda kind: places_of_kind(kind, st.text(max_size=300))), st.text(max_size=60))
-def test_whatever_a_site_sends_has_a_fingerprint(place: Place, url: str) -> None:
-    for found in fingerprints("x", [place], PAGE) | fingerprints("x", [place], f"https://x.test/{url}"):
-        assert len(found) == 16
+def test_any_place_on_any_url_has_a_fingerprint(place: Place, url: str) -> None:
+    for digits in fingerprints("x", [place], PAGE) | fingerprints("x", [place], f"https://x.test/{url}"):
+        assert len(digits) == 16
 
 
 @given(st.text(max_size=300))
-def test_a_name_without_what_was_generated_stays_as_it_is(name: str) -> None:
+def test_without_generated_is_idempotent(name: str) -> None:
     once = without_generated(name)
     assert without_generated(once) == once
 
 
-# Kinds whose places are about the page as a whole, or explain a figure.
+# Kinds of place that describe the whole page or explain a figure, and have no identity.
 WITHOUT_IDENTITY = {
     "attempt",
     "busy-time",
@@ -184,6 +186,6 @@ WITHOUT_IDENTITY = {
 }
 
 
-def test_every_kind_of_place_is_identified_or_is_known_to_be_about_the_whole_page() -> None:
+def test_every_kind_of_place_has_an_identity_or_is_listed_as_about_the_whole_page() -> None:
     placeless = {kind.kind for kind in kinds() if not kind.identity() and kind.normal is Place.normal}
     assert placeless == WITHOUT_IDENTITY

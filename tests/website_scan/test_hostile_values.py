@@ -1,4 +1,4 @@
-"""Values from a page: none changes the structure of a sentence or of a document, whatever characters it has."""
+"""Hostile values of a page must not change the structure of a sentence or of a document."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CHECK = Declaration(
     fix=Fix("Remove `{code}` from {address}, then wait.", {Server.NGINX: "return 404;"}),
     references=("CWE-116",),
 )
-# What templates, browsers, Markdown, terminals, spreadsheets and XML give a meaning.
+# Characters and texts with a meaning in templates, browsers, Markdown, terminals, spreadsheets or XML.
 PIECES = st.sampled_from(
     [
         *("{text}", "{files:one|many}", "{", "}", "{{", "{0}", "{text.__class__}", "%s", "%(text)s", "${text}"),
@@ -94,7 +94,7 @@ HOSTILE = st.lists(PIECES | st.text(max_size=8), max_size=8).map(lambda pieces: 
 
 
 def result_of(value: str) -> CheckResult:
-    """Return the result of a check that quotes a value of each kind of text, and has places of several kinds."""
+    """Return a result that quotes the value in each type of text value, and has places of several kinds."""
     numbered = f"1{value}", f"2{value}"
     finding = Fail(
         "found",
@@ -107,11 +107,11 @@ def result_of(value: str) -> CheckResult:
         parts=Values([Clause.of("{name} is missing", name=Excerpt(value))]),
         files=Count(2),
         places=[
-            *(Element(each, f"<p>{each}", why=each) for each in numbered),
-            *(Header(f"X-{each}", each) for each in numbered),
-            *(Resource(f"https://example.com/{each}") for each in numbered),
+            *(Element(text, f"<p>{text}", why=text) for text in numbered),
+            *(Header(f"X-{text}", text) for text in numbered),
+            *(Resource(f"https://example.com/{text}") for text in numbered),
         ],
-        details=[PolicyRow(each) for each in numbered],
+        details=[PolicyRow(text) for text in numbered],
     )
     return check_result(CHECK, finding, None)
 
@@ -130,22 +130,22 @@ def has_pieces(sentence: str, pieces: list[str]) -> bool:
 @example("{files}{files:file|files}")
 @example("")
 def test_no_value_changes_a_sentence(value: str) -> None:
-    found, harmless = result_of(value), result_of(HARMLESS)
-    assert found.how_to_fix is not None
+    hostile, harmless = result_of(value), result_of(HARMLESS)
+    assert hostile.how_to_fix is not None
     assert harmless.how_to_fix is not None
     for sentence, usual in (
-        (found.title, harmless.title),
-        (found.summary, harmless.summary),
-        (message(found), message(harmless)),
-        (fix(found.how_to_fix), fix(harmless.how_to_fix)),
+        (hostile.title, harmless.title),
+        (hostile.summary, harmless.summary),
+        (message(hostile), message(harmless)),
+        (fix(hostile.how_to_fix), fix(harmless.how_to_fix)),
     ):
         assert has_pieces(sentence, pieces_around(usual)), sentence
         assert not DIRECTIONS.search(sentence)
         assert not UNWRITABLE.search(sentence)
         assert "\n" not in sentence
-    assert Excerpt(value).text in found.summary  # as it is: a field in it has not been filled
-    assert found.how_to_fix.text.count("`") == 2
-    assert {name: each["kind"] for name, each in found.values.items()} == {
+    assert Excerpt(value).text in hostile.summary  # unchanged: a template field in the value is not filled
+    assert hostile.how_to_fix.text.count("`") == 2
+    assert {name: each["kind"] for name, each in hostile.values.items()} == {
         name: each["kind"] for name, each in harmless.values.items()
     }
 
@@ -169,7 +169,7 @@ def tokens_of(document: str) -> list[str]:
 
 
 def _types(tokens: list[Token]) -> Iterator[str]:
-    """Yield the types of tokens, once for several texts: an escaped character is a text of its own."""
+    """Yield the types of tokens; consecutive texts count once, because an escaped character is a separate text."""
     before = ""
     for token in tokens:
         kind = "text" if token.type == "text_special" else token.type
@@ -189,9 +189,9 @@ def log_of(document: str) -> list[object]:
     """Return the shape of a SARIF log, the links in its messages, and the tokens of its help."""
     log = json.loads(document)
     (run,) = log["runs"]
-    texts = [each["message"]["text"] for each in run["results"]]
+    texts = [result["message"]["text"] for result in run["results"]]
     helps = [tokens_of(rule["help"]["markdown"]) for rule in run["tool"]["driver"]["rules"]]
-    return [shape_of(log), [re.findall(r"(?<!\\)\]\(([^)]*)\)", each) for each in texts], helps]
+    return [shape_of(log), [re.findall(r"(?<!\\)\]\(([^)]*)\)", text) for text in texts], helps]
 
 
 def cells_of(document: str) -> list[int]:
@@ -201,7 +201,9 @@ def cells_of(document: str) -> list[int]:
 
 
 def xml_of(document: str) -> list[tuple[str, list[str]]]:
-    return [(str(each.tag), sorted(map(str, each.keys()))) for each in etree.fromstring(document.encode()).iter()]
+    return [
+        (str(element.tag), sorted(map(str, element.keys()))) for element in etree.fromstring(document.encode()).iter()
+    ]
 
 
 def lines_of(document: str) -> list[int]:
@@ -222,7 +224,7 @@ STRUCTURES: Mapping[str, Callable[[str], object]] = {
 }
 
 
-def test_the_structure_of_every_format_is_compared() -> None:
+def test_structure_of_every_format_is_tested() -> None:
     assert STRUCTURES.keys() == {"text", *WRITERS}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from website_scan import memory
 
-# Ten threads each parse a large page at the same time and keep something small of it.
+# Program: ten threads parse a large page at the same time, and each retains a small object.
 PROGRAM = """
 import ctypes, re, sys, threading
 from pathlib import Path
@@ -41,7 +41,7 @@ libc.fflush(None)
 """
 
 
-# What the first scans leave is held for good; what later ones leave in circles is freed.
+# Program: objects of the first scans are frozen, and reference cycles of later scans are freed.
 COLLECTS = """
 import gc, weakref
 from website_scan import memory
@@ -63,19 +63,19 @@ print(frozen > 1000, last() is not None, left() is None, gc.get_freeze_count() <
 
 
 @pytest.mark.skipif(not memory._is_glibc, reason="other C libraries keep no heaps for threads")
-def test_large_pages_in_many_threads_leave_little_behind() -> None:
+def test_memory_of_large_pages_in_many_threads_is_released() -> None:
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     grown_mib, _, heaps = ran.stdout.partition("\n")
-    assert int(grown_mib) < 100  # about 500 when nothing is given back
+    assert int(grown_mib) < 100  # about 500 without release of memory
     assert heaps.count("<heap ") == 1
 
 
-def test_collections_look_only_at_what_came_after_the_first_scans() -> None:
+def test_garbage_collections_skip_objects_of_the_first_scans() -> None:
     ran = subprocess.run([sys.executable, "-c", COLLECTS], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["True"] * 4
 
 
-def test_another_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_functions_do_nothing_without_glibc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_is_glibc", False)
     monkeypatch.setattr(memory, "_libc", None)
     memory.use_one_heap()

@@ -1,4 +1,4 @@
-"""Every regular expression answers hostile text in time that grows linearly with its length, not with its square."""
+"""Every regular expression matches hostile text in linear time, not in quadratic time."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from website_scan.security.checks.disclosure import LISTING_TITLES
 
 METHODS = frozenset({"findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"})
 LONG = 50_000
-# Times below this are not compared: even the fastest quadratic pattern takes several times as long.
+# Shorter times are not compared, because even the fastest quadratic pattern takes several times as long.
 QUICK_S = 0.03
 MAX_GROWTH = 9.0  # for a text four times as long: linear is 4, quadratic 16
 HANGING_S = 1.0
 # A text of this length reveals anything worse than quadratic.
 SURE = 1_000
 
-# Patterns that are only given short text, and its maximum length.
+# Patterns that are only applied to short text, with the maximum length of the text.
 BOUNDED = {
-    "website_scan.security.checks.disclosure.PRODUCT_VERSION.search": 1_000,  # of the Server header
-    "website_scan.page.fetch.TITLE.search": 8 * 1024,  # of the page, eight times what is searched for its encoding
+    "website_scan.security.checks.disclosure.PRODUCT_VERSION.search": 1_000,  # length of a Server header
+    "website_scan.page.fetch.TITLE.search": 8 * 1024,  # length of the beginning of a page
 }
 # Patterns that functions build from arguments, and possible values of the arguments.
 LOCALS: dict[str, dict[str, object]] = {
@@ -46,7 +46,7 @@ LOCALS: dict[str, dict[str, object]] = {
         "folder": "/a",
     },
 }
-# Computed patterns that are missing there.
+# Computed patterns that the tables above do not contain.
 unknown: list[str] = []
 
 EVIL = (
@@ -60,10 +60,10 @@ ENDS = ("", "\0", "!", "\n")
 
 @dataclass(frozen=True)
 class Use:
-    """A pattern and the method it is used with."""
+    """Pattern, and the method with which the code uses it."""
 
     module: str
-    name: str  # of the variable, or the pattern's beginning
+    name: str  # name of the variable, or beginning of the pattern
     pattern: re.Pattern[Any]
     method: str
 
@@ -95,9 +95,9 @@ def _source(module: types.ModuleType) -> str:
 
 
 def uses() -> dict[str, Use]:
-    """Return every use of a pattern: a compiled one by its name, and one that is compiled where it is used."""
-    found: dict[str, Use] = {}
-    # Compared by value: whether two equal patterns are one object depends on Python's cache.
+    """Return every use of a pattern: compiled ones by name, and those compiled where they are used."""
+    uses: dict[str, Use] = {}
+    # Compare by value, because Python's cache decides whether two equal patterns are one object.
     used: set[tuple[Any, int]] = set()
     named: dict[tuple[Any, int], tuple[str, str, re.Pattern[Any]]] = {}
     for module in modules():
@@ -109,12 +109,12 @@ def uses() -> dict[str, Use]:
                 continue
             for use in _use(module, node, node.func):
                 used.add((use.pattern.pattern, use.pattern.flags))
-                found[str(use)] = use
+                uses[str(use)] = use
     for key, (module_name, name, pattern) in named.items():
-        if key not in used:  # passed on to other code
+        if key not in used:  # the pattern is passed to other code
             for method in ("search", "fullmatch", "finditer"):
-                found[f"{module_name}.{name}.{method}"] = Use(module_name, name, pattern, method)
-    return found
+                uses[f"{module_name}.{name}.{method}"] = Use(module_name, name, pattern, method)
+    return uses
 
 
 def _use(module: types.ModuleType, call: ast.Call, function: ast.Attribute) -> Iterator[Use]:
@@ -125,7 +125,9 @@ def _use(module: types.ModuleType, call: ast.Call, function: ast.Attribute) -> I
         except NameError:
             unknown.append(f"{module.__name__}: {ast.unparse(call)}")
             return
-        flags = [argument for argument in call.args[2:] + [each.value for each in call.keywords] if _is_flag(argument)]
+        flags = [
+            argument for argument in call.args[2:] + [keyword.value for keyword in call.keywords] if _is_flag(argument)
+        ]
         pattern = re.compile(text, _value(flags[0], known) if flags else 0)
         yield Use(module.__name__, repr(text)[:40], pattern, function.attr)
         return
@@ -142,20 +144,20 @@ def _value(expression: ast.expr, known: dict[str, Any]) -> Any:
 
 
 def _is_flag(expression: ast.expr) -> bool:
-    return any(isinstance(each, ast.Attribute) and each.attr.isupper() for each in ast.walk(expression))
+    return any(isinstance(node, ast.Attribute) and node.attr.isupper() for node in ast.walk(expression))
 
 
 USES = uses()
 
 
 def attacks(pattern: re.Pattern[Any]) -> dict[str, Callable[[int], str]]:
-    """Return functions that make texts of a given length, on which the pattern's repeats run far and then fail."""
+    """Return functions that build texts of a given length on which the pattern's repeats match far and then fail."""
     whole, loops = _shapes(pattern)
-    found: dict[str, Callable[[int], str]] = {}
+    attacks: dict[str, Callable[[int], str]] = {}
 
     def add(head: str, piece: str, end: str) -> None:
         if piece:
-            found[f"{head!r} + {piece!r}… + {end!r}"] = lambda n: head + piece * (n // len(piece)) + end
+            attacks[f"{head!r} + {piece!r}… + {end!r}"] = lambda n: head + piece * (n // len(piece)) + end
 
     for head, piece in loops:
         for end in ENDS[:3]:
@@ -169,7 +171,7 @@ def attacks(pattern: re.Pattern[Any]) -> dict[str, Callable[[int], str]]:
         add("", piece, "\0" if len(piece) > 1 else "!")
         if len(piece) == 1:
             add(whole[: len(whole) // 2], piece, "")
-    return found
+    return attacks
 
 
 def _shapes(pattern: re.Pattern[Any]) -> tuple[str, list[tuple[str, str]]]:
@@ -220,7 +222,7 @@ def _sample(nodes: Any, before: str, loops: list[tuple[str, str]]) -> str:  # no
 
 
 def _member(options: Any) -> str:
-    allowed = re.compile("[" + "".join(_class(each) for each in options) + "]", re.DOTALL)
+    allowed = re.compile("[" + "".join(_class(option) for option in options) + "]", re.DOTALL)
     liked = (
         chr(code)
         for code in [
@@ -258,7 +260,7 @@ def _class(option: Any) -> str:
 
 
 class Hangs(Exception):
-    """Raised when a pattern took so long that its answer is not awaited."""
+    """Match that takes so long that the test does not wait for its end."""
 
 
 def _hang(*_: object) -> None:
@@ -274,7 +276,7 @@ def cost_s(use: Use, text: str) -> float:
 
 
 def slowness(use: Use, length: int = LONG) -> str:
-    """Return the attack that costs more than it should, and how much. Empty if there is none."""
+    """Return a description of the attack that takes too long, with its time; empty if there is none."""
     previous = signal.signal(signal.SIGVTALRM, _hang)
     try:
         for name, make in attacks(use.pattern).items():
@@ -307,16 +309,16 @@ def test_no_text_makes_a_pattern_slow(name: str) -> None:
     assert not slowness(use, BOUNDED.get(name, LONG))
 
 
-def test_the_parts_of_computed_patterns_are_known() -> None:
+def test_parts_of_computed_patterns_are_listed() -> None:
     assert unknown == []
 
 
-def test_every_bound_belongs_to_a_pattern() -> None:
+def test_every_listed_bound_belongs_to_a_pattern() -> None:
     assert set(BOUNDED) <= set(USES)
 
 
-def test_all_patterns_are_found() -> None:
-    """Counts in another way, so that no use of `re` in the source escapes."""
+def test_every_compiled_pattern_is_tested() -> None:
+    """Counts by another method, so that no use of `re` in the source is missed."""
     compiled = sum(
         1
         for module in modules()
@@ -340,5 +342,5 @@ def test_all_patterns_are_found() -> None:
         (r"\d+(?:,\d+)*;", "findall"),
     ],
 )
-def test_patterns_that_are_known_to_be_slow_are_found_out(evil: str, method: str) -> None:
+def test_slow_patterns_are_detected(evil: str, method: str) -> None:
     assert slowness(Use("tests", "evil", re.compile(evil), method))

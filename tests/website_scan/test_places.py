@@ -51,19 +51,19 @@ class Figure(Place):
     about: Annotated[str, Column("About")]
 
 
-def test_the_columns_of_a_kind_are_its_annotated_fields() -> None:
+def test_columns_of_a_kind_are_its_annotated_fields() -> None:
     assert list(Cookie.columns()) == ["cookie", "host", "secure", "note"]
     assert Cookie.columns()["secure"] == Column("Secure", "short")
     assert list(Cookie.identity()) == ["cookie", "host"]
     assert Figure.identity() == {}
 
 
-def test_a_kind_inherits_the_columns_of_its_base() -> None:
+def test_kind_inherits_the_columns_of_its_base() -> None:
     assert list(StyledElement.columns()) == list(Element.columns())
     assert StyledElement.is_styled
 
 
-def test_a_place_in_words_is_what_identifies_it() -> None:
+def test_name_of_a_place_consists_of_its_identifying_columns() -> None:
     cookie = Cookie("sid", "example.com", True, hidden="secret")
     assert cookie.in_words == cookie.label == "sid example.com"
     assert Figure(12, "x").in_words == "12 x"
@@ -72,7 +72,7 @@ def test_a_place_in_words_is_what_identifies_it() -> None:
     assert Header("Server", "nginx").label == "Server: nginx"
 
 
-def test_the_end_of_a_long_selector_tells_elements_apart() -> None:
+def test_shortened_selector_retains_its_end() -> None:
     labels = [Element(f"#top > {'div > ' * 40}a:nth-of-type({n})", "<a>").label for n in (1, 2)]
     assert labels[0] != labels[1]
     assert labels[1].startswith("<a> at #top > div")
@@ -80,7 +80,7 @@ def test_the_end_of_a_long_selector_tells_elements_apart() -> None:
     assert max(map(len, labels)) < 100
 
 
-def test_a_row_has_the_columns_with_a_value() -> None:
+def test_row_has_the_columns_with_a_value() -> None:
     assert Cookie("sid", "example.com", False, hidden="x").row() == {
         "cookie": "sid",
         "host": "example.com",
@@ -98,22 +98,22 @@ def test_a_row_has_the_columns_with_a_value() -> None:
         (Resource("https://example.com/a.js"), normal_address("https://example.com/a.js", PAGE)),
     ],
 )
-def test_the_normal_form_of_a_place_is_what_endures_of_it(place: Place, expected: str) -> None:
+def test_normal_form_of_a_place_omits_what_changes(place: Place, expected: str) -> None:
     assert place.normal(PAGE) == expected
 
 
-def test_normal_forms_of_texts() -> None:
+def test_normal_forms_of_texts_omit_numbers_and_generated_parts() -> None:
     assert as_written("  A b ", PAGE) == "a b"
     assert as_prose("Line 12 of\n 34", PAGE) == "line * of *"
 
 
-def test_all_texts_of_a_place_can_be_changed() -> None:
+def test_mapped_changes_all_texts_of_a_place() -> None:
     changed = Cookie("sid", "example.com", True, hidden="x").mapped(str.upper)
     assert changed == Cookie("SID", "EXAMPLE.COM", True, hidden="X")
 
 
 def test_texts_of_places_have_one_line() -> None:
-    """A message lists places, and a new line in one would be a line of its own in a terminal or a log."""
+    """A message lists places, and a line break in a place would start a new line in a terminal or a log."""
     assert Rows.of([Header("A", "b\r\nSet-Cookie: c\x1b[31m")]).kept == (Header("A", "b Set-Cookie: c [31m"),)
 
 

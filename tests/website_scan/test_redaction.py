@@ -1,4 +1,4 @@
-"""Redaction: credentials of a scan that a site repeats are in no result."""
+"""Redaction: no result contains credentials of the scan that the site has repeated."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ def header(value: str, name: str = "X-Key") -> Credentials:
     return Credentials(headers=((name, value),))
 
 
-def test_every_text_of_a_result_is_cleaned() -> None:
-    found = repr(redacted(result(f"It says {KEY} there."), OriginCredentials(URL, header(KEY))))
-    assert KEY not in found
-    assert found.count(f"It says {MASK} there.") == 12
+def test_every_text_of_a_result_is_redacted() -> None:
+    text = repr(redacted(result(f"It says {KEY} there."), OriginCredentials(URL, header(KEY))))
+    assert KEY not in text
+    assert text.count(f"It says {MASK} there.") == 12
 
 
-def test_without_credentials_the_result_is_the_same() -> None:
-    given = result(KEY)
-    assert redacted(given, None) is given
+def test_result_without_credentials_is_returned_unchanged() -> None:
+    original = result(KEY)
+    assert redacted(original, None) is original
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_without_credentials_the_result_is_the_same() -> None:
         excerpt(f"token={KEY} and more"),
     ],
 )
-def test_it_is_found_in_the_forms_in_which_sites_repeat_it(repeated: str) -> None:
-    found = clean(f"The header says “{repeated}”.", header(KEY))
-    assert MASK in found
-    assert not any(KEY[at : at + 8].lower() in found.lower() for at in range(len(KEY) - 7))
+def test_credentials_are_redacted_in_every_encoding_that_sites_use(repeated: str) -> None:
+    cleaned = clean(f"The header says “{repeated}”.", header(KEY))
+    assert MASK in cleaned
+    assert not any(KEY[at : at + 8].lower() in cleaned.lower() for at in range(len(KEY) - 7))
 
 
 def escaped(form: str, text: str = KEY) -> str:
@@ -99,22 +99,22 @@ def escaped(form: str, text: str = KEY) -> str:
         escaped("&amp;#{};"),
     ],
 )
-def test_it_is_found_with_any_of_its_characters_escaped_also_twice(repeated: str) -> None:
+def test_credentials_are_redacted_with_any_characters_escaped_even_twice(repeated: str) -> None:
     assert clean(f"The header says “{repeated}”.", header(KEY)) == f"The header says “{MASK}”."
 
 
-def test_a_password_in_another_script_is_found_escaped() -> None:
-    given = Credentials(basic_auth=("admin", "пароль-für-mich"))
+def test_escaped_non_ASCII_password_is_redacted() -> None:
+    credentials = Credentials(basic_auth=("admin", "пароль-für-mich"))
     for repeated in (quote("пароль-für-mich"), escaped("\\u{:04x}", "пароль-für-mich")):
-        assert clean(f"x {repeated} y", given) == f"x {MASK} y"
+        assert clean(f"x {repeated} y", credentials) == f"x {MASK} y"
 
 
 @pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
 @pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
-def test_it_is_found_inside_longer_base64_wherever_it_begins(before: str, encode: Callable[[bytes], bytes]) -> None:
+def test_credentials_are_redacted_at_any_offset_in_longer_Base64(before: str, encode: Callable[[bytes], bytes]) -> None:
     whole = encode(f"{before}{KEY}, and more".encode()).decode()
     start, mask, rest = clean(whole, header(KEY)).partition(MASK)
-    # What is left holds no more than the bits around the value.
+    # The remaining characters contain only the bits around the value.
     assert mask
     assert len(start) <= len(before) * 8 // 6 + 1
     assert len(rest) <= len(whole) - len(before + KEY) * 8 // 6
@@ -129,37 +129,37 @@ def test_it_is_found_inside_longer_base64_wherever_it_begins(before: str, encode
         "#5a72342d is a colour, and 5a72 too",
     ],
 )
-def test_other_escapes_stay_as_they_are(text: str) -> None:
+def test_escapes_of_other_text_are_not_redacted(text: str) -> None:
     assert clean(text, header("Zr5-tok")) == text
     assert clean(text, header("another-Value-0815")) == text
 
 
-def test_a_users_password_is_found_with_and_without_the_user() -> None:
-    given = Credentials(basic_auth=("admin", "hunter2"))
-    assert clean("Basic YWRtaW46aHVudGVyMg== is admin:hunter2", given) == f"Basic {MASK}== is {MASK}"
-    # Many URLs and many users contain that word.
-    assert clean("/wp-admin is public; hunter2; hunter22", given) == f"/wp-admin is public; {MASK}; hunter22"
+def test_basic_auth_password_is_redacted_with_and_without_the_user_name() -> None:
+    credentials = Credentials(basic_auth=("admin", "hunter2"))
+    assert clean("Basic YWRtaW46aHVudGVyMg== is admin:hunter2", credentials) == f"Basic {MASK}== is {MASK}"
+    # A short user name is a common word, so only the password is redacted.
+    assert clean("/wp-admin is public; hunter2; hunter22", credentials) == f"/wp-admin is public; {MASK}; hunter22"
 
 
-def test_the_token_of_a_bearer_is_found_alone() -> None:
+def test_bearer_token_is_redacted_without_its_scheme() -> None:
     assert clean("abcdefghij", header("Bearer abcdefghij", "Authorization")) == MASK
 
 
 @pytest.mark.parametrize("value", ["1", "en", "yes"])
-def test_what_is_no_secret_leaves_the_words_alone(value: str) -> None:
+def test_short_credentials_do_not_redact_ordinary_words(value: str) -> None:
     text = 'The page has lang="en" and yes, 1 form.'
     assert clean(text, Credentials(cookies=(("lang", value),))) == text
 
 
-def test_the_address_that_was_asked_for_stays_readable() -> None:
-    """The scan's URL is in every report anyway. A value that contains it is hidden around it."""
+def test_URL_of_the_scan_is_not_redacted() -> None:
+    """Every report contains the scan's URL. A credential that contains the URL is hidden around it."""
     text = "https://shop.example.com/a.css of shop.example.com-3f9a77c1"
     assert clean(text, header("shop.example.com-3f9a77c1")) == f"https://shop.example.com/a.css of shop.exam{MASK}"
 
 
 @pytest.mark.parametrize(("status", "says"), [(200, False), (401, True), (403, True), (404, False)])
-def test_a_page_that_refuses_all_the_same_says_to_whom_they_are_sent(status: int, says: bool) -> None:
-    given = replace(result("x"), facts={"status": status, "notice": "Before."})
-    notice = str(redacted(given, OriginCredentials("https://shop.example.com", header(KEY))).facts["notice"])
+def test_notice_names_the_origin_of_refused_credentials(status: int, says: bool) -> None:
+    original = replace(result("x"), facts={"status": status, "notice": "Before."})
+    notice = str(redacted(original, OriginCredentials("https://shop.example.com", header(KEY))).facts["notice"])
     assert notice.startswith("Before.")
     assert ("are for https://shop.example.com only" in notice) == says

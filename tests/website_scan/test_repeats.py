@@ -1,4 +1,4 @@
-"""One fact is told once: within a type by the runner, across types by audits and links."""
+"""Suppression of repeated findings: within a scan type by the runner, across types by audits and links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from website_scan.catalogue import catalogue_version, checks
 from website_scan.findings import MEDIUM, ScanType, Severity
 from website_scan.net.client import Network
 from website_scan.places import MOST_ROWS
-from website_scan.repeats import REPEATS, CheckKey, told, told_elsewhere, told_once
+from website_scan.repeats import REPEATS, CheckKey, reported_elsewhere, reporters, suppress_repeats
 from website_scan.result import Budget, CheckResult, CheckStatus, RepeatedCheck, ScanResult
 from website_scan.run import scan
 from website_scan.wording import fix, message
@@ -35,11 +35,11 @@ def scanned(scan_type: ScanType, markup: str) -> ScanResult:
 
 
 def findings(result: ScanResult, *of: str) -> list[str]:
-    return [each.id for each in result.checks if each.status != "pass" and (not of or each.id in of)]
+    return [check.id for check in result.checks if check.status != "pass" and (not of or check.id in of)]
 
 
 def finding(result: ScanResult, id: str) -> CheckResult:
-    return next(each for each in result.checks if each.id == id)
+    return next(check for check in result.checks if check.id == id)
 
 
 LANDMARKS = ("landmark-one-main", "region", "bypass", "page-has-heading-one")
@@ -47,25 +47,25 @@ CARDS = ("og-title", "og-image", "og-url", "twitter-card")
 
 
 @pytest.mark.parametrize(
-    ("body", "found", "repeated"),
+    ("body", "expected", "repeated"),
     [
         (SHOES + "<a href=/x>More</a>", ["landmark-one-main"], {"region", "bypass", "page-has-heading-one"}),
         (f"{CONTENT}<h1>Shoes</h1>{SHOES}", ["landmark-one-main"], {"region"}),
         (f"{CONTENT}<main><h1>Shoes</h1>{SHOES}</main>", [], set()),
-        # The heading stands outside of a landmark that is there.
+        # The heading is outside of the main landmark.
         (f"{CONTENT}<h1>Shoes</h1><main>{SHOES}</main>", ["region"], set()),
         (f"{CONTENT}<main>{SHOES}</main>", ["page-has-heading-one"], set()),
         (f"<main><h1>Shoes</h1></main><main>{SHOES}</main>{SHOES}", ["region"], set()),
     ],
     ids=["nothing", "heading", "in order", "heading outside of main", "main without a heading", "two mains"],
 )
-def test_a_missing_main_landmark_is_told_once(body: str, found: list[str], repeated: set[str]) -> None:
+def test_missing_main_landmark_is_reported_by_one_check(body: str, expected: list[str], repeated: set[str]) -> None:
     result = scanned(ACCESSIBILITY, head("", body))
-    assert findings(result, *LANDMARKS) == found
-    assert {each.id for each in result.repeated_checks} & set(LANDMARKS) == repeated
+    assert findings(result, *LANDMARKS) == expected
+    assert {repeat.id for repeat in result.repeated_checks} & set(LANDMARKS) == repeated
 
 
-def test_a_second_main_landmark_is_told_once_unless_other_landmarks_are_alike() -> None:
+def test_second_main_landmark_is_reported_once_unless_other_landmarks_are_alike() -> None:
     two = "<main><h1>Shoes</h1></main><main><p>Boots</p></main>"
     duplicates = ("landmark-no-duplicate-main", "landmark-unique")
     assert findings(scanned(ACCESSIBILITY, head("", two)), *duplicates) == ["landmark-no-duplicate-main"]
@@ -74,24 +74,24 @@ def test_a_second_main_landmark_is_told_once_unless_other_landmarks_are_alike() 
 
 
 @pytest.mark.parametrize(
-    ("markup", "found"),
+    ("markup", "expected"),
     [
         ("", ["og-title"]),
-        (CARD + TWITTER, []),  # og:url alone is no fault
+        (CARD + TWITTER, []),  # a missing og:url alone is no fault
         (CARD, ["twitter-card"]),
         (TWITTER, ["og-title"]),
         (TITLE, ["og-image", "twitter-card"]),
-        # A picture that does not load is not a missing one.
+        # A picture that does not load is another fact than a missing picture.
         ('<meta property="og:image" content="{url}/none.png">', ["og-title", "og-image"]),
     ],
     ids=["none", "all but og:url", "no Twitter card", "only a Twitter card", "only a title", "broken picture"],
 )
-def test_a_missing_card_is_told_once(markup: str, found: list[str]) -> None:
-    assert findings(scanned(SEO, head(markup)), *CARDS) == found
+def test_missing_social_card_is_reported_by_one_check(markup: str, expected: list[str]) -> None:
+    assert findings(scanned(SEO, head(markup)), *CARDS) == expected
 
 
 @pytest.mark.parametrize(
-    ("robots", "found"),
+    ("robots", "expected"),
     [
         (Answer("Busy", status=503), ["robots-txt"]),
         (Answer("User-agent: *\nDisallow: /\nEverybody is welcome"), ["robots-blocked", "robots-txt"]),
@@ -99,53 +99,53 @@ def test_a_missing_card_is_told_once(markup: str, found: list[str]) -> None:
     ],
     ids=["without an answer", "two faults", "blocked"],
 )
-def test_a_robots_file_without_an_answer_is_told_once(robots: Answer, found: list[str]) -> None:
+def test_unreachable_robots_txt_is_reported_by_one_check(robots: Answer, expected: list[str]) -> None:
     with Site({"/": Answer(head("")), "/robots.txt": robots}) as site, Network(POLICY) as network:
         result = scan(target(site.url), [SEO], network, Budget())[0]
-    assert findings(result, "robots-txt", "robots-blocked") == found
+    assert findings(result, "robots-txt", "robots-blocked") == expected
 
 
-def test_the_finding_says_what_it_includes_and_how_to_fix_it() -> None:
+def test_reporting_finding_includes_titles_and_fixes_of_suppressed_ones() -> None:
     result = scanned(SEO, head(""))
-    told_by = finding(result, "og-title")
+    reporting = finding(result, "og-title")
     included = "This includes “Open Graph image is missing” and “Twitter card is missing”."
-    assert told_by.summary == "The page has no og:title."
-    assert told_by.includes == ("Open Graph image is missing", "Twitter card is missing")
-    assert message(told_by) == f"The page has no og:title. {included} {told_by.why}"
-    assert told_by.how_to_fix is not None
-    assert all(tag in fix(told_by.how_to_fix) for tag in ("og:title", "og:image", "twitter:card"))
+    assert reporting.summary == "The page has no og:title."
+    assert reporting.includes == ("Open Graph image is missing", "Twitter card is missing")
+    assert message(reporting) == f"The page has no og:title. {included} {reporting.why}"
+    assert reporting.how_to_fix is not None
+    assert all(tag in fix(reporting.how_to_fix) for tag in ("og:title", "og:image", "twitter:card"))
     assert result.repeated_checks == (
         RepeatedCheck("og-image", "Open Graph image loads", "og-title", "Open Graph title is missing"),
         RepeatedCheck("twitter-card", "Twitter card is set", "og-title", "Open Graph title is missing"),
     )
 
 
-def test_a_repeated_check_costs_nothing_and_a_part_costs_once() -> None:
+def test_suppressed_check_costs_nothing_and_a_part_costs_once() -> None:
     outside = scanned(ACCESSIBILITY, head("", f"{CONTENT}<h1>Shoes</h1>{SHOES}"))
     assert finding(outside, "landmark-one-main").included_weight == 0
     without_heading = scanned(ACCESSIBILITY, head("", f"{CONTENT}{SHOES}"))
     assert finding(without_heading, "landmark-one-main").included_weight == 3
     for result in (outside, without_heading):
-        assert not {each.id for each in result.repeated_checks} & {each.id for each in result.checks}
+        assert not {repeat.id for repeat in result.repeated_checks} & {check.id for check in result.checks}
 
 
 @pytest.mark.parametrize("more", [["", TITLE, CARD, CARD + TWITTER], ["", TWITTER, CARD + TWITTER], ["", CARD]])
-def test_adding_a_part_of_the_card_always_raises_the_score(more: list[str]) -> None:
+def test_adding_a_part_of_the_social_card_always_raises_the_score(more: list[str]) -> None:
     assert_rises([category_score(scanned(SEO, head(markup)), "social") for markup in more])
 
 
-def test_marking_up_the_content_always_raises_the_score() -> None:
+def test_adding_landmarks_always_raises_the_score() -> None:
     bodies = [
         f"{SHOES}<a href=/x>More</a>",
         f"<main>{SHOES}</main><a href=/x>More</a>",
         f"<main><h1>Shoes</h1>{SHOES}</main><a href=/x>More</a>",
         f"<main><h1>Shoes</h1>{SHOES}<a href=/x>More</a></main>",
     ]
-    assert_rises([category_score(scanned(ACCESSIBILITY, head("", each)), "structure") for each in bodies])
+    assert_rises([category_score(scanned(ACCESSIBILITY, head("", body)), "structure") for body in bodies])
 
 
 def category_score(result: ScanResult, id: str) -> int:
-    return next(each.score for each in result.categories if each.id == id)
+    return next(category.score for category in result.categories if category.id == id)
 
 
 def assert_rises(scores: list[int]) -> None:
@@ -153,84 +153,86 @@ def assert_rises(scores: list[int]) -> None:
 
 
 def result(id: str, status: CheckStatus = "warn", *places: str, declared: Severity = MEDIUM) -> CheckResult:
-    found = None if status == "pass" else declared
+    severity = None if status == "pass" else declared
     return check_of(
-        id, f"{id} is right", f"{id} is wrong", status, found, declared, "Seen.", f"Mend {id}.", elements(*places)
+        id, f"{id} is right", f"{id} is wrong", status, severity, declared, "Seen.", f"Mend {id}.", elements(*places)
     )
 
 
-def kept(scan_type: ScanType, *results: CheckResult) -> list[str]:
-    return [each.id for each in told_once(scan_type, results)[0]]
+def reported(scan_type: ScanType, *results: CheckResult) -> list[str]:
+    return [finding.id for finding in suppress_repeats(scan_type, results)[0]]
 
 
-def test_a_check_that_passes_or_needs_a_review_silences_no_other() -> None:
+def test_check_that_passes_or_needs_a_review_suppresses_no_other_check() -> None:
     region = result("region")
-    assert kept(ACCESSIBILITY, region, result("landmark-one-main")) == ["landmark-one-main"]
-    assert kept(ACCESSIBILITY, region, result("landmark-one-main", "pass")) == ["region", "landmark-one-main"]
+    assert reported(ACCESSIBILITY, region, result("landmark-one-main")) == ["landmark-one-main"]
+    assert reported(ACCESSIBILITY, region, result("landmark-one-main", "pass")) == ["region", "landmark-one-main"]
     review = replace(result("landmark-one-main"), weighs=False)
-    assert kept(ACCESSIBILITY, region, review) == ["region", "landmark-one-main"]
-    assert kept(ACCESSIBILITY, region) == ["region"]
+    assert reported(ACCESSIBILITY, region, review) == ["region", "landmark-one-main"]
+    assert reported(ACCESSIBILITY, region) == ["region"]
 
 
-def test_a_list_of_places_that_was_cut_may_name_more_than_another_check() -> None:
+def test_finding_with_a_cut_list_of_places_is_not_suppressed() -> None:
     names = [f"#a{number}" for number in range(MOST_ROWS)]
     short = result("landmark-unique", "fail", *names[1:])
     cut = result("landmark-unique", "fail", *names)
-    teller = result("landmark-no-duplicate-main", "fail", *names)
-    assert kept(ACCESSIBILITY, short, teller) == ["landmark-no-duplicate-main"]
-    assert kept(ACCESSIBILITY, cut, teller) == ["landmark-unique", "landmark-no-duplicate-main"]
+    reporter = result("landmark-no-duplicate-main", "fail", *names)
+    assert reported(ACCESSIBILITY, short, reporter) == ["landmark-no-duplicate-main"]
+    assert reported(ACCESSIBILITY, cut, reporter) == ["landmark-unique", "landmark-no-duplicate-main"]
 
 
-def test_places_may_be_told_by_several_checks_together() -> None:
+def test_finding_is_suppressed_if_several_checks_report_all_its_places() -> None:
     unique = result("landmark-unique", "fail", "main.b", "header.b")
     main, banner = "landmark-no-duplicate-main", "landmark-no-duplicate-banner"
     both = result(main, "fail", "main.a", "main.b"), result(banner, "fail", "header.a", "header.b")
-    assert kept(ACCESSIBILITY, unique, *both) == [main, banner]
-    assert kept(ACCESSIBILITY, unique, both[0]) == ["landmark-unique", main]
+    assert reported(ACCESSIBILITY, unique, *both) == [main, banner]
+    assert reported(ACCESSIBILITY, unique, both[0]) == ["landmark-unique", main]
 
 
-def test_a_fact_of_two_types_is_told_by_one_of_them() -> None:
-    seo = told([result("lang-present"), result("h1"), result("title")], [])
-    accessibility = told([result("html-has-lang"), result("image-alt")], [])
-    assert told_elsewhere({SEO: seo, ACCESSIBILITY: accessibility}) == {
+def test_fact_of_two_scan_types_is_reported_by_one_of_them() -> None:
+    seo = reporters([result("lang-present"), result("h1"), result("title")], [])
+    accessibility = reporters([result("html-has-lang"), result("image-alt")], [])
+    assert reported_elsewhere({SEO: seo, ACCESSIBILITY: accessibility}) == {
         CheckKey(SEO, "lang-present"): CheckKey(ACCESSIBILITY, "html-has-lang")
     }
-    assert told_elsewhere({SEO: seo}) == {}
+    assert reported_elsewhere({SEO: seo}) == {}
 
 
-def test_a_check_that_is_silent_itself_leads_to_the_one_that_tells() -> None:
-    _, repeated = told_once(ACCESSIBILITY, [result("landmark-one-main"), result("page-has-heading-one")])
-    accessibility = told([result("landmark-one-main")], repeated)
-    assert told_elsewhere({SEO: told([result("h1")], []), ACCESSIBILITY: accessibility}) == {
+def test_repeat_of_a_suppressed_check_leads_to_the_check_that_reports_it() -> None:
+    _, repeated = suppress_repeats(ACCESSIBILITY, [result("landmark-one-main"), result("page-has-heading-one")])
+    accessibility = reporters([result("landmark-one-main")], repeated)
+    assert reported_elsewhere({SEO: reporters([result("h1")], []), ACCESSIBILITY: accessibility}) == {
         CheckKey(SEO, "h1"): CheckKey(ACCESSIBILITY, "landmark-one-main")
     }
 
 
-def test_what_needs_a_review_tells_nothing_for_another_type() -> None:
+def test_finding_that_needs_a_review_suppresses_no_check_of_another_type() -> None:
     review = replace(result("target-size"), weighs=False)
-    assert told_elsewhere({SEO: told([result("tap-targets")], []), ACCESSIBILITY: told([review], [])}) == {}
+    assert (
+        reported_elsewhere({SEO: reporters([result("tap-targets")], []), ACCESSIBILITY: reporters([review], [])}) == {}
+    )
 
 
-def test_the_table_names_checks_that_exist_and_no_chains_within_a_type() -> None:
-    known = {CheckKey(each.type, each.id) for scan_type in ScanType for each in checks(scan_type)}
-    assert {key for each in REPEATS for key in (each.check, each.told_by)} <= known
-    within = [each for each in REPEATS if each.is_within_type]
-    assert not {each.check for each in within} & {each.told_by for each in within}
+def test_REPEATS_names_existing_checks_and_has_no_chains_within_a_type() -> None:
+    existing = {CheckKey(check.type, check.id) for scan_type in ScanType for check in checks(scan_type)}
+    assert {key for repeat in REPEATS for key in (repeat.check, repeat.told_by)} <= existing
+    within = [repeat for repeat in REPEATS if repeat.is_within_type]
+    assert not {repeat.check for repeat in within} & {repeat.told_by for repeat in within}
 
 
-def test_a_part_is_in_the_category_of_the_check_that_includes_it() -> None:
-    categories = {CheckKey(each.type, each.id): each.category_id for kind in ScanType for each in checks(kind)}
-    assert all(categories[each.check] == categories[each.told_by] for each in REPEATS if each.is_part)
+def test_part_is_in_the_category_of_the_check_that_includes_it() -> None:
+    categories = {CheckKey(check.type, check.id): check.category_id for kind in ScanType for check in checks(kind)}
+    assert all(categories[repeat.check] == categories[repeat.told_by] for repeat in REPEATS if repeat.is_part)
 
 
-def test_the_table_is_part_of_the_rules_that_a_report_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_catalogue_version_changes_with_REPEATS(monkeypatch: pytest.MonkeyPatch) -> None:
     version = catalogue_version.__wrapped__  # without its cache
-    before = {each: version(each) for each in ScanType}
-    monkeypatch.setattr("website_scan.catalogue.REPEATS", REPEATS[1:])  # without a pair of accessibility
-    changed = {each for each in ScanType if version(each) != before[each]}
+    before = {scan_type: version(scan_type) for scan_type in ScanType}
+    monkeypatch.setattr("website_scan.catalogue.REPEATS", REPEATS[1:])  # without one repeat of accessibility
+    changed = {scan_type for scan_type in ScanType if version(scan_type) != before[scan_type]}
     assert changed == {ACCESSIBILITY}
 
 
-def test_a_missing_viewport_costs_more_than_a_missing_description() -> None:
+def test_missing_viewport_costs_more_than_a_missing_description() -> None:
     result = scanned(SEO, head(""))
     assert finding(result, "viewport").points > finding(result, "meta-description").points > 0

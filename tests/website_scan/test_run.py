@@ -56,7 +56,7 @@ class Roof:
 
 
 class FakeNetwork:
-    """A fake network with what the engine itself needs: it can be closed when the time is up."""
+    """Fake network with the attributes that the engine uses: it can be closed at the time limit."""
 
     def __init__(self) -> None:
         self.closed = threading.Event()
@@ -70,7 +70,7 @@ Plant = Callable[..., None]
 
 @pytest.fixture
 def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
-    """Make these functions the whole catalogue: each list of checks is a category, all probes are in one file."""
+    """Replace the catalogue by these functions: each list of checks is a category, all probes are in one module."""
 
     def plant(*categories: list[Any], probes: list[Any] = (), caps: tuple[Cap, ...] = ()) -> None:  # type: ignore[assignment]
         modules = [
@@ -108,8 +108,8 @@ def run(
     workers: int = 8,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> ScanResult:
-    found = cast(Network, network or FakeNetwork())
-    return scan(TARGET, [ScanType.SECURITY], found, Budget(time_limit_s, workers), progress)[0]
+    fake_network = cast(Network, network or FakeNetwork())
+    return scan(TARGET, [ScanType.SECURITY], fake_network, Budget(time_limit_s, workers), progress)[0]
 
 
 @probe()
@@ -142,23 +142,23 @@ def has_roof(roof: Roof) -> Verdict:
     return Warn("missing", "{roof}", severity=LOW, fix="Cover it well.", roof=Word(roof.value))
 
 
-def test_evidence_is_made_in_the_order_of_its_needs(plant: Plant) -> None:
+def test_probes_run_in_the_order_of_their_needs(plant: Plant) -> None:
     plant([has_roof], probes=[roof, wall, ground])
     result = run()
     assert result.status == "completed"
     assert result.checks[0].summary == "roof on wall on site.example.com"
 
 
-def test_what_turns_the_direction_of_text_is_named_in_summaries_and_places(plant: Plant) -> None:
+def test_bidi_characters_are_named_in_summaries_and_places(plant: Plant) -> None:
     @check("turned", name="Turned", outcomes={"missing": "Turned"}, severity=LOW, fix="Turn it back.")
     def turned(target: Target) -> Verdict:
-        """Return text from a site with marks that change its direction."""
+        """Return text of a site with characters that change the direction of text."""
         return Fail("missing", "It says {text}.", places=[Element("#\u200fx")], text=Excerpt("\u202etxt.exe\u2069"))
 
     plant([turned])
-    (found,) = run().checks
-    assert found.summary == "It says [U+202E]txt.exe[U+2069]."
-    assert found.places.kept == (Element("#[U+200F]x"),)
+    (check_result,) = run().checks
+    assert check_result.summary == "It says [U+202E]txt.exe[U+2069]."
+    assert check_result.places.kept == (Element("#[U+200F]x"),)
 
 
 TURNED = "\u202etxt.exe\u2066\u200f"
@@ -174,8 +174,8 @@ TURNING_PAGE = f"""<!doctype html><html lang="en"><head><title>A {TURNED} page</
 </body></html>"""
 
 
-def test_nothing_that_turns_the_direction_of_text_is_in_any_part_of_a_result() -> None:
-    bytes_of = TURNED.encode().decode("latin-1")  # as they stand in a header
+def test_result_contains_no_bidi_characters() -> None:
+    bytes_of = TURNED.encode().decode("latin-1")  # as bytes in a header
     sent = {"Content-Type": "text/html", "Server": bytes_of, "X-Powered-By": bytes_of, "Set-Cookie": f"{bytes_of}=1"}
     robots = Answer(f"{TURNED}\nSitemap: /{TURNED}\nDisallow: /{TURNED}", headers={"Content-Type": "text/plain"})
     with Site({"/": Answer(TURNING_PAGE, headers=sent), "/robots.txt": robots}) as site, loopback_network() as network:
@@ -185,8 +185,8 @@ def test_nothing_that_turns_the_direction_of_text_is_in_any_part_of_a_result() -
     assert not re.search(r"\\u(?:061c|200[ef]|202[a-e]|206[6-9])", repr(results))
 
 
-def test_what_cannot_be_written_is_replaced_in_summaries_places_and_reasons(plant: Plant) -> None:
-    """Scripts can give an element an ID that can be stored in no file and no database."""
+def test_unencodable_characters_are_replaced_in_summaries_places_and_reasons(plant: Plant) -> None:
+    """Scripts can give an element an ID that no file and no database can store."""
 
     @check("odd", name="Odd", outcomes={"missing": "Odd found"}, severity=LOW, fix="-")
     def odd(ground: Ground) -> Verdict:
@@ -203,7 +203,7 @@ def test_what_cannot_be_written_is_replaced_in_summaries_places_and_reasons(plan
     assert result.skipped_checks[0].reason == "x\ufffd"
 
 
-def test_probes_run_at_the_same_time(plant: Plant) -> None:
+def test_independent_probes_run_concurrently(plant: Plant) -> None:
     both = threading.Barrier(2, timeout=PATIENCE_S)
 
     @probe()
@@ -220,12 +220,12 @@ def test_probes_run_at_the_same_time(plant: Plant) -> None:
     assert run().status == "completed"
 
 
-def test_one_worker_is_enough_for_any_plan(plant: Plant) -> None:
+def test_single_worker_can_run_any_plan(plant: Plant) -> None:
     plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
     assert run(workers=1).status == "completed"
 
 
-def test_evidence_is_made_once_and_only_where_a_check_needs_it(plant: Plant) -> None:
+def test_probe_runs_once_and_only_if_a_check_needs_its_evidence(plant: Plant) -> None:
     calls: list[str] = []
 
     @probe()
@@ -243,7 +243,7 @@ def test_evidence_is_made_once_and_only_where_a_check_needs_it(plant: Plant) -> 
     assert calls == ["ground"]
 
 
-def test_a_check_may_ask_for_what_is_given(plant: Plant) -> None:
+def test_check_may_need_evidence_that_exists_before_probes_run(plant: Plant) -> None:
     @check("given", name="Given", outcomes={"missing": "No Given"}, severity=LOW, fix="-")
     def given_evidence(target: Target, clock: Clock) -> Verdict:
         return Pass("{host} {zone}", host=Word(target.host), zone=Word(str(clock.now.tzinfo)))
@@ -252,7 +252,7 @@ def test_a_check_may_ask_for_what_is_given(plant: Plant) -> None:
     assert run().checks[0].summary == "site.example.com UTC"
 
 
-def test_findings_become_results(plant: Plant) -> None:
+def test_verdicts_become_results(plant: Plant) -> None:
     plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
     passed, failed, warned = run().checks
     assert (passed.status, passed.severity, passed.how_to_fix, passed.points) == ("pass", None, None, 0.0)
@@ -261,7 +261,7 @@ def test_findings_become_results(plant: Plant) -> None:
     assert failed.references == ("CWE-1",)
     assert (warned.status, warned.severity, warned.how_to_fix) == ("warn", LOW, HowToFix("Cover it well."))
     assert warned.declared_severity is HIGH
-    # Each check has one name; its title says what was found.
+    # Each check has one name; the title of its result names the outcome.
     assert [(each.name, each.title) for each in (passed, failed, warned)] == [
         ("Ground", "Ground"),
         ("Wall", "No Wall"),
@@ -269,7 +269,7 @@ def test_findings_become_results(plant: Plant) -> None:
     ]
 
 
-def test_the_outcome_gives_a_finding_its_title_and_the_message_ends_with_why_it_matters(plant: Plant) -> None:
+def test_outcome_sets_the_title_and_the_message_ends_with_why_it_matters(plant: Plant) -> None:
     outcomes = {"weak": "Header is weak", "missing": "No Header"}
 
     @check("header", name="Header", outcomes=outcomes, why="Anybody can read it.", severity=MEDIUM, fix="-")
@@ -288,7 +288,7 @@ def test_the_outcome_gives_a_finding_its_title_and_the_message_ends_with_why_it_
     assert (passed.title, message(passed), passed.why) == ("Other", "Other is strong.", "")
 
 
-def test_a_warning_is_never_critical(plant: Plant) -> None:
+def test_warning_is_never_critical(plant: Plant) -> None:
     either = {"found": outcome("Found", CRITICAL, LOW)}
 
     @check("own", name="Own", outcomes={"missing": "Own"}, severity=CRITICAL, fix="-")
@@ -309,7 +309,7 @@ def test_a_warning_is_never_critical(plant: Plant) -> None:
 
     plant([own, said, less, failed])
     result = run()
-    assert [(each.id, each.severity) for each in result.checks] == [
+    assert [(check.id, check.severity) for check in result.checks] == [
         ("own", HIGH),
         ("said", HIGH),
         ("less", LOW),
@@ -320,15 +320,15 @@ def test_a_warning_is_never_critical(plant: Plant) -> None:
     assert (summary["critical"], summary["high"], summary["warnings"]) == (1, 2, 3)
 
 
-def test_a_report_has_the_first_of_many_places(plant: Plant) -> None:
+def test_result_has_the_first_of_many_places(plant: Plant) -> None:
     @check("much", name="Much", outcomes={"missing": "Too much"}, severity=LOW, fix="-")
     def much(target: Target) -> Verdict:
         return Fail("missing", "A hundred.", places=[Element(f"#{number}") for number in range(100)])
 
     plant([much])
-    (found,) = run().checks
-    assert found.places.kept == tuple(Element(f"#{number}") for number in range(MOST_ROWS))
-    assert found.places.total == 100
+    (result_of_check,) = run().checks
+    assert result_of_check.places.kept == tuple(Element(f"#{number}") for number in range(MOST_ROWS))
+    assert result_of_check.places.total == 100
 
 
 @pytest.mark.parametrize(
@@ -339,10 +339,8 @@ def test_a_report_has_the_first_of_many_places(plant: Plant) -> None:
         ("text/html", 403, ["any", "html"]),
     ],
 )
-def test_a_check_judges_only_the_pages_that_it_is_for(
-    plant: Plant, media_type: str, status: int, judged: list[str]
-) -> None:
-    """Checks for HTML pages, and for pages without an error: the runner decides, so that no check has to."""
+def test_check_applies_only_to_pages_of_its_kind(plant: Plant, media_type: str, status: int, judged: list[str]) -> None:
+    """The runner decides whether checks for HTML or for pages without an error status apply."""
 
     @probe()
     def page(target: Target) -> Page:
@@ -358,22 +356,22 @@ def test_a_check_judges_only_the_pages_that_it_is_for(
         return check(id, name=id, outcomes={"missing": f"no {id}"}, severity=LOW, fix="-", **options)(function)
 
     plant([copy_of("any"), copy_of("html", html=True), copy_of("good", error_pages=False)], probes=[page])
-    assert [each.id for each in run().checks] == judged
+    assert [check.id for check in run().checks] == judged
 
 
 def test_results_are_scored_by_category_and_capped(plant: Plant) -> None:
     cap = Cap(10, "The wall failed.", severity=MEDIUM)
     plant([has_ground], [has_wall], probes=[ground, wall], caps=(cap,))
     result = run()
-    assert [(each.id, each.name, each.score) for each in result.categories] == [
+    assert [(category.id, category.name, category.score) for category in result.categories] == [
         ("category1", "Category 1", 100),
         ("category2", "Category 2", 0),
     ]
     assert (result.score, result.grade) == (10, "F")
-    assert [(each.limit, each.reason) for each in result.caps] == [(10, "The wall failed.")]
+    assert [(cap.limit, cap.reason) for cap in result.caps] == [(10, "The wall failed.")]
 
 
-def test_a_check_that_does_not_apply_is_left_out_and_makes_nothing_partial(plant: Plant) -> None:
+def test_check_that_does_not_apply_is_left_out_of_a_completed_scan(plant: Plant) -> None:
     @check("idle", name="Idle", outcomes={"missing": "No Idle"}, severity=LOW, fix="-")
     def idle(ground: Ground) -> Verdict:
         return NotApplicable("No.")
@@ -381,11 +379,11 @@ def test_a_check_that_does_not_apply_is_left_out_and_makes_nothing_partial(plant
     plant([has_ground, idle], probes=[ground])
     result = run()
     assert result.status == "completed"
-    assert [each.id for each in result.checks] == ["has-ground"]
+    assert [check.id for check in result.checks] == ["has-ground"]
     assert result.skipped_checks == ()
 
 
-def test_a_probe_that_is_refused_skips_what_needs_it_with_its_reason(plant: Plant) -> None:
+def test_refused_probe_skips_dependent_checks_with_its_reason(plant: Plant) -> None:
     @probe()
     def refused_wall(ground: Ground) -> Wall:
         raise TimedOut("The wall took too long.")
@@ -393,15 +391,15 @@ def test_a_probe_that_is_refused_skips_what_needs_it_with_its_reason(plant: Plan
     plant([has_ground, has_wall, has_roof], probes=[ground, refused_wall, roof])
     result = run()
     assert result.status == "partial"
-    assert [each.id for each in result.checks] == ["has-ground"]
-    assert [(each.id, each.name, each.reason, each.code) for each in result.skipped_checks] == [
+    assert [check.id for check in result.checks] == ["has-ground"]
+    assert [(skipped.id, skipped.name, skipped.reason, skipped.code) for skipped in result.skipped_checks] == [
         ("has-wall", "Wall", "The wall took too long.", "timeout"),
-        ("has-roof", "Roof", "The wall took too long.", "timeout"),  # through the evidence in between
+        ("has-roof", "Roof", "The wall took too long.", "timeout"),  # needs the refused evidence indirectly
     ]
     assert result.score == 100
 
 
-def test_a_probe_that_crashes_is_logged_and_tells_no_detail(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+def test_crashed_probe_is_logged_without_details_in_the_result(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
     @probe()
     def crashing_wall(ground: Ground) -> Wall:
         raise KeyError("a detail")
@@ -415,7 +413,7 @@ def test_a_probe_that_crashes_is_logged_and_tells_no_detail(plant: Plant, caplog
     assert "crashing_wall" in caplog.text
 
 
-def test_a_check_that_crashes_could_not_run(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+def test_crashed_check_could_not_run(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
     @check("crash", name="Crash", outcomes={"missing": "No Crash"}, severity=LOW, fix="-")
     def crash(ground: Ground) -> Verdict:
         raise ZeroDivisionError
@@ -424,12 +422,12 @@ def test_a_check_that_crashes_could_not_run(plant: Plant, caplog: pytest.LogCapt
     with caplog.at_level(logging.ERROR):
         result = run()
     assert result.status == "partial"
-    assert [each.id for each in result.checks] == ["has-ground"]
-    assert [each.id for each in result.skipped_checks] == ["crash"]
+    assert [check.id for check in result.checks] == ["has-ground"]
+    assert [skipped.id for skipped in result.skipped_checks] == ["crash"]
     assert "check crash failed" in caplog.text
 
 
-def test_optional_evidence_that_is_missing_is_none(plant: Plant) -> None:
+def test_missing_optional_evidence_is_None(plant: Plant) -> None:
     @probe()
     def refused_wall(ground: Ground) -> Wall:
         raise TimedOut("No wall.")
@@ -448,7 +446,7 @@ class NothingThere(ScanFailed):
     code = "NOTHING_THERE"
 
 
-def test_without_essential_evidence_the_scan_fails_with_its_code(plant: Plant) -> None:
+def test_refused_essential_probe_fails_the_scan_with_its_code(plant: Plant) -> None:
     @probe(essential=True)
     def essential_ground(target: Target) -> Ground:
         raise NothingThere("There is nothing.")
@@ -461,7 +459,7 @@ def test_without_essential_evidence_the_scan_fails_with_its_code(plant: Plant) -
     assert (result.score, result.grade, result.categories, result.skipped_checks) == (None, None, (), ())
 
 
-def test_an_essential_probe_that_crashes_is_the_services_own_fault(
+def test_crashed_essential_probe_fails_the_scan_with_INTERNAL_ERROR(
     plant: Plant, caplog: pytest.LogCaptureFixture
 ) -> None:
     @probe(essential=True)
@@ -476,7 +474,7 @@ def test_an_essential_probe_that_crashes_is_the_services_own_fault(
     assert "a detail" not in result.error.message
 
 
-def test_a_scan_of_which_no_check_ran_failed(plant: Plant) -> None:
+def test_scan_without_any_check_that_ran_fails(plant: Plant) -> None:
     @probe()
     def refused_ground(target: Target) -> Ground:
         raise TimedOut("No ground.")
@@ -489,7 +487,7 @@ def test_a_scan_of_which_no_check_ran_failed(plant: Plant) -> None:
     assert "No ground." in result.error.message
 
 
-def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(plant: Plant) -> None:
+def test_exceeded_time_limit_closes_the_network_and_skips_remaining_checks(plant: Plant) -> None:
     network = FakeNetwork()
 
     @probe()
@@ -505,12 +503,12 @@ def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(pl
     result = run(network, time_limit_s=1)
     assert network.closed.is_set()
     assert result.status == "partial"
-    assert [each.id for each in result.checks] == ["timeless"]
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [("has-wall", OUT_OF_TIME.reason)]
+    assert [check.id for check in result.checks] == ["timeless"]
+    assert [(skipped.id, skipped.reason) for skipped in result.skipped_checks] == [("has-wall", OUT_OF_TIME.reason)]
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 
-def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_check_is_ended_and_other_checks_run(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "thread_time", time.monotonic)  # as on an idle machine
 
     @check("endless", name="Endless", outcomes={"missing": "No Endless"}, severity=LOW, fix="-")
@@ -524,12 +522,12 @@ def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant, m
 
     plant([endless, has_ground], probes=[ground])
     result = run(time_limit_s=1)
-    assert [each.id for each in result.checks] == ["has-ground"]
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [("endless", TOO_SLOW.reason)]
+    assert [check.id for check in result.checks] == ["has-ground"]
+    assert [(skipped.id, skipped.reason) for skipped in result.skipped_checks] == [("endless", TOO_SLOW.reason)]
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 
-def test_a_check_that_the_machine_was_too_busy_for_is_not_the_sites_fault(plant: Plant) -> None:
+def test_check_skipped_on_a_busy_machine_does_not_blame_the_site(plant: Plant) -> None:
     @check("starved", name="Starved", outcomes={"missing": "Not starved"}, severity=LOW, fix="-")
     def starved(ground: Ground) -> Verdict:
         for _ in itertools.count():
@@ -538,10 +536,10 @@ def test_a_check_that_the_machine_was_too_busy_for_is_not_the_sites_fault(plant:
 
     plant([starved, has_ground], probes=[ground])
     result = run(time_limit_s=1)
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [("starved", BUSY.reason)]
+    assert [(skipped.id, skipped.reason) for skipped in result.skipped_checks] == [("starved", BUSY.reason)]
 
 
-def test_what_is_not_html_says_so_first(plant: Plant) -> None:
+def test_notice_says_that_a_page_is_not_HTML(plant: Plant) -> None:
     @probe()
     def page(target: Target) -> Page:
         headers = Headers((("Content-Type", "application/pdf"),))
@@ -562,7 +560,7 @@ def test_what_is_not_html_says_so_first(plant: Plant) -> None:
     assert "notice" not in run().facts
 
 
-def test_a_page_that_takes_all_the_time_fails_the_scan(plant: Plant) -> None:
+def test_slow_page_fails_the_scan_with_TIMEOUT(plant: Plant) -> None:
     network = FakeNetwork()
 
     @probe(essential=True)
@@ -577,7 +575,7 @@ def test_a_page_that_takes_all_the_time_fails_the_scan(plant: Plant) -> None:
     assert result.error.code == "TIMEOUT"
 
 
-def test_progress_never_goes_back_and_ends_with_all_checks_done(plant: Plant) -> None:
+def test_progress_never_decreases_and_ends_with_all_checks_done(plant: Plant) -> None:
     seen: list[Progress] = []
     plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
     run(progress=seen.append)
@@ -593,7 +591,7 @@ def test_progress_never_goes_back_and_ends_with_all_checks_done(plant: Plant) ->
     assert (seen[-1].percent, checked[-1].done) == (100, 3)
 
 
-def test_a_result_carries_times_version_and_facts(plant: Plant) -> None:
+def test_result_has_times_version_and_facts(plant: Plant) -> None:
     plant([has_ground], probes=[ground])
     result = run()
     assert result.started_at <= result.completed_at
@@ -603,42 +601,42 @@ def test_a_result_carries_times_version_and_facts(plant: Plant) -> None:
     assert result.url == TARGET.url
 
 
-def test_evidence_of_the_origin_is_kept_for_other_visits(plant: Plant) -> None:
-    asked: list[str] = []
+def test_evidence_of_the_origin_is_cached_for_later_visits(plant: Plant) -> None:
+    examined_hosts: list[str] = []
 
     @probe(of_origin=True)
     def ground_of_origin(target: Target, network: Network) -> Ground:
-        asked.append(target.host)
+        examined_hosts.append(target.host)
         return Ground("of the origin")
 
     class Memory:
         def __init__(self) -> None:
-            self.known: dict[tuple[str, str], Kept] = {}
+            self.stored: dict[tuple[str, str], Kept] = {}
 
         def find(self, origin: str, probe: Probe) -> Kept | None:
-            return self.known.get((origin, probe.name))
+            return self.stored.get((origin, probe.name))
 
         def keep(self, origin: str, probe: Probe, evidence: object) -> None:
-            self.known[origin, probe.name] = Kept(evidence, datetime(2026, 11, 22, 9, tzinfo=UTC))
+            self.stored[origin, probe.name] = Kept(evidence, datetime(2026, 11, 22, 9, tzinfo=UTC))
 
     plant([has_ground], probes=[ground_of_origin])
-    kept = Memory()
+    cache = Memory()
     first, second = (
-        scan(TARGET, [ScanType.SECURITY], cast(Network, FakeNetwork()), Budget(), shared=kept)[0] for _ in range(2)
+        scan(TARGET, [ScanType.SECURITY], cast(Network, FakeNetwork()), Budget(), shared=cache)[0] for _ in range(2)
     )
-    assert asked == [TARGET.host]
-    assert list(kept.known) == [(TARGET.origin, "ground_of_origin")]
-    assert [each.summary for each in first.checks] == [each.summary for each in second.checks]
+    assert examined_hosts == [TARGET.host]
+    assert list(cache.stored) == [(TARGET.origin, "ground_of_origin")]
+    assert [check.summary for check in first.checks] == [check.summary for check in second.checks]
     assert "site_evidence_at" not in first.facts
     assert second.facts["site_evidence_at"] == "2026-11-22T09:00:00Z"
 
 
-def test_what_could_not_be_had_of_the_origin_is_asked_for_again(plant: Plant) -> None:
-    asked: list[str] = []
+def test_missing_evidence_of_the_origin_is_gathered_again(plant: Plant) -> None:
+    examined_hosts: list[str] = []
 
     @probe(of_origin=True)
     def ground_of_origin(target: Target) -> Ground:
-        asked.append(target.host)
+        examined_hosts.append(target.host)
         raise NotReachable("Nobody is there.")
 
     class Nothing:
@@ -655,14 +653,14 @@ def test_what_could_not_be_had_of_the_origin_is_asked_for_again(plant: Plant) ->
     plant([has_ground, has_name], probes=[ground_of_origin])
     for _ in range(2):
         (result,) = scan(TARGET, [ScanType.SECURITY], cast(Network, FakeNetwork()), Budget(), shared=Nothing())
-        assert [each.reason for each in result.skipped_checks] == ["Nobody is there."]
-    assert len(asked) == 2
+        assert [skipped.reason for skipped in result.skipped_checks] == ["Nobody is there."]
+    assert len(examined_hosts) == 2
 
 
 Gathered = TypeVar("Gathered")
 
 
-def test_while_something_is_measured_nobody_else_asks_the_site(plant: Plant) -> None:
+def test_measuring_probe_runs_without_concurrent_requests_to_the_site(plant: Plant) -> None:
     under_way: list[str] = []
     seen: list[list[str]] = []
 

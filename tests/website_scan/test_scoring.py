@@ -27,27 +27,27 @@ from website_scan.scoring import (
 )
 
 SECURITY = caps(ScanType.SECURITY)
-WARNS_ONLY = {"url-hygiene"}  # costs at most half of its share
+WARNS_ONLY = {"url-hygiene"}  # these checks cost at most half of their share
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "scoring.md"
 
 
 def result(
     status: CheckStatus, declared: Severity = HIGH, severity: Severity | None = None, id: str = "check"
 ) -> CheckResult:
-    found = None if status == "pass" else severity or declared
-    return check_of(id, id, id, status, found, declared, "Seen.")
+    own_severity = None if status == "pass" else severity or declared
+    return check_of(id, id, id, status, own_severity, declared, "Seen.")
 
 
 def category(*results: CheckResult, weight: int = 10, name: str = "Category") -> CategoryResult:
     return CategoryResult(name.lower(), name, weight, results)
 
 
-def test_a_category_is_the_mean_of_its_checks_by_severity() -> None:
+def test_category_score_is_the_mean_of_its_checks_weighted_by_severity() -> None:
     checks = [result("pass", CRITICAL), result("warn", HIGH), result("fail", MEDIUM), result("pass", LOW)]
     assert category_score(category(*checks)) == pytest.approx(100 * (10 + 3 + 0 + 1) / (10 + 6 + 3 + 1))
 
 
-def test_a_check_weighs_the_same_whatever_it_finds() -> None:
+def test_weight_of_a_check_does_not_depend_on_its_verdict() -> None:
     beside = result("pass", HIGH)
     costs = [
         100 - category_score(category(beside, each))
@@ -56,27 +56,27 @@ def test_a_check_weighs_the_same_whatever_it_finds() -> None:
     assert costs == pytest.approx([100 * cost / 12 for cost in (6, 3, 1, 0.5)])
 
 
-def test_a_finding_takes_no_more_than_its_check_weighs() -> None:
+def test_finding_costs_at_most_the_weight_of_its_check() -> None:
     assert category_score(category(result("pass", HIGH), result("fail", LOW, CRITICAL))) == pytest.approx(100 * 6 / 7)
 
 
-def test_a_check_has_the_same_share_whatever_else_applies() -> None:
+def test_share_of_a_check_does_not_depend_on_other_checks() -> None:
     """A single applicable check must not decide a whole category's score."""
     rest = category(result("pass", HIGH), weight=90, name="Rest")
     alone = replace(category(result("fail", LOW)), absent_weight=19)
     among = category(result("fail", LOW), result("pass", HIGH), result("pass", HIGH), result("pass", HIGH, id="x"))
     assert score([rest, alone], ()).value == 99  # 90 of 90.5
     assert score([rest, among], ()).value == 99  # 99.5 of 100
-    assert [each.score for each in score([rest, alone], ()).categories] == [100, 0]
+    assert [category.score for category in score([rest, alone], ()).categories] == [100, 0]
 
 
-def test_what_does_not_weigh_leaves_its_share_out() -> None:
+def test_check_without_weight_does_not_affect_the_score() -> None:
     reviewed = replace(result("warn", HIGH), weighs=False)
     assert score([category(reviewed, result("fail", LOW))], ()).value == 0
     assert category_score(category(reviewed)) == 100.0
 
 
-def test_a_fail_that_covers_its_category_costs_all_that_it_leaves_unjudged() -> None:
+def test_CategoryFail_costs_the_weight_of_unjudged_checks_as_well() -> None:
     rest = category(result("pass", HIGH), weight=85, name="Rest")
     covering = replace(result("fail", HIGH), covers_category=True)
     missing = score([rest, replace(category(covering, weight=15), absent_weight=30)], ())
@@ -84,13 +84,13 @@ def test_a_fail_that_covers_its_category_costs_all_that_it_leaves_unjudged() -> 
     assert missing.categories[1].checks[0].points == 15.0
     beside = score([rest, replace(category(covering, result("pass", MEDIUM), weight=13), absent_weight=30)], ())
     assert beside.value == 88  # 85 and 13 * 3 / 39, of 98
-    assert [each.score for each in beside.categories] == [100, 8]
+    assert [category.score for category in beside.categories] == [100, 8]
 
 
-def test_the_overall_score_is_the_mean_of_the_categories_by_weight() -> None:
+def test_overall_score_is_the_weighted_mean_of_the_categories() -> None:
     scored = score([category(result("pass"), weight=30), category(result("fail", LOW), weight=10)], ())
     assert scored.value == 75
-    assert [each.score for each in scored.categories] == [100, 0]
+    assert [category.score for category in scored.categories] == [100, 0]
 
 
 @pytest.mark.parametrize(
@@ -104,35 +104,35 @@ def test_the_overall_score_is_the_mean_of_the_categories_by_weight() -> None:
         ([MEDIUM, MEDIUM, LOW], 100),
     ],
 )
-def test_the_caps_of_security(failed: list[Severity], limit: int) -> None:
+def test_security_caps_limit_the_score(failed: list[Severity], limit: int) -> None:
     many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
-    scored = score([many, category(*(result("fail", each) for each in failed), weight=1)], SECURITY)
+    scored = score([many, category(*(result("fail", severity) for severity in failed), weight=1)], SECURITY)
     assert scored.value == min(limit, 100)
     assert [cap.limit for cap in scored.held] == sorted(cap.limit for cap in scored.held)
     assert bool(scored.held) is (limit < 100)
 
 
-def test_a_warning_never_caps() -> None:
+def test_warnings_never_trigger_a_cap() -> None:
     many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
     scored = score([many, category(result("warn", CRITICAL), weight=1)], SECURITY)
     assert scored.value == 100
     assert scored.held == ()
 
 
-def test_a_cap_may_name_its_checks() -> None:
+def test_cap_may_count_only_named_checks() -> None:
     cap = Cap(40, "Not indexable.", checks=frozenset({"is-indexable"}))
     assert cap.holds([result("fail", LOW, id="is-indexable")])
     assert not cap.holds([result("fail", CRITICAL, id="other")])
     assert not cap.holds([result("warn", LOW, id="is-indexable")])
 
 
-def test_a_cap_that_lowers_nothing_is_not_shown() -> None:
+def test_cap_above_the_score_is_not_listed() -> None:
     scored = score([category(result("fail", CRITICAL))], SECURITY)
     assert scored.value == 0
     assert scored.held == ()
 
 
-def test_a_cap_at_the_score_lowers_nothing() -> None:
+def test_cap_equal_to_the_score_is_not_listed() -> None:
     rest = category(result("pass"), weight=89, name="Rest")
     scored = score([rest, category(result("fail", HIGH), weight=11)], SECURITY)
     assert scored.value == 89
@@ -140,19 +140,19 @@ def test_a_cap_at_the_score_lowers_nothing() -> None:
     assert not scored.categories[1].checks[0].holds
 
 
-def test_points_are_what_mending_one_check_would_win() -> None:
+def test_points_are_the_gain_of_fixing_one_check() -> None:
     first, second = result("fail", MEDIUM, id="a"), result("warn", MEDIUM, id="b")
     scored = score([category(first, second, result("pass", MEDIUM, id="c"))], ())
     assert [check.points for check in scored.categories[0].checks] == [33.3, 16.7, 0.0]
 
 
-def test_points_count_the_cap_that_would_fall() -> None:
+def test_points_include_the_lifting_of_a_cap() -> None:
     many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
     scored = score([many, category(result("fail", CRITICAL), weight=1)], SECURITY)
     assert scored.categories[1].checks[0].points == 51.0
 
 
-def test_points_under_a_cap_of_another_check_are_nothing() -> None:
+def test_points_under_the_cap_of_another_check_are_zero() -> None:
     many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
     scored = score([many, category(result("fail", CRITICAL), result("fail", LOW), weight=1)], SECURITY)
     assert scored.categories[1].checks[1].points == 0.0
@@ -163,7 +163,7 @@ def test_points_under_a_cap_of_another_check_are_nothing() -> None:
     [(100, "A+"), (97, "A+"), (96, "A"), (90, "A"), (89, "B"), (80, "B"), (79, "C"), (70, "C"), (69, "D"),
      (60, "D"), (59, "F"), (0, "F")],
 )  # fmt: skip
-def test_grades(value: int, letter: str) -> None:
+def test_score_is_converted_to_its_grade(value: int, letter: str) -> None:
     assert grade(value, [result("pass"), result("fail", LOW)]) == letter
 
 
@@ -172,18 +172,16 @@ def test_grades(value: int, letter: str) -> None:
     [(97, True, "A+"), (97, False, "A"), (96, True, "A"), (90, False, "A"), (89, True, "B"), (60, True, "D"),
      (59, True, "F"), (0, False, "F")],
 )  # fmt: skip
-def test_a_mean_of_scores_has_the_best_grade_only_if_all_scores_have_it(
-    mean: int, is_flawless: bool, letter: str
-) -> None:
+def test_mean_grade_is_A_plus_only_if_all_scores_are_A_plus(mean: int, is_flawless: bool, letter: str) -> None:
     assert mean_grade(mean, is_flawless) == letter
 
 
 @pytest.mark.parametrize("status", ["warn", "fail"])
-def test_the_best_grade_bears_nothing_of_medium_severity(status: CheckStatus) -> None:
+def test_grade_A_plus_requires_no_finding_of_medium_severity(status: CheckStatus) -> None:
     assert grade(99, [result("pass"), result(status, MEDIUM)]) == "A"
 
 
-def test_a_half_point_does_not_round_up_to_a_grade() -> None:
+def test_half_point_does_not_round_up_to_a_grade() -> None:
     scored = score([category(result("pass"), weight=193), category(result("fail", LOW), weight=7)], ())
     assert scored.value == 96
     assert scored.grade == "A"
@@ -200,14 +198,14 @@ def test_scores_are_rounded_half_down_without_noise_of_floats(value: float, poin
     ("status", "severity", "cost"),
     [("fail", HIGH, 6 + 3), ("warn", HIGH, 4.5), ("fail", LOW, 1 + 3), ("pass", None, 0)],
 )
-def test_a_check_that_reports_for_others_weighs_and_costs_as_much_as_all(
+def test_reporting_check_weighs_and_costs_as_much_as_the_checks_that_it_includes(
     status: CheckStatus, severity: Severity | None, cost: float
 ) -> None:
     including = replace(result(status, HIGH, severity), included_weight=3)
     assert category_score(category(result("pass", HIGH), including)) == pytest.approx(100 - 100 * cost / (6 + 6 + 3))
 
 
-def test_the_counts_hold_fails_and_warnings() -> None:
+def test_severity_counts_include_fails_and_warnings() -> None:
     counts = severity_counts([result("fail", HIGH), result("warn", HIGH, LOW), result("pass", CRITICAL)])
     assert counts == {HIGH: 1, LOW: 1}
 
@@ -220,7 +218,7 @@ def rows(heading: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_the_documented_caps_are_those_that_hold(scan_type: ScanType) -> None:
+def test_documented_caps_equal_those_in_the_code(scan_type: ScanType) -> None:
     limits = [
         int(limit)
         for types, _, cells in rows("## Caps")
@@ -243,7 +241,7 @@ CATEGORIES = st.lists(
 
 
 @given(CATEGORIES)
-def test_scores_stay_in_bounds_and_mending_never_costs(categories: list[CategoryResult]) -> None:
+def test_scores_are_between_0_and_100_and_fixing_never_lowers_them(categories: list[CategoryResult]) -> None:
     scored = score(categories, SECURITY)
     assert 0 <= scored.value <= 100
     for each in scored.categories:
@@ -252,7 +250,7 @@ def test_scores_stay_in_bounds_and_mending_never_costs(categories: list[Category
 
 
 def numbered_by(data: st.DataObject, categories: list[CategoryResult]) -> list[CategoryResult]:
-    """Return the categories with an ID for each check, and with random values of other fields that affect the score."""
+    """Return the categories with unique check IDs, and random values in other fields that affect the score."""
     return [
         replace(
             each,
@@ -271,11 +269,11 @@ def numbered_by(data: st.DataObject, categories: list[CategoryResult]) -> list[C
 
 
 @given(CATEGORIES, st.data())
-def test_the_score_without_some_checks_is_what_scoring_makes_of_them_as_passed(
+def test_score_without_equals_the_score_with_these_checks_passed(
     categories: list[CategoryResult], data: st.DataObject
 ) -> None:
     numbered = numbered_by(data, categories)
-    ids = [check.id for each in numbered for check in each.checks]
+    ids = [check.id for category_ in numbered for check in category_.checks]
     limits = (*SECURITY, Cap(45, "Those.", checks=frozenset(ids[:2])), Cap(60, "Three.", count=3, severity=HIGH))
     stored = json.loads(json.dumps(basis(numbered, limits)))
     scored = score(numbered, limits)
@@ -297,7 +295,7 @@ def test_the_score_without_some_checks_is_what_scoring_makes_of_them_as_passed(
 
 @st.composite
 def applied(draw: st.DrawFn) -> list[CategoryResult]:
-    """Draw categories in which some checks applied, weigh, earn a part, or cover the checks that did not apply."""
+    """Draw categories with random results: without weight, with credit, or covering checks that did not apply."""
     drawn = draw(CATEGORIES)
     return [
         replace(
@@ -319,10 +317,10 @@ def applied(draw: st.DrawFn) -> list[CategoryResult]:
 
 
 @given(applied())
-def test_passing_a_check_wins_its_points_and_never_costs(categories: list[CategoryResult]) -> None:
+def test_fixing_a_check_gains_its_points(categories: list[CategoryResult]) -> None:
     scored = score(categories, SECURITY)
     stored = basis(categories, SECURITY)
-    for check in (check for each in scored.categories for check in each.checks):
+    for check in (check for category in scored.categories for check in category.checks):
         assert check.points >= 0
         mended = score_without(stored, {check.id})
         assert mended is not None
@@ -331,7 +329,7 @@ def test_passing_a_check_wins_its_points_and_never_costs(categories: list[Catego
 
 
 @given(applied())
-def test_points_to_win_later_are_those_of_the_score_without_caps(categories: list[CategoryResult]) -> None:
+def test_later_points_are_the_gain_of_the_score_without_caps(categories: list[CategoryResult]) -> None:
     capped, free = score(categories, (*SECURITY, Cap(96, "Always.", count=0))), score(categories, ())
     for one, other in zip(capped.categories, free.categories, strict=True):
         assert [check.later for check in one.checks] == [check.points for check in other.checks]
@@ -339,9 +337,9 @@ def test_points_to_win_later_are_those_of_the_score_without_caps(categories: lis
         assert not any(check.holds for check in other.checks)
 
 
-def test_the_failures_that_a_cap_counts_hold_the_score_it_lowers() -> None:
+def test_failures_counted_by_a_lowering_cap_have_holds_set() -> None:
     fine = (result("pass", CRITICAL, id=f"p{n}") for n in range(100))
-    failed = (result("fail", each, id=f"{each}-{n}") for each in (CRITICAL, HIGH, MEDIUM) for n in range(2))
+    failed = (result("fail", severity, id=f"{severity}-{n}") for severity in (CRITICAL, HIGH, MEDIUM) for n in range(2))
     limits = (
         Cap(89, "Two of high severity.", severity=HIGH, count=2),
         Cap(49, "A critical one.", severity=CRITICAL),
@@ -351,7 +349,7 @@ def test_the_failures_that_a_cap_counts_hold_the_score_it_lowers() -> None:
     )
     scored = score([category(*fine, *failed, result("warn", CRITICAL, id="warned"))], limits)
     assert [cap.limit for cap in scored.held] == [49, 75, 89]
-    holders = {check.id for each in scored.categories for check in each.checks if check.holds}
+    holders = {check.id for category in scored.categories for check in category.checks if check.holds}
     assert holders == {"critical-0", "critical-1", "high-0", "high-1"}
 
 
@@ -362,29 +360,31 @@ def test_the_failures_that_a_cap_counts_hold_the_score_it_lowers() -> None:
     st.integers(1, 40),
     st.integers(1, 60),
 )
-def test_a_lone_check_takes_of_the_whole_what_it_would_take_among_the_others(
+def test_share_of_a_single_applicable_check_is_not_inflated(
     failed: Severity, others: list[Severity], count: int, weight: int, beside: int
 ) -> None:
     rest = category(result("pass"), weight=beside, name="Rest")
-    among, absent = others[:count], sum(SEVERITY_WEIGHT[each] for each in others[count:])
+    among, absent = others[:count], sum(SEVERITY_WEIGHT[severity] for severity in others[count:])
     share = weight * SEVERITY_WEIGHT[failed] / (sum(map(SEVERITY_WEIGHT.__getitem__, others)) + SEVERITY_WEIGHT[failed])
-    checks = [result("fail", failed), *(result("pass", each) for each in among)]
-    applied = share * sum(SEVERITY_WEIGHT[each] for each in (failed, *among)) / SEVERITY_WEIGHT[failed]
+    checks = [result("fail", failed), *(result("pass", severity) for severity in among)]
+    applied = share * sum(SEVERITY_WEIGHT[severity] for severity in (failed, *among)) / SEVERITY_WEIGHT[failed]
     scored = score([rest, replace(category(*checks, weight=weight), absent_weight=absent)], ())
     assert scored.categories[1].checks[0].points == pytest.approx(100 * share / (beside + applied), abs=0.051)
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_no_finding_of_low_severity_takes_what_one_of_high_severity_takes(scan_type: ScanType) -> None:
+def test_low_severity_finding_costs_less_than_a_high_severity_one(scan_type: ScanType) -> None:
     ids: dict[str, list[Check]] = {}
     for check in checks(scan_type):
         ids.setdefault(check.category_id, []).append(check)
     passing = [
-        category(*(result("pass", each.severity, id=each.id) for each in members), weight=members[0].category.weight)
+        category(
+            *(result("pass", member.severity, id=member.id) for member in members), weight=members[0].category.weight
+        )
         for members in ids.values()
     ]
     limits = [cap for cap in caps(scan_type) if not (cap.is_static or cap.is_unseen)]
-    takes: dict[Severity, list[float]] = {each: [] for each in Severity}
+    takes: dict[Severity, list[float]] = {severity: [] for severity in Severity}
     for check in checks(scan_type):
         status: CheckStatus = "warn" if check.id in WARNS_ONLY else "fail"
         failing = [
@@ -397,39 +397,37 @@ def test_no_finding_of_low_severity_takes_what_one_of_high_severity_takes(scan_t
             for each in passing
         ]
         takes[check.severity] += [
-            one.points for each in score(failing, limits).categories for one in each.checks if one.points
+            one.points for category in score(failing, limits).categories for one in category.checks if one.points
         ]
     assert max(takes[LOW]) < min(takes[HIGH])
     assert not takes[CRITICAL] or max(takes[MEDIUM]) < min(takes[CRITICAL])
 
 
-def test_a_score_by_other_rules_is_not_guessed() -> None:
+def test_score_by_other_rules_is_not_recomputed() -> None:
     stored = basis([category(result("fail"))], ()) | {"rules": RULES_VERSION - 1}
     assert score_without(stored, ()) is None
     assert hold(stored) is None
 
 
-@pytest.mark.parametrize(("passed", "told"), [(0, 0), (3, 49), (200, 49)])
-def test_a_category_with_a_failed_critical_check_is_below_50_and_the_whole_is_left_to_the_caps(
-    passed: int, told: int
-) -> None:
+@pytest.mark.parametrize(("passed", "expected"), [(0, 0), (3, 49), (200, 49)])
+def test_failed_critical_check_limits_its_category_but_not_the_overall_score(passed: int, expected: int) -> None:
     rest = category(result("pass", CRITICAL), weight=90, name="Rest")
     fine = [result("pass", CRITICAL, id=f"p{n}") for n in range(passed)]
     failing = score([rest, category(*fine, result("fail", CRITICAL, id="x"))], ())
-    assert failing.categories[1].score == told
+    assert failing.categories[1].score == expected
     assert failing.value == rounded(90 + 10 * passed / (passed + 1))
     warned = score([rest, category(*fine, result("warn", CRITICAL, HIGH, id="x"))], ())
     assert warned.categories[1].score == rounded(100 * (10 * passed + 7) / (10 * passed + 10))
 
 
 @pytest.mark.parametrize("credit", [0.51, 0.7, 0.9])
-def test_a_metric_costs_by_its_curve_with_no_step_where_a_warning_becomes_a_failure(credit: float) -> None:
+def test_cost_of_a_metric_has_no_step_between_warning_and_failure(credit: float) -> None:
     fine = result("pass", HIGH, id="fine")
     warned, failing = (
         category_score(category(fine, replace(each, credit=credit)))
         for each in (result("warn", CRITICAL, HIGH), result("fail", CRITICAL, CRITICAL))
     )
     assert warned == failing == pytest.approx(100 - 100 * 10 * (1 - credit) / 16)
-    # What a slow machine measured is a warning of low severity, and costs as one.
+    # A measurement by a slow machine is a warning of low severity, and costs as much.
     slow = replace(result("warn", CRITICAL, LOW), credit=credit)
     assert category_score(category(fine, slow)) == pytest.approx(100 - 100 * (1 - credit) / 16)

@@ -96,6 +96,6 @@ def tls(*versions: TlsVersion) -> Case:
         (comment("TODO: fix the SQL injection in search"), "warn", LOW),
     ],
 )
-def test_a_finding_matters_as_much_as_it_should(case: Case, expected: str, severity: Severity) -> None:
+def test_finding_has_the_expected_severity(case: Case, expected: str, severity: Severity) -> None:
     check, finding = case
     assert (verdict(finding), severity_of(check, finding)) == (expected, severity)

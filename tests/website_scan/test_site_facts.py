@@ -23,7 +23,7 @@ def evidence_of(markup: str) -> dict[type, object]:
     return {Page: found, Document: document(found)}
 
 
-def test_a_page_tells_what_it_says_of_itself() -> None:
+def test_site_facts_contain_title_description_language_and_generator() -> None:
     assert site_facts(evidence_of(MARKUP)) == {
         "title": "A town",
         "description": "All about it",
@@ -32,29 +32,29 @@ def test_a_page_tells_what_it_says_of_itself() -> None:
     }
 
 
-def test_what_a_page_does_not_say_is_empty() -> None:
+def test_missing_site_facts_are_empty() -> None:
     facts = site_facts(evidence_of("<p>Hello"))
     assert facts == {"title": "", "description": "", "generator": "", "language": ""}
 
 
-def test_tls_versions_are_in_their_order() -> None:
+def test_TLS_versions_are_in_ascending_order() -> None:
     versions = {TlsVersion.TLS1_3: "TLS_AES_128_GCM_SHA256", TlsVersion.TLS1_2: "X"}
     facts = site_facts({TlsSupport: TlsSupport(versions), TlsPeer: TlsPeer("example.com", 443, None)})
     assert facts == {"tls_versions": ["TLS 1.2", "TLS 1.3"]}
 
 
-def test_a_policy_that_is_only_reported_is_none() -> None:
+def test_report_only_policy_does_not_count_as_csp() -> None:
     for header, expected in (("Content-Security-Policy", True), ("Content-Security-Policy-Report-Only", False)):
         found = page("<p>Hello", (header, "default-src 'self'"))
         facts = site_facts({Page: found, Policies: policies_of(found, document(found))})
         assert facts["csp"] is expected
 
 
-def test_without_evidence_there_are_no_facts() -> None:
+def test_site_facts_without_evidence_are_absent() -> None:
     assert site_facts({}) == {}
 
 
 @given(st.text(max_size=5_000))
-def test_whatever_a_page_says_is_bounded(text: str) -> None:
+def test_site_facts_are_bounded_for_any_text(text: str) -> None:
     markup = head(f'<title>{text}</title><meta name="generator" content="{text}">')
     assert len(json.dumps(site_facts(evidence_of(markup)))) < 20_000

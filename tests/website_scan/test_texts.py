@@ -1,4 +1,4 @@
-"""Texts of the catalogue: titles say one thing, and the sentences of a finding do not repeat each other."""
+"""Texts of the catalogue: a title names one fault, and the sentences of a finding do not repeat each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from website_scan.values import Bytes, outline
 from website_scan.wording import fix, message
 
 ALTERNATIVES = re.compile(r",|;|/|\b(?:or|and|nor)\b")
-# Their “and” or slash is part of the one thing.
+# Titles whose “and” or slash is part of a single fault.
 ONE_THING = frozenset(
     {
         "Duplicate IDs in labels and ARIA",
@@ -33,7 +33,7 @@ ONE_THING = frozenset(
         "Terms and descriptions outside a description list",
         "Landmarks with the same role and name",
         "lang and xml:lang differ",
-        "CSP leaves plug-ins and the base URL unrestricted",  # both were found; each has a title of its own
+        "CSP leaves plug-ins and the base URL unrestricted",  # a title for both faults together
         "Back/forward cache is prevented",
         "Static files are sent over HTTP/1.1",
     }
@@ -42,13 +42,13 @@ LONGEST = 60
 
 
 def titles(scan_type: ScanType) -> set[str]:
-    """Return the titles of all outcomes, with dots in place of their values."""
+    """Return the titles of all outcomes, with ellipses in place of their values."""
     return {outline(check.outcome(name).title) for check in checks(scan_type) for name in check.outcomes}
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_a_title_says_the_one_thing_found(scan_type: ScanType) -> None:
-    """Regression: 44 of 255 titles listed what may have been found, as "HSTS missing, ignored or weak" does."""
+def test_title_of_an_outcome_names_a_single_fault(scan_type: ScanType) -> None:
+    """Regression: 44 of 255 titles listed several possible faults, such as "HSTS missing, ignored or weak"."""
     assert {text for text in titles(scan_type) if ALTERNATIVES.search(text)} <= ONE_THING
 
 
@@ -60,23 +60,23 @@ def test_titles_are_short_phrases(scan_type: ScanType) -> None:
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_every_reason_is_a_sentence_of_its_own(scan_type: ScanType) -> None:
-    """A reason follows the messages of several findings, in which a pronoun would have nothing to stand for."""
-    for each in checks(scan_type):
-        assert not re.match(r"(?:It|They|This|That|These)\b", each.why), (each.id, each.why)
+def test_every_reason_is_a_unique_sentence(scan_type: ScanType) -> None:
+    """A reason follows different messages, so a pronoun in it would have no antecedent."""
+    for check in checks(scan_type):
+        assert not re.match(r"(?:It|They|This|That|These)\b", check.why), (check.id, check.why)
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_a_fix_names_what_to_change(scan_type: ScanType) -> None:
-    """Lists and exports show it without the message, so a pronoun in its first words would stand for nothing."""
-    for each in checks(scan_type):
-        assert not re.match(r"(?:\w+ ){1,3}(?:it|its|them|they)\b", each.own_fix.text), (each.id, each.fix)
+def test_fix_names_what_to_change(scan_type: ScanType) -> None:
+    """Lists and exports contain a fix without the message, so a pronoun in it would have no antecedent."""
+    for check in checks(scan_type):
+        assert not re.match(r"(?:\w+ ){1,3}(?:it|its|them|they)\b", check.own_fix.text), (check.id, check.fix)
 
 
 HOUSE_WORDS = re.compile(r"\b(?:mend(?:s|ed|ing)?|tells of|is told|told once|what drives)\b", re.IGNORECASE)
-# Quotes, markup, addresses and brackets have punctuation that ends no sentence.
+# Quotes, markup, addresses and brackets contain punctuation that does not end a sentence.
 FOREIGN = re.compile(r"“[^”]*”|<[^>]*>|https?://\S+|\([^()]*\)")
-# A share of a single thing, a number of four digits without a comma, an empty quote, and an attribute in curly quotes.
+# Share of one, four-digit number without a comma, empty quote, and attribute in curly quotes.
 ODD = re.compile(r"\b1 of 1\b|(?<!:)\b\d{4,} [a-z]+s\b|“”|=“")
 BARE = (
     "<html><head><title>Ends with a stop.</title><meta name=description content='Short.'></head><body>{}</body></html>"
@@ -88,69 +88,71 @@ CROWDED = (
 
 
 @pytest.fixture(scope="module")
-def found() -> list[CheckResult]:
-    """Return what scans of all types find on three pages, without a browser."""
+def check_results() -> list[CheckResult]:
+    """Return the results of scans of all types on three pages, without a browser."""
     html = {"Content-Type": "text/html; charset=utf-8", "Server": "nginx/1.18.0"}
-    pages = [Site({"/": Answer(BARE.format(each), headers=html)}) for each in ("", CROWDED)]
+    pages = [Site({"/": Answer(BARE.format(content), headers=html)}) for content in ("", CROWDED)]
     results: list[CheckResult] = []
     for site in (shop_site(), *pages):
         with site, Network(Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)) as network:
             for result in scan(target(site.url_as("localhost") + "/"), list(ScanType), network, Budget()):
-                results += [each for each in result.checks if each.status != "pass"]
+                results += [check for check in result.checks if check.status != "pass"]
     return results
 
 
 def sentences(text: str) -> list[str]:
-    return [each for each in re.split(r"(?<=[.!?])\s+(?=[A-Z])", FOREIGN.sub("X", text).strip()) if each]
+    return [sentence for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", FOREIGN.sub("X", text).strip()) if sentence]
 
 
-def test_findings_are_short_and_say_nothing_twice(found: list[CheckResult]) -> None:
+def test_findings_are_short_and_without_repetition(check_results: list[CheckResult]) -> None:
     """Regression: a finding that includes others gave its reason twice, and a quote ended with two full stops."""
-    assert len({each.id for each in found}) > 35
-    for each in found:
-        assert each.how_to_fix is not None
-        shown, mending = message(each), fix(each.how_to_fix)
-        text = f"{shown} {mending}"
-        assert len(sentences(shown)) <= 3, shown
-        # A finding that includes others has the fixes of its parts.
-        assert len(sentences(text)) <= (7 if each.includes else 5), text
-        assert shown.endswith(each.why), shown
-        assert shown.count(each.why) == 1, shown
+    assert len({check_result.id for check_result in check_results}) > 35
+    for check_result in check_results:
+        assert check_result.how_to_fix is not None
+        text_of_finding, fix_text = message(check_result), fix(check_result.how_to_fix)
+        text = f"{text_of_finding} {fix_text}"
+        assert len(sentences(text_of_finding)) <= 3, text_of_finding
+        # A finding that includes suppressed ones has the fixes of its parts.
+        assert len(sentences(text)) <= (7 if check_result.includes else 5), text
+        assert text_of_finding.endswith(check_result.why), text_of_finding
+        assert text_of_finding.count(check_result.why) == 1, text_of_finding
         assert len(set(sentences(text))) == len(sentences(text)), text
-        assert not HOUSE_WORDS.search(f"{each.title} {text}"), text
-        assert not re.search(r"[.!?…]”\.|\.\.(?!\.)|  | \.(?:\s|$)", shown), shown
-        assert not re.search(r"\b1 of [\d,]+ [a-z ]+(?:\([^)]*\) )?(?:have|are|were|go)\b", shown), shown
-        assert not ODD.search(shown), shown
+        assert not HOUSE_WORDS.search(f"{check_result.title} {text}"), text
+        assert not re.search(r"[.!?…]”\.|\.\.(?!\.)|  | \.(?:\s|$)", text_of_finding), text_of_finding
+        assert not re.search(r"\b1 of [\d,]+ [a-z ]+(?:\([^)]*\) )?(?:have|are|were|go)\b", text_of_finding), (
+            text_of_finding
+        )
+        assert not ODD.search(text_of_finding), text_of_finding
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_prose_has_typographic_quotes(scan_type: ScanType) -> None:
-    """Regression: some reasons quoted what screen readers say like code, and others like speech."""
-    for each in checks(scan_type):
-        assert '"' not in FOREIGN.sub("", each.why), (each.id, each.why)
+    """Regression: some reasons quoted the words of screen readers as code, and others as speech."""
+    for check in checks(scan_type):
+        assert '"' not in FOREIGN.sub("", check.why), (check.id, check.why)
 
 
-def test_a_number_has_its_noun_and_separators() -> None:
+def test_counted_adds_noun_and_separators() -> None:
     assert [counted(1, "form"), counted(2, "form"), counted(5000, "form")] == ["1 form", "2 forms", "5,000 forms"]
 
 
-def test_a_part_names_the_total_only_if_it_differs() -> None:
+def test_part_names_the_total_only_if_it_differs() -> None:
     """Regression: "1 of 1 image has no width and height"."""
     assert [part(1, 1, "form"), part(3, 3, "form"), part(1, 3, "form")] == ["1 form", "3 forms", "1 of 3 forms"]
 
 
-def test_a_value_that_looks_like_its_limit_is_said_to_be_above_it() -> None:
+def test_value_that_rounds_to_its_limit_is_marked_as_just_above_it() -> None:
     """Regression: "The page weighs 1.5 MB; up to 1.5 MB is good" was a warning."""
     limit, limits = Bytes(1_500_000), (1_500_000, 4_000_000)
     for weight, expected in (
         (1_540_000, "It weighs 1.5 MB; just above the limit: up to 1.5 MB is good."),
         (2_000_000, "It weighs 2.0 MB; up to 1.5 MB is good."),
     ):
-        found = by_limits("heavy", "It weighs {weight}", weight, limits, limit=limit, weight=Bytes(weight))
-        assert (type(found), found.message) == (Warn, expected)
+        verdict = by_limits("heavy", "It weighs {weight}", weight, limits, limit=limit, weight=Bytes(weight))
+        assert (type(verdict), verdict.message) == (Warn, expected)
 
 
-def test_a_duration_is_never_0_hours() -> None:
+def test_duration_is_never_0_hours() -> None:
     """Regression: "The certificate expired on 2026-11-21 11:59 UTC, 0 hours ago"."""
     durations = [timedelta(minutes=1), timedelta(hours=1), timedelta(hours=47), timedelta(days=2)]
-    assert [duration(each) for each in durations] == ["less than an hour", "1 hour", "47 hours", "2 days"]
+    assert [duration(length) for length in durations] == ["less than an hour", "1 hour", "47 hours", "2 days"]

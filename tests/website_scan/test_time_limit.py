@@ -20,26 +20,26 @@ def forever() -> NoReturn:
     raise AssertionError
 
 
-def test_what_takes_longer_is_ended() -> None:
+def test_function_over_its_time_limit_is_ended() -> None:
     with pytest.raises(OutOfTime):
         limited(forever, 0.05)
 
 
-def test_what_takes_more_of_the_processor_is_ended_and_waiting_costs_nothing() -> None:
+def test_function_over_its_cpu_limit_is_ended_but_waiting_is_free() -> None:
     assert not limited(lambda: threading.Event().wait(0.2), 60, cpu_s=0.05)
     with pytest.raises(OutOfTime):
         limited(forever, 60, cpu_s=0.05)
 
 
-def test_what_is_done_in_time_is_returned_and_leaves_no_thread_of_its_own() -> None:
+def test_result_within_the_limit_is_returned_without_an_extra_thread() -> None:
     limited(int, 60)
     before = threading.active_count()
     assert [limited(lambda: sum(range(1000)), 60) for _ in range(100)] == [499_500] * 100
     assert threading.active_count() <= before
 
 
-def test_functions_can_be_traced_after_a_limit() -> None:
-    """Python 3.11 never ends a traced call while it looks for an exception that nobody is going to raise."""
+def test_tracing_works_after_a_limited_call() -> None:
+    """Python 3.11 never ends a traced call while it checks for an asynchronous exception that was cancelled."""
     script = (
         "import sys; from website_scan.time_limit import limited; limited(int, 60); sys.settrace(lambda *told: None); "
         "(lambda: None)(); print('ended')"
@@ -48,7 +48,7 @@ def test_functions_can_be_traced_after_a_limit() -> None:
     assert done.stdout == "ended\n"
 
 
-def test_what_the_function_raises_comes_through() -> None:
+def test_exception_of_the_function_is_passed_on() -> None:
     def fail() -> NoReturn:
         raise ValueError("own")
 
@@ -56,7 +56,7 @@ def test_what_the_function_raises_comes_through() -> None:
         limited(fail, 60)
 
 
-def test_a_limit_within_a_limit_leaves_the_outer_one_in_force() -> None:
+def test_nested_limit_does_not_disable_the_outer_limit() -> None:
     def inner() -> None:
         with pytest.raises(OutOfTime):
             limited(forever, 0.02)
@@ -66,16 +66,16 @@ def test_a_limit_within_a_limit_leaves_the_outer_one_in_force() -> None:
         limited(inner, 0.05)
 
 
-def test_nobody_but_the_block_itself_is_ever_hit() -> None:
-    """Threads start and end, and their idents are reused at once. Some have limits, others have none."""
+def test_OutOfTime_is_raised_only_in_its_own_block() -> None:
+    """Idents of ended threads are reused at once, by threads with and without limits."""
     counts = stress(3)
     assert counts["ended"]
-    assert counts["rung"]
+    assert counts["interrupted"]
     assert (counts["strays"], counts["behind"], counts["hangs"]) == (0, 0, 0)
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12 warns about forks beside threads
-def test_a_child_process_has_limits_of_its_own() -> None:
+def test_forked_process_enforces_time_limits() -> None:
     limited(int, 60)
     pid = os.fork()
     if pid == 0:
@@ -89,8 +89,8 @@ def test_a_child_process_has_limits_of_its_own() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def test_a_limit_that_python_dropped_is_enforced_again() -> None:
-    """Exceptions in a finalizer are dropped, but hostile code must not run on because of that."""
+def test_OutOfTime_that_Python_dropped_is_raised_again() -> None:
+    """Python drops exceptions in finalizers, which must not let hostile code continue."""
 
     class Slow:
         def __del__(self) -> None:

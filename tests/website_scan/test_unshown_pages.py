@@ -1,4 +1,4 @@
-"""Pages of which a browser shows nothing, or only a part: told, and not judged. Sparse pages: no false alarm.
+"""Pages without visible content in a browser are reported and not judged. Sparse pages cause no false alarm.
 
 Each page is loaded once, for all types.
 """
@@ -19,7 +19,7 @@ from website_scan.catalogue import checks
 from website_scan.findings import CRITICAL, ScanType
 from website_scan.net.browser import find_browser, sandbox_problem
 from website_scan.net.client import Network
-from website_scan.repeats import told, told_elsewhere
+from website_scan.repeats import reported_elsewhere, reporters
 from website_scan.result import Budget, CheckResult, ScanResult
 from website_scan.run import scan
 from website_scan.wording import message
@@ -32,9 +32,9 @@ BLANK = {
     ScanType.SEO: "seo-blank-page",
 }
 METRICS = {"lcp", "fcp", "cls", "tbt", "speed-index", "script-time", "main-thread", "long-tasks"}
-# Checks of what an error page or a bot protection says of itself, which is not what the site says.
+# Checks of content that belongs to an error page or a bot protection instead of the site.
 METADATA = {"title", "meta-description", "og-title", "og-image", "twitter-card", "font-legible"}
-# Titles of the findings that are not “The page stays blank in a browser”.
+# Titles of findings other than “The page stays blank in a browser”.
 TITLES = {
     "a spinner that never ends": "loading screen",
     "a text about loading that never goes": "loading screen",
@@ -47,7 +47,7 @@ TITLES = {
     "an error of a database": "error message",
     "an error boundary": "error message",
 }
-# Causes that the finding names.
+# Causes in the text of the finding.
 CAUSES = {
     "a bundle that throws": "Cannot read properties of undefined (reading 'user')",
     "a bundle that is missing": "/app.js failed: status 404",
@@ -68,8 +68,8 @@ CAUSES = {
 def browser() -> Iterator[WarmBrowser]:
     program = find_browser("auto")
     assert isinstance(program, Path)
-    with WarmBrowser(program, sandbox=not sandbox_problem(program)) as found:
-        yield found
+    with WarmBrowser(program, sandbox=not sandbox_problem(program)) as warm_browser:
+        yield warm_browser
 
 
 @pytest.fixture(autouse=True)
@@ -80,40 +80,40 @@ def one_load(monkeypatch: pytest.MonkeyPatch) -> None:
 def scanned(browser: WarmBrowser, routes: Mapping[str, Route]) -> dict[ScanType, ScanResult]:
     with Site(routes) as site, Network(POLICY, time_limit_s=PATIENCE_S) as network:
         results = scan(target(site.url), TYPES, network, Budget(PATIENCE_S), browser=browser)
-    return {each.type: each for each in results}
+    return {result.type: result for result in results}
 
 
 def blank(result: ScanResult) -> CheckResult | None:
-    return next((each for each in result.checks if each.id == BLANK[result.type]), None)
+    return next((check for check in result.checks if check.id == BLANK[result.type]), None)
 
 
 @pytest.mark.parametrize("name", FAULTY)
-def test_a_page_that_shows_nothing_is_told_and_not_judged(
+def test_page_without_visible_content_is_reported_and_not_judged(
     browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(patience, "PATIENCE_S", 0.5)
     results = scanned(browser, FAULTY[name])
     for scan_type, result in results.items():
-        found = blank(result)
-        assert found is not None
-        assert (found.status, found.severity) == ("fail", CRITICAL)
-        assert TITLES.get(name, "stays blank in a browser") in found.title
-        assert CAUSES.get(name, "") in message(found)
+        finding = blank(result)
+        assert finding is not None
+        assert (finding.status, finding.severity) == ("fail", CRITICAL)
+        assert TITLES.get(name, "stays blank in a browser") in finding.title
+        assert CAUSES.get(name, "") in message(finding)
         assert (result.status, result.grade) == ("partial", "F")
         assert result.score is not None
         assert result.score <= 40
         assert "was not judged" in str(result.facts["notice"])
         assert result.screenshot
-        content = {each.id for each in checks(scan_type) if each.content}
-        assert not [each.id for each in result.checks if each.id in content and each.status == "pass"]
-        assert TITLES.get(name) != "error message" or METADATA.isdisjoint(each.id for each in result.checks)
-    assert METRICS.isdisjoint(each.id for each in results[ScanType.PERFORMANCE].checks)
-    of_visit = {each.type: told(each.checks, each.repeated_checks) for each in results.values()}
-    assert {each.id for each in told_elsewhere(of_visit)} >= {BLANK[each] for each in TYPES[1:]}
+        content = {check.id for check in checks(scan_type) if check.content}
+        assert not [check.id for check in result.checks if check.id in content and check.status == "pass"]
+        assert TITLES.get(name) != "error message" or METADATA.isdisjoint(check.id for check in result.checks)
+    assert METRICS.isdisjoint(check.id for check in results[ScanType.PERFORMANCE].checks)
+    of_visit = {result.type: reporters(result.checks, result.repeated_checks) for result in results.values()}
+    assert {each.id for each in reported_elsewhere(of_visit)} >= {BLANK[scan_type] for scan_type in TYPES[1:]}
 
 
 @pytest.mark.parametrize("name", UNJUDGED)
-def test_a_page_that_only_the_scan_did_not_see_is_not_judged(
+def test_page_hidden_from_the_scanner_is_not_judged(
     browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(patience, "PATIENCE_S", 0.5)
@@ -123,16 +123,16 @@ def test_a_page_that_only_the_scan_did_not_see_is_not_judged(
         assert result.score is not None
         assert result.score <= 79
         assert "was not judged" in str(result.facts["notice"])
-        assert BLANK[result.type] in {each.id for each in result.skipped_checks}
-        assert "challenge" not in name or METADATA.isdisjoint(each.id for each in result.checks)
-        assert METRICS.isdisjoint(each.id for each in result.checks)
+        assert BLANK[result.type] in {skipped.id for skipped in result.skipped_checks}
+        assert "challenge" not in name or METADATA.isdisjoint(check.id for check in result.checks)
+        assert METRICS.isdisjoint(check.id for check in result.checks)
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_a_sparse_page_is_no_blank_page(browser: WarmBrowser, name: str) -> None:
+def test_sparse_page_is_not_a_blank_page(browser: WarmBrowser, name: str) -> None:
     for result in scanned(browser, HEALTHY[name]).values():
-        found = blank(result)
-        assert found is not None
-        assert found.status == "pass"
+        finding = blank(result)
+        assert finding is not None
+        assert finding.status == "pass"
         assert result.status == "completed"
         assert "notice" not in result.facts

@@ -1,4 +1,4 @@
-"""URLs as values: every part agrees with the parser, and spellings of one URL are one value."""
+"""URLs as values: every part equals the parser's, and all spellings of a URL have one canonical form."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BASES = [None, "https://example.com:8443/a/b?c#d", "foo://host:12/x/y", "foo:/x/
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join) | st.text(max_size=30), st.sampled_from(BASES))
-def test_parts_of_a_url_are_those_of_the_whatwg_parser(text: str, base: str | None) -> None:
+def test_URL_parts_equal_those_of_the_WHATWG_parser(text: str, base: str | None) -> None:
     url = Url.parse(text, base)
     try:
         parsed = ada_url.URL(text, base)
@@ -63,8 +63,8 @@ def test_parts_of_a_url_are_those_of_the_whatwg_parser(text: str, base: str | No
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
-def test_canonical_web_urls_have_the_same_parts_for_the_standard_library(text: str) -> None:
-    """Stored reports were split by it, and fingerprints are."""
+def test_canonical_URL_has_the_same_parts_in_urllib(text: str) -> None:
+    """Stored reports and fingerprints depend on urllib's parts."""
     url = Url.parse(f"https://example.com{text}")
     if url is None or url.has_credentials:
         return
@@ -93,7 +93,7 @@ def test_canonical_web_urls_have_the_same_parts_for_the_standard_library(text: s
         ("foo:/.//x", "foo:/.//x", "", None),
     ],
 )
-def test_spellings_of_a_url_become_one(text: str, href: str, host: str, port: int | None) -> None:
+def test_spellings_of_a_URL_have_one_canonical_form(text: str, href: str, host: str, port: int | None) -> None:
     url = Url.of(text)
     assert (url.href, url.host, url.port) == (href, host, port)
 
@@ -115,7 +115,7 @@ def test_spellings_of_a_url_become_one(text: str, href: str, host: str, port: in
         *("http://example.com:99999/", "http://1.2.3.256/", "http://exa%00mple.com/", "http://\ud800/"),
     ],
 )
-def test_texts_that_are_no_absolute_url_have_no_value_no_host_and_no_origin(text: str) -> None:
+def test_text_that_is_not_an_absolute_URL_has_no_host_and_origin(text: str) -> None:
     assert (Url.parse(text), host_of(text), host_and_port_of(text), origin_of(text)) == (None, "", "", "")
     with pytest.raises(ValueError, match="nvalid"):
         Url.of(text)
@@ -134,29 +134,29 @@ def test_texts_that_are_no_absolute_url_have_no_value_no_host_and_no_origin(text
         ("?q#f", "https://example.com/a/b?q#f"),
     ],
 )
-def test_references_are_joined_as_browsers_join_them(reference: str, href: str) -> None:
+def test_references_are_joined_like_in_browsers(reference: str, href: str) -> None:
     assert Url.of(reference, "https://example.com/a/b?c#d").href == href
 
 
-def test_a_lone_question_mark_stays_and_a_lone_fragment_mark_is_no_fragment() -> None:
+def test_empty_query_is_preserved_and_empty_fragment_is_dropped() -> None:
     url = Url.of("https://example.com/a?#")
     assert (url.href, url.without_fragment) == ("https://example.com/a?#", "https://example.com/a?")
     assert (url.query, url.fragment, url.path_and_query) == ("", "", "/a")
 
 
 @pytest.mark.parametrize("host", ["", "a b", "[::1"])
-def test_a_url_is_not_moved_to_an_invalid_host(host: str) -> None:
+def test_with_host_refuses_an_invalid_host(host: str) -> None:
     with pytest.raises(ValueError, match="nvalid"):
         Url.of("http://./evil.example/").with_host(host)
 
 
-def test_a_url_is_parsed_once_unless_it_is_long() -> None:
+def test_parsed_URLs_are_cached_unless_long() -> None:
     text, long = "https://example.com/once", "https://example.com/" + "a" * CACHED_CHARACTERS
     assert Url.of(text) is Url.of(text)
     assert Url.of(long) is not Url.of(long)
     assert Url.of(long) == Url.of(long)
 
 
-def test_a_very_long_url_takes_linear_time() -> None:
+def test_parsing_a_very_long_URL_takes_linear_time() -> None:
     for text in ("data:," + "a" * 3_000_000, "https://example.com/" + "?#" * 1_000_000, "foo://" + "@" * 100_000 + "h"):
         assert Url.parse(text, "https://example.com/") is not None

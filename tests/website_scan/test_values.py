@@ -64,9 +64,7 @@ from website_scan.values import (
         (Values([Word(each) for each in "abcdefg"]), "list", list("abcdefg"), "a, b, c, d, e and 2 more"),
     ],
 )
-def test_a_value_has_its_unit_in_its_text_and_its_kind_in_json(
-    value: Value, kind: str, data: object, text: str
-) -> None:
+def test_value_has_its_unit_in_text_and_its_kind_in_JSON(value: Value, kind: str, data: object, text: str) -> None:
     assert value.text == text
     assert stored({"name": value}) == {"name": {"kind": kind, "value": data, "text": text}}
 
@@ -82,11 +80,11 @@ def test_a_value_has_its_unit_in_its_text_and_its_kind_in_json(
         ("a { b } {} {C} {0} {not a field} {{x}}", {"x": Word("y")}, "a { b } {} {C} {0} {not a field} {y}"),
     ],
 )
-def test_a_template_takes_its_values(template: str, values: dict[str, Value], expected: str) -> None:
+def test_template_is_filled_with_its_values(template: str, values: dict[str, Value], expected: str) -> None:
     assert filled(template, values) == expected
 
 
-def test_a_template_without_a_value_and_a_word_that_agrees_with_no_number_are_errors() -> None:
+def test_missing_value_or_agreement_with_a_non_number_raises_TemplateError() -> None:
     with pytest.raises(TemplateError, match="has no value lifetime"):
         filled("It lasts {lifetime}.", {})
     with pytest.raises(TemplateError, match="no word agrees with a text"):
@@ -99,7 +97,7 @@ def test_fields_and_outline_of_a_template() -> None:
     assert outline(template) == "… of … have { no } content"
 
 
-def test_integers_and_moments_need_no_type() -> None:
+def test_integers_and_datetimes_become_typed_values() -> None:
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     assert typed({"status": 404, "end": moment, "word": Word("x")}) == {
         "status": Number(404),
@@ -109,7 +107,7 @@ def test_integers_and_moments_need_no_type() -> None:
 
 
 @given(st.text())
-def test_no_text_of_a_site_is_read_as_a_part_of_a_template(text: str) -> None:
+def test_site_text_is_never_parsed_as_a_template(text: str) -> None:
     """A value may look like a field, or like an agreeing word, of the same template."""
     for hostile in (text, f"{{other}}{text}", f"{{value:a|b}}{text}"):
         made = filled("<{value}|{other}>", {"value": Excerpt(hostile), "other": Word("x")})

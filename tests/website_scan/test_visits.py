@@ -1,4 +1,4 @@
-"""One visit to a page for several types of scan: the same reports as from separate scans."""
+"""A visit for several scan types has the same results as separate scans."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from website_scan.wording import message
 
 ALL = tuple(ScanType)
 PATIENCE_S = 60.0
-# Measured values differ from load to load. Their unit identifies them.
+# Measured values, identified by their unit, differ between loads.
 MEASURED = re.compile(r"\d[\d., ]*\s?(?:ms|s|seconds|milliseconds|CPU-s)\b")
 
-# Sentence in messages when this machine was busy.
+# Sentence in messages if this machine was busy.
 SLOW = re.compile(r" The figure is uncertain: .*?\.(?= |$)")
-# Random strings in probes, which no site can know in advance.
+# Random strings in requests of probes, which no site can predict.
 RANDOM = re.compile(r"[0-9a-f]{10,24}")
 
 
@@ -46,39 +46,47 @@ def site() -> Iterator[Site]:
 def browser(site: Site) -> Iterator[WarmBrowser]:
     program = find_browser("auto")
     assert isinstance(program, Path)
-    found = WarmBrowser(program, ca_bundle=site.ca_file)
-    yield found
-    found.close()
+    warm_browser = WarmBrowser(program, ca_bundle=site.ca_file)
+    yield warm_browser
+    warm_browser.close()
 
 
 def visited(site: Site, *types: ScanType, path: str = "/", browser: WarmBrowser | None = None) -> dict[str, ScanResult]:
     policy = replace(POLICY, ca_bundle=site.ca_file)
     with Network(policy, time_limit_s=PATIENCE_S) as network:
         target = parse_target(site.url_as("localhost") + path, policy)
-        return {each.type: each for each in scan(target, types, network, Budget(PATIENCE_S), browser=browser)}
+        return {result.type: result for result in scan(target, types, network, Budget(PATIENCE_S), browser=browser)}
 
 
 def shape(check: CheckResult) -> tuple[object, ...]:
-    """Return a finding without measured values and without what depends on them."""
+    """Return a comparable finding, without measured values and parts that depend on them."""
     sentence = SLOW.sub("", message(check))
     is_measured = bool(MEASURED.search(sentence)) or check.credit is not None
-    told = MEASURED.sub("…", sentence)
+    masked_sentence = MEASURED.sub("…", sentence)
     if is_measured:
-        return (check.id, re.sub(r"\d+", "…", told))
+        return (check.id, re.sub(r"\d+", "…", masked_sentence))
     rows = [
         {name: value for name, value in place.row().items() if not isinstance(value, float)}
         for place in (*check.details.kept, *check.places.kept)
     ]
-    return (check.id, check.status, check.severity, check.outcome, told, RANDOM.sub("…", str(rows)), check.how_to_fix)
+    return (
+        check.id,
+        check.status,
+        check.severity,
+        check.outcome,
+        masked_sentence,
+        RANDOM.sub("…", str(rows)),
+        check.how_to_fix,
+    )
 
 
 def same(together: ScanResult, alone: ScanResult) -> None:
     assert (together.type, together.status, together.error) == (alone.type, alone.status, alone.error)
-    # Measured times decide the order of need.
+    # Measured times decide the priority of findings.
     assert sorted(map(repr, map(shape, together.checks))) == sorted(map(repr, map(shape, alone.checks)))
     assert together.skipped_checks == alone.skipped_checks
     assert together.omitted_checks == alone.omitted_checks
-    assert [each.reason for each in together.caps] == [each.reason for each in alone.caps]
+    assert [cap.reason for cap in together.caps] == [cap.reason for cap in alone.caps]
     assert together.browser == alone.browser
     assert (together.screenshot is None) == (alone.screenshot is None)
     assert (together.waterfall is None) == (alone.waterfall is None)
@@ -88,20 +96,20 @@ def same(together: ScanResult, alone: ScanResult) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/order", "/style.css", "/bread.png", "/gone", "/nothing"])
-def test_a_visit_says_what_separate_scans_say(site: Site, path: str) -> None:
+def test_visit_of_all_types_equals_separate_scans(site: Site, path: str) -> None:
     together = visited(site, *ALL, path=path)
     for each in ALL:
         same(together[each], visited(site, each, path=path)[each])
 
 
 @pytest.mark.slow
-def test_a_visit_says_what_separate_scans_say_with_a_browser(site: Site, browser: WarmBrowser) -> None:
+def test_visit_of_all_types_equals_separate_scans_with_a_browser(site: Site, browser: WarmBrowser) -> None:
     together = visited(site, *ALL, browser=browser)
     for each in ALL:
         same(together[each], visited(site, each, browser=browser)[each])
 
 
-def test_what_a_page_has_no_answer_for_is_not_asked(site: Site) -> None:
+def test_unneeded_requests_are_not_sent_for_an_error_page(site: Site) -> None:
     """An error page is a finding for search engines only, so no evidence of the other types is gathered."""
     site.requests.clear()
     visited(site, *ALL, path="/gone")
@@ -111,46 +119,48 @@ def test_what_a_page_has_no_answer_for_is_not_asked(site: Site) -> None:
     assert together == len(site.requests)
 
 
-def test_what_several_types_read_is_asked_for_once(site: Site) -> None:
+def test_evidence_for_several_scan_types_is_requested_once(site: Site) -> None:
     site.requests.clear()
     visited(site, *ALL)
-    asked = Counter(each.path for each in site.requests)
-    assert [asked[each] for each in ("/menu.js", "/style.css", "/order", "/robots.txt", "/sitemap.xml")] == [1] * 5
+    requests_by_path = Counter(request.path for request in site.requests)
+    assert [requests_by_path[path] for path in ("/menu.js", "/style.css", "/order", "/robots.txt", "/sitemap.xml")] == [
+        1
+    ] * 5
 
 
-def test_pages_of_an_audit_do_not_ask_again_for_what_they_share() -> None:
+def test_pages_of_an_audit_share_evidence_of_the_origin() -> None:
     with templated_site(6) as site:
         answers = Answers()
         for path in page_paths(3):
             with Network(POLICY, time_limit_s=PATIENCE_S, answers=answers) as network:
                 target = parse_target(site.url + path, POLICY)
                 results = scan(target, ALL, network, Budget(PATIENCE_S))
-                assert {each.status for each in results} == {"completed"}
-        asked = Counter(each.path for each in site.requests)
+                assert {result.status for result in results} == {"completed"}
+        requests_by_path = Counter(request.path for request in site.requests)
     shared = [
         each
-        for each in asked
+        for each in requests_by_path
         if each.startswith(("/js/", "/css/", "/images/", "/sitemap", "/zoom")) and each[-1] != "/"
     ]
     assert len(shared) > 30
-    # The social image is requested as networks do, without a referring page.
-    assert {each: asked[each] for each in shared if asked[each] > 1} == {"/images/0.png": 2}
-    # Each page is requested by its own visit: to read it, to time it twice, and for two foreign origins. Links lead to
-    # all of them.
-    page_by_page = [asked[each] for each in page_paths(6)]
+    # The social image is requested like by social networks, without a referrer.
+    assert {path: requests_by_path[path] for path in shared if requests_by_path[path] > 1} == {"/images/0.png": 2}
+    # Each page is requested by its own visit: to read it, to time it twice, and with two foreign origins. Also, links
+    # on other pages lead to each page.
+    page_by_page = [requests_by_path[path] for path in page_paths(6)]
     assert max(page_by_page[:3]) <= 6
     assert page_by_page[3:] == [1, 1, 1]
 
 
-def test_progress_tells_each_types_checks(site: Site) -> None:
-    seen: list[Progress] = []
+def test_progress_counts_checks_by_scan_type(site: Site) -> None:
+    reports: list[Progress] = []
     policy = replace(POLICY, ca_bundle=site.ca_file)
     with Network(policy) as network:
         target = parse_target(site.url_as("localhost") + "/", policy)
-        results = scan(target, [ScanType.SEO, ScanType.SECURITY], network, Budget(), seen.append)
-    assert [each.type for each in results] == [ScanType.SEO, ScanType.SECURITY]
-    assert all(each.checks.keys() == {ScanType.SEO, ScanType.SECURITY} for each in seen)
-    percents = [each.percent for each in seen]
+        results = scan(target, [ScanType.SEO, ScanType.SECURITY], network, Budget(), reports.append)
+    assert [result.type for result in results] == [ScanType.SEO, ScanType.SECURITY]
+    assert all(progress.checks.keys() == {ScanType.SEO, ScanType.SECURITY} for progress in reports)
+    percents = [progress.percent for progress in reports]
     assert percents == sorted(percents)
     for result in results:
-        assert seen[-1].checks[result.type].done == len(result.checks)
+        assert reports[-1].checks[result.type].done == len(result.checks)

@@ -1,4 +1,4 @@
-"""Every animal of the zoo is scanned as by a worker, and every scan ends as expected."""
+"""Every hostile site (“animal” of the “zoo”) is scanned like by a worker, and every scan ends as documented."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.website_scan.net.loopback import NETWORKS
 from website_scan.judging import BUSY
 from website_scan.plan import OUT_OF_TIME, TOO_SLOW
 
-# Animals that only wait get a short limit. The others do not need more, either, but may on a busy machine.
+# Hostile sites that only wait get a short time limit. The others may need a longer one on a busy machine.
 SLOW_LIMIT_S, LIMIT_S = 3.0, 20.0
 GRACE_S = 5.0
 MAX_PEAK_MIB = 500
@@ -44,20 +44,22 @@ def orders(animal: Animal, site: Site) -> list[Order]:
 
 
 def broken_promise(end: End, outcome: Outcome, limit_s: float) -> str:
-    """Return the difference between the outcome and the expected end. Empty if there is none."""
-    said = (outcome.message, *outcome.reasons)
-    ends, told = {(each, end.code) for each in end.statuses}, [end.says]
+    """Return the difference between the outcome and the expected end; empty if there is none."""
+    messages = (outcome.message, *outcome.reasons)
+    ends, expected_texts = {(each, end.code) for each in end.statuses}, [end.says]
     if os.getloadavg()[0] > (os.cpu_count() or 1):
-        # On a busy machine the scan's own limit may be reported instead, or be reached before all checks, or any, ran.
-        told += [BUSY.reason, OUT_OF_TIME.reason, TOO_SLOW.reason]
+        # On a busy machine, the scan may reach its own time limit first, before some or all checks have run.
+        expected_texts += [BUSY.reason, OUT_OF_TIME.reason, TOO_SLOW.reason]
         if not end.code:
             ends |= {("partial", ""), ("failed", "NO_CHECK_RAN")}
-    says = outcome.status == "completed" or any(words in each for each in said for words in told)
-    kept = (outcome.status, outcome.code) in ends and says
-    return "" if kept and outcome.seconds < limit_s + GRACE_S else f"{outcome} instead of {end}"
+    has_text = outcome.status == "completed" or any(
+        words in message for message in messages for words in expected_texts
+    )
+    is_expected = (outcome.status, outcome.code) in ends and has_text
+    return "" if is_expected and outcome.seconds < limit_s + GRACE_S else f"{outcome} instead of {end}"
 
 
-def test_the_zoo_has_every_animal_once_and_knows_what_becomes_of_a_scan() -> None:
+def test_hostile_sites_are_unique_and_have_expected_ends() -> None:
     assert len({animal.name for animal in ZOO}) == len(ZOO) > 100
     for animal in ZOO:
         assert animal.only, animal.name
@@ -68,13 +70,13 @@ def test_the_zoo_has_every_animal_once_and_knows_what_becomes_of_a_scan() -> Non
 
 
 @pytest.mark.parametrize("animal", QUICK, ids=lambda animal: animal.name)
-def test_a_scan_of_a_hostile_site_ends_as_promised(animal: Animal) -> None:
+def test_scan_of_a_hostile_site_ends_as_documented(animal: Animal) -> None:
     with animal.start() as site:
         for scan_type, order in zip(animal.only, orders(animal, site), strict=True):
             assert not broken_promise(animal.end_of(scan_type), run(order), order.time_limit_s), scan_type
 
 
-def test_scans_of_slow_sites_end_in_time() -> None:
+def test_scans_of_slow_sites_end_within_their_limit() -> None:
     with ExitStack() as cleanup, ThreadPoolExecutor(AT_ONCE) as pool:
         started = [(animal, orders(animal, cleanup.enter_context(animal.start()))) for animal in SLOW]
         promised = [
@@ -93,7 +95,7 @@ def test_scans_of_slow_sites_end_in_time() -> None:
 
 @pytest.fixture(scope="module")
 def scanner() -> Iterator[subprocess.Popen[str]]:
-    """A process that scans on order and reports its peak memory."""
+    """Yield a process that scans on request and reports its peak memory."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.targets.zoo_scan"],
         cwd=Path(__file__).resolve().parents[2],
@@ -108,7 +110,7 @@ def scanner() -> Iterator[subprocess.Popen[str]]:
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks of memory are read from Linux' /proc")
 @pytest.mark.parametrize("animal", HEAVY, ids=lambda animal: animal.name)
-def test_a_scan_of_a_site_that_fills_the_memory_does_not(animal: Animal, scanner: subprocess.Popen[str]) -> None:
+def test_scan_of_a_memory_bomb_stays_within_its_memory(animal: Animal, scanner: subprocess.Popen[str]) -> None:
     assert scanner.stdin
     assert scanner.stdout
     with animal.start() as site:
@@ -124,7 +126,7 @@ def test_a_scan_of_a_site_that_fills_the_memory_does_not(animal: Animal, scanner
 @pytest.mark.parametrize(
     ("name", "status", "code", "says"),
     [
-        ("silent", "failed", "TIMEOUT", ""),  # which limit ends first, the page's or the read's, varies
+        ("silent", "failed", "TIMEOUT", ""),  # either the page's or the read's limit ends first
         ("tls-garbage", "failed", "TLS_FAILED", "The TLS handshake failed:"),
         ("redirect-to-private", "failed", "DOMAIN_BLOCKED", "not publicly accessible: 10.0.0.1"),
         ("nul-in-header", "failed", "BAD_RESPONSE", "The response's headers contain a NUL character."),
@@ -134,7 +136,7 @@ def test_a_scan_of_a_site_that_fills_the_memory_does_not(animal: Animal, scanner
         ("nuls", "completed", "", ""),
     ],
 )
-def test_the_api_says_how_a_scan_of_a_hostile_site_ended(
+def test_API_returns_how_a_scan_of_a_hostile_site_ended(
     name: str, status: str, code: str, says: str, home: Member, settings: pytest_django.Settings
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = NETWORKS
@@ -145,14 +147,14 @@ def test_the_api_says_how_a_scan_of_a_hostile_site_ended(
         row = make_scan(home, url=animal.url(site), type="seo")
         run_scan(row.id)
     row = Scan.objects.get(id=row.id)
-    shown = home.api.get(f"/v1/scan/{row.id}").json()
+    response = home.api.get(f"/v1/scan/{row.id}").json()
     report = home.api.get(f"/v1/report/{row.id}")
-    assert (row.status, row.error_code, shown["status"]) == (status, code, status)
+    assert (row.status, row.error_code, response["status"]) == (status, code, status)
     if status == "failed":
         assert says in row.error_message
-        assert shown["error"] == {"code": code, "message": row.error_message}
+        assert response["error"] == {"code": code, "message": row.error_message}
         assert (report.status_code, report.json()["code"]) == (409, "SCAN_NOT_COMPLETE")
     else:
-        assert shown["error"] is None
-        assert any(says in each["reason"] for each in shown["skipped_checks"]) == (status == "partial")
+        assert response["error"] is None
+        assert any(says in skipped["reason"] for skipped in response["skipped_checks"]) == (status == "partial")
         assert report.status_code == 200

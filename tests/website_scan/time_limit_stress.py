@@ -13,27 +13,27 @@ from collections import Counter
 from website_scan.time_limit import OutOfTime, limited
 
 RUNNERS = 6
-# Seconds to wait for a thread when the stress is over. A thread that has not ended by then hangs.
+# Seconds to wait for a thread after the stress test. A thread that has not ended by then hangs.
 PATIENCE_S = 60.0
 
 
 def stress(seconds: float) -> Counter[str]:
     """Run the stress test and return counts by outcome.
 
-    Blocks that `ended` in time, blocks that were `rung`, threads without a limit that were hit (`strays`), exceptions
-    after a block (`behind`), and threads that never ended (`hangs`).
+    Outcomes: blocks that `ended` in time, blocks that OutOfTime interrupted (`interrupted`), threads without a limit
+    that OutOfTime interrupted (`strays`), exceptions after a block (`behind`), and threads that never ended (`hangs`).
 
-    Every thread is short, so that its ident is soon reused. Half of them have limits that end about when their block
-    does; the others have none and must not be hit.
+    Every thread is short, so that its ident is soon reused. Half of the threads have limits that end at about the same
+    time as their block; the others have no limit and must not be interrupted.
     """
     counts: Counter[str] = Counter()
     until = time.monotonic() + seconds
     runners = [threading.Thread(target=_run, args=(counts, until, seed), daemon=True) for seed in range(RUNNERS)]
-    for each in runners:
-        each.start()
-    for each in runners:
-        each.join(seconds + PATIENCE_S)
-    counts["hangs"] += sum(each.is_alive() for each in runners)
+    for runner in runners:
+        runner.start()
+    for runner in runners:
+        runner.join(seconds + PATIENCE_S)
+    counts["hangs"] += sum(runner.is_alive() for runner in runners)
     return counts
 
 
@@ -56,7 +56,7 @@ def _with_limits(counts: Counter[str], seconds: float) -> None:
                 limited(lambda share=share: _work(seconds * share), seconds)  # type: ignore[misc]
                 counts["ended"] += 1
             except OutOfTime:
-                counts["rung"] += 1
+                counts["interrupted"] += 1
             _work(0.0002)
         except OutOfTime:
             counts["behind"] += 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from website_scan.findings import Severity
 from website_scan.messages import agreeing
-from website_scan.need import by_need
+from website_scan.priority import by_priority
 from website_scan.report.elsewhere import OtherReport, told_by
 from website_scan.report.held import held
 from website_scan.report.levels import level_of
@@ -73,11 +73,11 @@ class Judged:
 
     @property
     def checks(self) -> Iterator[tuple[str, ExportedCheck]]:
-        """Every check that ran, with the name of its category, the neediest first."""
-        return iter(by_need(self.document))
+        """Every check that ran, with the name of its category, highest priority first."""
+        return iter(by_priority(self.document))
 
     def findings(self, *, accepted: bool = False) -> Sequence[tuple[str, ExportedFinding]]:
-        """Return the failed and warned checks, the neediest first: the accepted ones, or the others."""
+        """Return the failed and warned checks, highest priority first: the accepted ones, or the others."""
         found = ((category, check) for category, check in self.checks if check["status"] != "pass")
         return [each for each in found if (each[1]["id"] in self.accepted) == accepted]
 
@@ -144,7 +144,7 @@ class Gate:
         return lowest is not None and judged.score is not None and judged.score < lowest
 
     def failing(self, judged: Judged) -> Sequence[ExportedFinding]:
-        """Return the findings for which the report fails the gate, the neediest first."""
+        """Return the findings for which the report fails the gate, highest priority first."""
         return [
             check for _, check in judged.findings() if self._is_too_severe(check) or outcome_of(check) in self.outcomes
         ]

@@ -1,4 +1,4 @@
-"""Decompression of gzip files in pieces, so that a decompression bomb never fills the memory."""
+"""Decompression of gzip files in pieces, so that a decompression bomb cannot exhaust the memory."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator
 
 GZIP_MAGIC = b"\x1f\x8b"
 PIECE_BYTES = 64 * 1024
-MAX_LAYERS = 2  # a compressed file may be sent compressed once more
-MAX_GZIP_MEMBERS = 2_000  # a member of bgzip has 64 KiB
+MAX_LAYERS = 2  # a compressed file may be compressed again for the transfer
+MAX_GZIP_MEMBERS = 2_000  # a member of a bgzip file has 64 KiB
 
 
 class BrokenGzip(Exception):
-    """A file can't be decompressed; the message is a clause that says why."""
+    """File that can't be decompressed; the message is a clause with the reason."""
 
 
 def decompressed(content: bytes, is_cut: bool) -> Iterator[bytes]:
-    """Yield the content in pieces. It is decompressed if it begins like gzip, regardless of its name or type.
+    """Yield the content in pieces, decompressed if it begins like gzip, regardless of its name or type.
 
-    `is_cut`: only the beginning of the file is given. Raises `BrokenGzip` at the broken piece.
+    `is_cut`: `content` is only the beginning of the file. Raises `BrokenGzip` at the broken piece.
     """
     pieces: Iterator[bytes] = (content[at : at + PIECE_BYTES] for at in range(0, len(content), PIECE_BYTES))
     for _ in range(MAX_LAYERS):
@@ -37,7 +37,7 @@ def _joined(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _inflated(pieces: Iterable[bytes], is_cut: bool) -> Iterator[bytes]:
-    """Yield the content of a gzip file's members (RFC 1952) in pieces. Ignores zeros and garbage after the last."""
+    """Yield the content of a gzip file's members (RFC 1952) in pieces. Ignores any data after the last member."""
     decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
     members = 1
     for piece in pieces:

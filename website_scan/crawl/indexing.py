@@ -17,7 +17,7 @@ from website_scan.page.markup import attribute, live
 HEADER = "X-Robots-Tag"
 MAX_LENGTH = 5_000  # characters per line or element
 EVERYBODY = "robots"
-# Crawlers that a meta element may address by its name; other names are other metas.
+# Names of meta elements that address a crawler. Meta elements with other names are not indexing rules.
 META_NAMES = frozenset(
     {
         EVERYBODY,
@@ -33,17 +33,17 @@ META_NAMES = frozenset(
         "applebot",
     }
 )
-# Search engines: excluding them matters to people who search. Other crawlers are none, such as GPTBot.
+# Crawlers of search engines: excluding one hides a page from people who search. GPTBot, for example, is none of them.
 SEARCH_ENGINES = (META_NAMES - {EVERYBODY}) | {
     *("googlebot-image", "googlebot-video", "bingpreview", "yandeximages", "baiduspider-image", "yahoo", "naverbot"),
     *("yeti", "seznambot", "sogou", "petalbot", "qwantbot", "qwantify", "mojeekbot", "coccocbot", "360spider"),
 }
-# Rules with a value after a colon; before any other colon in a header is a crawler's name.
+# Rules with a value after a colon. In a header, a crawler's name precedes any other colon.
 WITH_VALUE = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview", "indexifembedded"}
 )
 NAMED = re.compile(r"([^\s:,]+)\s*:\s*(.*)", re.DOTALL)
-# The continuation of a date in the form of RFC 822, RFC 850 or ISO 8601 after a comma.
+# Rest of a date by RFC 822, RFC 850 or ISO 8601 after its comma.
 DATE_REST = re.compile(r"\s*\d")
 ISO_DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]+(\d\d:\d\d(?::\d\d)?))?\s*(.*)")
 SHORT_DATE = re.compile(r"(?:\w+,\s*)?\d{1,2}[ -]\w{3,}[ -]\d{2,4}")
@@ -51,13 +51,13 @@ SHORT_DATE = re.compile(r"(?:\w+,\s*)?\d{1,2}[ -]\w{3,}[ -]\d{2,4}")
 
 @dataclass(frozen=True, slots=True)
 class IndexingRule:
-    """An indexing rule. `agent` is lower case, EVERYBODY for all; `source` is the name of the header or element."""
+    """Indexing rule. `agent` is lower case, EVERYBODY for all crawlers; `source` names the header or element."""
 
     agent: str
     name: str
     value: str
     source: str
-    text: str  # the whole line or content, as sent
+    text: str  # whole header line or content attribute, as sent
 
     @property
     def is_for_google(self) -> bool:
@@ -66,14 +66,14 @@ class IndexingRule:
     @property
     def shown(self) -> str:
         """Return the rule and its source: "noindex in X-Robots-Tag"."""
-        written = f"{self.name}: {self.value}" if self.value else self.name
+        rule = f"{self.name}: {self.value}" if self.value else self.name
         to = "" if self.agent == EVERYBODY or "<" in self.source else f" for {self.agent}"
-        return f"{written} in {self.source}{to}"
+        return f"{rule} in {self.source}{to}"
 
 
 @dataclass(frozen=True, slots=True)
 class IndexingRules:
-    """Every indexing rule of a page, and those that keep it out of an index at the scan's time."""
+    """Indexing rules of a page, and those of them that exclude the page from an index at the time of the scan."""
 
     rules: tuple[IndexingRule, ...] = ()
     excluding: tuple[IndexingRule, ...] = ()
@@ -90,22 +90,22 @@ class IndexingRules:
 
     @property
     def ambiguous(self) -> list[IndexingRule]:
-        """Return rules that were meant to exclude the page, but are joined to others without a comma."""
+        """Return rules that should exclude the page, but are joined to other rules without a comma."""
         return [rule for rule in self.rules if len(words := re.split(r"[\s;]+", rule.name)) > 1 and "noindex" in words]
 
 
 def read_indexing_rules(page: Page, document: Document, now: datetime) -> IndexingRules:
-    """Return the rules in header lines, then those in the document; meta elements in the body count, too.
+    """Return the rules in header lines, then those in meta elements, including meta elements in the body.
 
-    A rule that allows indexing never overrides one that excludes.
+    A rule that allows indexing never overrides a rule that excludes the page.
     """
-    found: list[IndexingRule] = []
+    rules: list[IndexingRule] = []
     for line in page.headers.all(HEADER):
-        found.extend(_rules(line, EVERYBODY, HEADER, names_agents=True))
+        rules.extend(_rules(line, EVERYBODY, HEADER, names_agents=True))
     for node in live(document, "meta[name][content]"):
         if name := robots_name(node):
-            found.extend(_rules(attribute(node, "content") or "", name, f'<meta name="{name}">', names_agents=False))
-    return IndexingRules(tuple(found), tuple(rule for rule in found if _excludes(rule, now)))
+            rules.extend(_rules(attribute(node, "content") or "", name, f'<meta name="{name}">', names_agents=False))
+    return IndexingRules(tuple(rules), tuple(rule for rule in rules if _excludes(rule, now)))
 
 
 def robots_name(meta: LexborNode) -> str:
@@ -115,22 +115,22 @@ def robots_name(meta: LexborNode) -> str:
 
 
 def parse_date(text: str) -> datetime | None:
-    """Parse a date of RFC 822, RFC 850 or ISO 8601, with or without a time, as an aware datetime."""
+    """Return a date by RFC 822, RFC 850 or ISO 8601, with or without a time, as an aware datetime; None if invalid."""
     text = text.strip()
     if SHORT_DATE.fullmatch(text):
         text += " 00:00:00 GMT"
     try:
-        found = email.utils.parsedate_to_datetime(text)
+        moment = email.utils.parsedate_to_datetime(text)
     except (ValueError, IndexError, OverflowError):
         iso = ISO_DATE.fullmatch(text)
         if iso is None:
             return None
         zone = "" if iso[3].upper() in ("GMT", "UTC") else iso[3]
         try:
-            found = datetime.fromisoformat(f"{iso[1]}T{iso[2] or '00:00'}{zone}")
+            moment = datetime.fromisoformat(f"{iso[1]}T{iso[2] or '00:00'}{zone}")
         except ValueError:
             return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _excludes(rule: IndexingRule, now: datetime) -> bool:
@@ -141,19 +141,19 @@ def _excludes(rule: IndexingRule, now: datetime) -> bool:
 
 
 def _rules(text: str, agent: str, source: str, *, names_agents: bool) -> Iterator[IndexingRule]:
-    """Yield the rules of one header line or meta element. In a header, a name with a colon sets the crawler."""
+    """Yield the rules of a header line or meta element. In a header, a name with a colon sets the crawler."""
     pieces = text[:MAX_LENGTH].split(",")
     while pieces:
         piece = pieces.pop(0).strip()
-        named = NAMED.fullmatch(piece)
-        if named is not None and names_agents and named[1].lower() not in WITH_VALUE:
-            agent, piece = named[1].lower(), named[2].strip()
-            named = NAMED.fullmatch(piece)
-        if named is None:
+        match = NAMED.fullmatch(piece)
+        if match is not None and names_agents and match[1].lower() not in WITH_VALUE:
+            agent, piece = match[1].lower(), match[2].strip()
+            match = NAMED.fullmatch(piece)
+        if match is None:
             if piece:
                 yield IndexingRule(agent, piece.lower(), "", source, text)
             continue
-        name, value = named[1].lower(), named[2].strip()
+        name, value = match[1].lower(), match[2].strip()
         if name == "unavailable_after" and pieces and DATE_REST.match(pieces[0]):
             value = f"{value}, {pieces.pop(0).strip()}"  # “Fri, 25 Jun 2010 …”
         yield IndexingRule(agent, name, value, source, text)

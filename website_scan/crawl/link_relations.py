@@ -19,9 +19,9 @@ LINK_PARAMETER = re.compile(r"""\s*;\s*([\w!#$&+.^`|~*-]+)\s*(?:=\s*(?:"((?:[^"\
 
 @dataclass(frozen=True, slots=True)
 class RelatedLink:
-    """A link with a relation. `url` is absolute, without fragment; None if not http(s). `source` is ELEMENT or HEADER.
+    """Link with a relation. `url` is absolute, without fragment; None if not http(s). `source` is ELEMENT or HEADER.
 
-    `attributes` are those of the element, or the parameters of the header.
+    `attributes` are the attributes of the element, or the parameters of the header.
     """
 
     reference: str
@@ -41,11 +41,11 @@ def is_absolute(reference: str) -> bool:
 
 def same_escapes(url: str) -> str:
     """Return the URL with upper-case percent escapes (RFC 3986, section 6.2.2.1); WordPress writes lower case."""
-    return ESCAPE.sub(lambda found: found[0].upper(), url)
+    return ESCAPE.sub(lambda match: match[0].upper(), url)
 
 
 def related_links(page: Page, document: Document, relation: str) -> Iterator[RelatedLink]:
-    """Yield the links with a relation (lower case): those in the head, then those in Link headers."""
+    """Yield the links with a relation (in lower case): those in the head, then those in Link headers."""
     for node in live(document, "head > link[rel][href]"):
         if relation in (attribute(node, "rel") or "").lower().split():
             reference = attribute(node, "href") or ""
@@ -57,7 +57,7 @@ def related_links(page: Page, document: Document, relation: str) -> Iterator[Rel
 
 
 def header_links(page: Page) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the links of all Link headers (RFC 8288, section 3): reference and parameters, the first of each name."""
+    """Yield reference and parameters of the links in all Link headers (RFC 8288, section 3), the first of each name."""
     for line in page.headers.all("Link"):
         position = 0
         while (target := LINK_TARGET.match(line, position)) is not None:
@@ -68,7 +68,7 @@ def header_links(page: Page) -> Iterator[tuple[str, dict[str, str]]]:
                 quoted = re.sub(r"\\(.)", r"\1", parameter[2]) if parameter[2] is not None else parameter[3]
                 parameters.setdefault(parameter[1].lower(), quoted or "")
             yield target[1].strip(), parameters
-            # Skip anything else up to the next link.
+            # Skip invalid text up to the next link.
             following = line.find(",", position)
             if following < 0:
                 break

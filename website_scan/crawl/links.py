@@ -1,4 +1,4 @@
-"""Links of a page: their targets, whether a crawler may follow them, and references to private machines."""
+"""Links of a page: their targets, whether a crawler may follow them, and references to private hosts."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from website_scan.urls import DEFAULT_PORTS, Url
 
 T = TypeVar("T")
 
-# A page with more links has a generated list, whose links are alike.
+# A page with more links has a generated list, so the other links are alike.
 MAX_LINKS = 3_000
-# Words in URLs whose request changes something. Words that are not ordinary ones count anywhere; the others only at the
-# beginning of a piece of the path or query, because “how-to-remove-stains” is a page.
+# Words in URLs whose request has an effect. Unusual words count anywhere; ordinary words count only at the beginning of
+# a segment of the path or query, because “how-to-remove-stains” is a page.
 ACTING_ANYWHERE = re.compile(
     r"log[-_]?(?:out|off)|sign[-_]?(?:out|off)|unsubscribe|opt[-_]?out|add[-_]?(?:to[-_]?)?(?:cart|basket|bag|wishlist)"
     r"|abmelde|ausloggen|abbestellen|deconnexion|desconnexion|desabonn|cerrar-?sesion|cancelar-?suscripcion"
@@ -36,19 +36,19 @@ ACTING_FIRST = re.compile(
     r"|(?i:add)(?![a-z-]))"
 )
 ACTION = re.compile(r"[?&;](?:action|do|op|cmd|command|task)=", re.IGNORECASE)
-# A link that works once, or for one visitor only.
+# Parameters of a link that works once, or for one visitor only.
 ONE_TIME = re.compile(r"[?&;][\w-]{0,20}?(?:nonce|token|csrf|otp|signature)=", re.IGNORECASE)
 
 # RFC 6761, RFC 6762, RFC 8375, ICANN's “internal”, and “lan”, which routers use.
 PRIVATE_SUFFIXES = ("localhost", "local", "test", "internal", "lan", "home.arpa")
 PRIVATE_NETWORKS = tuple(
-    ipaddress.ip_network(each)
-    for each in (
+    ipaddress.ip_network(network)
+    for network in (
         *("127.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"),
         *("::1/128", "::/128", "fc00::/7", "fe80::/10"),
     )
 )
-# References with a scheme or a host. Any other reference leads to the host of the document's base.
+# References with a scheme or a host. Any other reference is on the host of the document's base URL.
 ELSEWHERE = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|[/\\]{2})", re.IGNORECASE)
 ATTRIBUTES = ("href", "xlink:href", "src", "action", "formaction", "data", "poster", "content", "srcset")
 HOLDERS = ", ".join(f"[{name}]" for name in ATTRIBUTES if name not in ("content", "xlink:href")) + ", use, image, meta"
@@ -57,9 +57,9 @@ CARDS = ("og:", "twitter:")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link to another page. `url` is absolute, without a fragment.
+    """Link to another page. `url` is absolute, without a fragment.
 
-    `is_internal`: the target is on the page's site, on any subdomain; `is_same_host`: it is on its host, with or
+    `is_internal`: the target is on the page's site, on any subdomain; `is_same_host`: it is on the page's host, with or
     without www.
     """
 
@@ -75,7 +75,7 @@ class Link:
 
     @property
     def may_be_followed(self) -> bool:
-        """Return True if requesting the link changes nothing, judging by its markup and URL."""
+        """Return True if requesting the link has no effect, judging by its markup and URL."""
         names = self.node.attributes
         if "nofollow" in self.relations or "download" in names or "data-method" in names or "data-confirm" in names:
             return False
@@ -83,25 +83,25 @@ class Link:
 
     @property
     def is_instruction(self) -> bool:
-        """Return True if the text shows a local address, as in “Open http://localhost:3000”: it is for the reader."""
+        """Return True if the text contains a local address for the reader, as in “Open http://localhost:3000”."""
         url = Url.of(self.url)
         return is_local_host(url.hostname) and _is_shown(self.node, url)
 
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """The links of a page to other pages, in the page's order."""
+    """Links of a page to other pages, in the page's order."""
 
     links: tuple[Link, ...] = ()
 
 
 def read_links(page: Page, document: Document) -> PageLinks:
-    """Return the links among the first `MAX_LINKS` a and area elements."""
+    """Return the links to other pages among the first `MAX_LINKS` a and area elements."""
     return PageLinks(tuple(_links(page, document)))
 
 
 def _links(page: Page, document: Document) -> Iterator[Link]:
-    own = {each.partition("#")[0] for each in (page.target.url, document.base.url)}
+    own = {url.partition("#")[0] for url in (page.target.url, document.base.url)}
     own_host = page.target.host.removeprefix("www.")
     for node in itertools.islice(live(document, "a, area"), MAX_LINKS):
         reference = reference_of(node)
@@ -115,7 +115,7 @@ def _links(page: Page, document: Document) -> Iterator[Link]:
 
 
 def reference_of(node: LexborNode) -> str | None:
-    """Return the target of an element as written, also in SVG; None if it is not a link."""
+    """Return the link target of an element as written, also in SVG; None if the element is not a link."""
     reference = attribute(node, "href")
     return attribute(node, "xlink:href") if reference is None else reference
 
@@ -127,14 +127,14 @@ def changes_state(url: str) -> bool:
 
 
 def sampled(items: Sequence[T], count: int) -> list[T]:
-    """Return at most `count` of the items, evenly spaced from the first on."""
+    """Return at most `count` of the items, evenly spaced, beginning with the first."""
     size = min(count, len(items))
     return [items[position * len(items) // size] for position in range(size)]
 
 
 @dataclass(frozen=True, slots=True)
 class LocalAddress:
-    """A reference to a local or private machine as written, with its tag and attribute."""
+    """Reference to a local or private host as written, with its tag and attribute."""
 
     tag: str
     attribute: str
@@ -142,7 +142,7 @@ class LocalAddress:
 
 
 def is_local_host(host: str) -> bool:
-    """Return True if a host is the visitor's own machine or in a private network."""
+    """Return True if a host is the visitor's own machine or is in a private network."""
     host = host.strip("[].").lower()
     try:
         address = ipaddress.ip_address(host)
@@ -154,15 +154,15 @@ def is_local_host(host: str) -> bool:
 
 
 def local_addresses(document: Document) -> Iterator[LocalAddress]:
-    """Yield the references in the markup to local and private machines, or to files on a visitor's disk.
+    """Yield the references in the markup to local and private hosts, or to files on a visitor's disk.
 
-    A link whose text shows the host is meant for the reader, and left out: “Open http://localhost:3000”.
+    A link whose text contains the host is left out, because it is meant for the reader: “Open http://localhost:3000”.
     """
     base_is_local = is_local_host(document.base.host)
     for node in live(document, HOLDERS):
-        written = node.attributes
+        attributes = node.attributes
         for name in ATTRIBUTES:
-            value = written.get(name)
+            value = attributes.get(name)
             if not value or (name == "content" and not _is_card(node)) or (name == "data" and node.tag != "object"):
                 continue
             for reference in _candidates(value) if name == "srcset" else (value,):
@@ -184,13 +184,13 @@ def _is_shown(node: LexborNode, url: Url) -> bool:
 
 
 def _is_card(node: LexborNode) -> bool:
-    """Return True if a meta element has a URL for sharing (Open Graph or Twitter card)."""
+    """Return True if a meta element contains a URL for sharing (Open Graph or Twitter card)."""
     name = attribute(node, "property") or attribute(node, "name") or ""
     return name.strip().lower().startswith(CARDS) and "://" in (attribute(node, "content") or "")[:10]
 
 
 def _candidates(source_set: str) -> Iterator[str]:
     position = 0
-    while (found := CANDIDATE.match(source_set, position)) is not None:
-        position = found.end()
-        yield found["url"].rstrip(",")
+    while (match := CANDIDATE.match(source_set, position)) is not None:
+        position = match.end()
+        yield match["url"].rstrip(",")

@@ -1,6 +1,6 @@
-"""Parser of robots.txt by RFC 9309, as lenient as Google's parser where the RFC leaves it open.
+"""Parser of robots.txt by RFC 9309, as lenient as Google's parser where the RFC permits it.
 
-Every rule keeps its line, so that a report can quote the rule that decided.
+Every rule has the number and text of its line, so that a report can quote the deciding rule.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from urllib.parse import quote
 
 from website_scan.messages import KIB, excerpt
 
-MAX_BYTES = 500 * KIB  # RFC 9309, section 2.5: the rest need not be read
+MAX_BYTES = 500 * KIB  # RFC 9309, section 2.5: crawlers may ignore the rest
 
 ROBOTS_PATH = "/robots.txt"  # always allowed
 GOOGLEBOT = "googlebot"
-# Crawlers of other search engines, and their product tokens in robots.txt.
+# Crawlers of search engines other than Google, and their product tokens in robots.txt.
 OTHER_ENGINES = {
     "Bingbot": "bingbot",
     "DuckDuckBot": "duckduckbot",
     "YandexBot": "yandexbot",
     "Baiduspider": "baiduspider",
 }
-# Keys, and their misspellings that crawlers still accept.
+# Keys, and misspellings of keys that crawlers accept.
 KEYS = {
     "user-agent": "user-agent",
     "useragent": "user-agent",
@@ -41,7 +41,7 @@ KEYS = {
 }
 ALIKE = 0.8
 BOM = b"\xef\xbb\xbf"
-# A `$` in the middle of a path was meant as its end, unless it begins a name (OData's /$metadata, ?$filter=).
+# A `$` within a path that was probably meant as its end. It may also begin a name (OData's /$metadata, ?$filter=).
 MISPLACED_END = re.compile(rb"\$(?!$)(?<![/?&=]\$(?=[A-Za-z{]))")
 KEY = re.compile(r"[a-z][a-z0-9_ -]*", re.IGNORECASE)
 ABSOLUTE = re.compile(rb"https?://[^/\s]", re.IGNORECASE)
@@ -56,7 +56,7 @@ URI_CHARACTERS = "%!&'()+,/:;=?@[]-._~"  # besides letters, digits, and `*` and 
 
 @dataclass(frozen=True, slots=True)
 class RobotsRule:
-    """An allow or disallow line. `pattern` is normalised; `text` is the original text of `line` (from 1)."""
+    """Allow or disallow line. `pattern` is normalised; `text` is the original text of `line` (from 1)."""
 
     allows: bool
     pattern: str
@@ -66,9 +66,9 @@ class RobotsRule:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of rules, with the product tokens (lower case, or `*`) to which they apply.
+    """Group of rules, with the product tokens (lower case, or `*`) of the crawlers to which they apply.
 
-    `crawl_delay_s` is the requested pause between two requests; it is not part of the RFC.
+    `crawl_delay_s` is the requested pause between two requests, which is not in the RFC.
     """
 
     agents: frozenset[str]
@@ -78,7 +78,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A line without a meaning for crawlers."""
+    """Line of a robots.txt that crawlers ignore or misunderstand."""
 
     line: int
     text: str
@@ -87,7 +87,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """A parsed robots.txt. An empty one restricts nothing."""
+    """Parsed robots.txt. An empty file restricts nothing."""
 
     groups: tuple[Group, ...] = ()
     sitemaps: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class Robots:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A crawler's permission to fetch a path, the deciding rule (None: no rule applies), and its group's agent."""
+    """Permission of a crawler to fetch a path, with the deciding rule (None: no rule applies) and its group's agent."""
 
     allowed: bool
     rule: RobotsRule | None = None
@@ -107,14 +107,14 @@ class Decision:
         """Return the deciding line in words: “Disallow: /private” (line 3, for all crawlers)."""
         if self.rule is None:
             return "no line applies"
-        whom = "all crawlers" if self.agent == "*" else self.agent
-        return f"“{excerpt(self.rule.text)}” (line {self.rule.line}, for {whom})"
+        crawlers = "all crawlers" if self.agent == "*" else self.agent
+        return f"“{excerpt(self.rule.text)}” (line {self.rule.line}, for {crawlers})"
 
 
-def parse_robots(content: bytes) -> Robots:  # noqa: C901 -- the branches are the grammar
-    """Parse a robots.txt. Never fails, for any content. Ignores everything beyond 500 KiB."""
+def parse_robots(content: bytes) -> Robots:  # noqa: C901 -- one branch for each kind of line
+    """Return the rules of a robots.txt. Never fails, for any content. Ignores everything beyond 500 KiB."""
     if len(content) > MAX_BYTES:
-        # Drop the last line, which may be cut in two: half a path forbids more than the whole.
+        # Drop the last line, which may be cut: a shorter path would forbid more than the whole path.
         content = content[:MAX_BYTES]
         content = content[: max(content.rfind(b"\n"), content.rfind(b"\r")) + 1]
     groups: list[Group] = []
@@ -138,7 +138,7 @@ def parse_robots(content: bytes) -> Robots:  # noqa: C901 -- the branches are th
                 if (agent := _agent(value)) is not None:
                     agents.add(agent)
                 else:
-                    agents.add("")  # its rules apply to nobody, not to the group before
+                    agents.add("")  # its rules apply to no crawler
                     faults.append(Fault(number, text, "names no crawler"))
             case "allow" | "disallow" as directive:
                 if not agents:
@@ -175,10 +175,10 @@ def parse_robots(content: bytes) -> Robots:  # noqa: C901 -- the branches are th
 
 
 def decide(robots: Robots, agent: str, path: str) -> Decision:
-    """Decide if the crawler with this product token may fetch a path (with its query).
+    """Return whether the crawler with this product token may fetch a path (with its query).
 
-    The groups that name the crawler are combined and replace those of `*` (section 2.2.1). The longest pattern decides;
-    of an allow and a disallow of the same length, the allow (section 2.2.2).
+    The groups that name the crawler are combined and replace those of `*` (section 2.2.1). The longest matching pattern
+    decides; if an allow and a disallow have the same length, the allow decides (section 2.2.2).
     """
     name, groups = _groups_for(robots, agent)
     rules = _rules_for(groups, agent)
@@ -186,52 +186,52 @@ def decide(robots: Robots, agent: str, path: str) -> Decision:
     if address.partition("?")[0] == ROBOTS_PATH:
         return Decision(True, None, name)
     matching = [rule for rule in rules if matches(rule.pattern, address)]
-    rule = max(matching, key=lambda each: (len(each.pattern), each.allows), default=None)
+    rule = max(matching, key=lambda rule: (len(rule.pattern), rule.allows), default=None)
     return Decision(rule is None or rule.allows, rule, name)
 
 
 class CrawlerRules:
-    """The rules for one crawler, prepared for checking many paths: the same answers as `decide`, faster.
+    """Rules for one crawler, prepared for checking many paths: same results as `decide`, faster.
 
-    `crawl_delay_s` is the longest delay that its groups request.
+    `crawl_delay_s` is the longest delay that the crawler's groups request.
     """
 
     def __init__(self, robots: Robots, agent: str) -> None:
         _, groups = _groups_for(robots, agent)
         rules = _rules_for(groups, agent)
-        # The first matching rule decides.
-        self._rules = sorted(rules, key=lambda each: (len(each.pattern), each.allows), reverse=True)
+        # Sorted, so that the first matching rule decides.
+        self._rules = sorted(rules, key=lambda rule: (len(rule.pattern), rule.allows), reverse=True)
         self._beginnings = tuple({_beginning(rule.pattern) for rule in rules if not rule.allows})
         self.crawl_delay_s = max((group.crawl_delay_s for group in groups), default=0.0)
 
     def allows(self, path: str) -> bool:
         """Return True if the crawler may fetch a path (with its query), in the form of `normalised_path`."""
-        # Most paths do not begin like any disallow rule.
+        # Fast path: most paths do not begin like any disallow rule.
         if not path.startswith(self._beginnings) or path.partition("?")[0] == ROBOTS_PATH:
             return True
         return next((rule.allows for rule in self._rules if matches(rule.pattern, path)), True)
 
 
 def product_token(user_agent: str) -> str:
-    """Return a crawler's name in robots.txt: the first word of its User-Agent (RFC 9309, section 2.2.1)."""
-    found = PRODUCT_TOKEN.match(user_agent)
-    return found[0] if found else "*"
+    """Return a crawler's product token for robots.txt: the beginning of its User-Agent (RFC 9309, section 2.2.1)."""
+    match = PRODUCT_TOKEN.match(user_agent)
+    return match[0] if match else "*"
 
 
 def blocked_engines(robots: Robots, path: str) -> dict[str, Decision]:
-    """Return the search engines other than Google that may not fetch a path, by name."""
+    """Return the search engines other than Google that may not fetch a path, by crawler name."""
     decisions = {name: decide(robots, token, path) for name, token in OTHER_ENGINES.items()}
     return {name: decision for name, decision in decisions.items() if not decision.allowed}
 
 
 def normalised_pattern(value: bytes) -> str:
-    """Return a rule's pattern in the form in which paths are compared: `*` and a final `$` keep their meaning."""
+    """Return a rule's pattern in the form in which paths are compared. `*` and a final `$` remain special."""
     pattern = _normalised(quote(value, safe=URI_CHARACTERS + "*$"))
     return pattern[:-1].replace("$", "%24") + pattern[-1:]
 
 
 def normalised_path(path: str) -> str:
-    """Return a path in the form in which patterns are compared: escapes of plain letters undone (section 2.2.2)."""
+    """Return a path in the form in which patterns are compared: with escapes of unreserved letters undone."""
     if PLAIN_PATH.fullmatch(path):
         return path
     # Escape the special characters of patterns, because they are literal here.
@@ -246,12 +246,12 @@ def _groups_for(robots: Robots, agent: str) -> tuple[str, list[Group]]:
 
 
 def _rules_for(groups: list[Group], agent: str) -> list[RobotsRule]:
-    """Return the rules of the groups. To Google, an allowed index.html of a directory is the directory, too."""
+    """Return the rules of the groups. For Google, an allowed index.html also allows its directory."""
     rules = [rule for group in groups for rule in group.rules]
     if agent.lower() != GOOGLEBOT:
         return rules
-    found = ((rule, INDEX_PAGE.fullmatch(rule.pattern)) for rule in rules if rule.allows)
-    return rules + [replace(rule, pattern=f"{index[1]}$") for rule, index in found if index is not None]
+    index_pages = ((rule, INDEX_PAGE.fullmatch(rule.pattern)) for rule in rules if rule.allows)
+    return rules + [replace(rule, pattern=f"{match[1]}$") for rule, match in index_pages if match is not None]
 
 
 def _beginning(pattern: str) -> str:
@@ -259,15 +259,15 @@ def _beginning(pattern: str) -> str:
 
 
 def _without_bom(content: bytes) -> bytes:
-    """Remove a byte order mark, or the beginning of one, as Google's parser does."""
+    """Return the content without its byte order mark, or a prefix of one, as Google's parser does."""
     length = next(length for length in (3, 2, 1, 0) if content.startswith(BOM[:length]))
     return content[length:]
 
 
 def _normalised(text: str) -> str:
-    def escape(found: re.Match[str]) -> str:
-        character = chr(int(found[1], 16))
-        return character if character in UNRESERVED else found[0].upper()
+    def escape(match: re.Match[str]) -> str:
+        character = chr(int(match[1], 16))
+        return character if character in UNRESERVED else match[0].upper()
 
     return ESCAPED.sub(escape, text)
 
@@ -275,7 +275,8 @@ def _normalised(text: str) -> str:
 def matches(pattern: str, path: str) -> bool:
     """Return True if a pattern matches a path, both normalised.
 
-    It matches greedily from left to right, so the time is linear in the path regardless of the number of wildcards.
+    Wildcards match greedily from left to right, so the time is linear in the path's length, for any number of
+    wildcards.
     """
     is_anchored = pattern.endswith("$")
     first, *others = pattern.removesuffix("$").split("*")
@@ -286,10 +287,10 @@ def matches(pattern: str, path: str) -> bool:
     position = len(first)
     *middle, last = others
     for part in middle:
-        found = path.find(part, position)
-        if found < 0:
+        start = path.find(part, position)
+        if start < 0:
             return False
-        position = found + len(part)
+        position = start + len(part)
     if is_anchored:
         return len(path) - len(last) >= position and path.endswith(last)
     return path.find(last, position) >= 0
@@ -314,5 +315,5 @@ def _agent(value: bytes) -> str | None:
     text = value.decode("latin-1")
     if text.split()[:1] == ["*"]:
         return "*"
-    found = PRODUCT_TOKEN.match(text)
-    return found[0].lower() if found else None
+    match = PRODUCT_TOKEN.match(text)
+    return match[0].lower() if match else None

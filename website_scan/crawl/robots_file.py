@@ -18,9 +18,9 @@ TIMEOUT_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class RobotsFile:
-    """The robots.txt of an origin. `robots` is empty unless the response has a success status.
+    """File robots.txt of an origin. `robots` is empty unless the response has a success status.
 
-    Without a `response`, `error` says why. `redirected_away`: more redirects than crawlers follow.
+    Without a `response`, `error` has the reason. `redirected_away`: there were more redirects than crawlers follow.
     """
 
     url: str
@@ -33,7 +33,7 @@ class RobotsFile:
     def is_unreachable(self) -> bool:
         """Return True if crawlers must assume that everything is disallowed (RFC 9309, section 2.3.1.4).
 
-        Google treats 429 as a server error, too.
+        Google treats status 429 like a server error.
         """
         if self.response is None:
             return not self.redirected_away
@@ -41,9 +41,9 @@ class RobotsFile:
 
 
 def load_robots(page: Target, network: Network, reuse: Reuse = Reuse.NEVER) -> RobotsFile:
-    """Fetch the robots.txt of a page's origin, following redirects.
+    """Return the robots.txt of a page's origin, after redirects.
 
-    Raises `SiteProtected` if a bot protection answers instead, and `BudgetExceeded`.
+    Raises `SiteProtected` if a bot protection responds instead, and `BudgetExceeded`.
     """
     url = f"{page.origin}/robots.txt"
     try:
@@ -69,5 +69,5 @@ def load_robots(page: Target, network: Network, reuse: Reuse = Reuse.NEVER) -> R
     response = hops[-1]
     if sign := challenge_sign(response):
         raise SiteProtected(f"The site's protection answered in place of robots.txt: {sign}.")
-    found = parse_robots(response.body) if 200 <= response.status < 300 else Robots()
-    return RobotsFile(url, response, found)
+    robots = parse_robots(response.body) if 200 <= response.status < 300 else Robots()
+    return RobotsFile(url, response, robots)

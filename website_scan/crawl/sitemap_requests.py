@@ -1,4 +1,4 @@
-"""Requests for sitemaps: bodies stay compressed, because the parser decompresses them."""
+"""Requests for sitemaps. Bodies stay compressed, because the sitemap parser decompresses them in pieces."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response
 from website_scan.net.targets import Target
 
-# Usual paths of a sitemap that robots.txt does not name.
+# Usual paths of sitemaps, for sites whose robots.txt names none.
 USUAL = ("/sitemap.xml", "/sitemap_index.xml")
-# Limit for content codings that were not requested; the rest is cut off.
+# Limit for bodies in content codings that were not requested; the rest is cut off.
 MAX_DECODED_BYTES = 10 * 1024 * 1024
-# Only gzip: sitemaps are long, and may be compressed twice.
+# Accept only gzip, because sitemaps are long, and may be compressed twice.
 HEADERS = {"Accept": "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.5", "Accept-Encoding": "gzip"}
 
 
 def fetch_sitemap(target: Target, network: Network, *, max_bytes: int, timeout_s: float) -> Response:
-    """Fetch a sitemap, following redirects. `max_bytes` are on the wire, `timeout_s` is for each hop.
+    """Return the response for a sitemap, after redirects. `max_bytes` are on the wire, `timeout_s` applies to each hop.
 
     Raises the errors of `Network.follow`.
     """
@@ -39,7 +39,7 @@ def fetch_sitemap(target: Target, network: Network, *, max_bytes: int, timeout_s
 
 
 def _decoded(response: Response) -> Response:
-    """Decode content codings that were not requested; for an error response, decode all of them."""
+    """Return the response without content codings that were not requested; an error response without any coding."""
     coding = (response.headers.get("Content-Encoding") or "").strip().lower()
     is_sitemap = 200 <= response.status < 300
     if not coding or (is_sitemap and coding in ("gzip", "x-gzip")):

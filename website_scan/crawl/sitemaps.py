@@ -1,6 +1,6 @@
 """Parser of sitemaps: the XML protocol of sitemaps.org, lists of URLs, and feeds. It counts without building a tree.
 
-The input is hostile: decompression bombs, entities, tags without an end. Everything is read in pieces and bounded.
+The input may be hostile: decompression bombs, entities, unclosed tags. All input is read in pieces and bounded.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from website_scan.urls import Url, host_of
 
 MAX_URLS = 50_000  # per sitemap or index (sitemaps.org, "Sitemaps XML format")
 MAX_BYTES = 52_428_800  # decompressed
-# Per file. A sitemap at its limit has some four elements per URL; more with images and languages.
+# Per file. A sitemap with the maximum number of URLs has about four elements for each; more with images and languages.
 MAX_ELEMENTS = 1_000_000
-MAX_TOKEN_BYTES = 1024 * 1024  # per tag: the parser starts it again with every piece
+MAX_TOKEN_BYTES = 1024 * 1024  # per tag, because the parser starts a tag again with every piece
 MAX_ADDRESS = 4096  # characters; the protocol's limit is 2,048
-MAX_CHILDREN = 500  # per index; the sample is chosen from these
+MAX_CHILDREN = 500  # per index; the sample is drawn from these
 EXAMPLES = 5
 
 HTML = re.compile(rb"(?:\s|\xef\xbb\xbf|<!--.{0,2000}?-->)*+<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
@@ -30,12 +30,12 @@ NAMESPACES = re.compile(
     r"https?://(?:www\.)?(?:sitemaps\.org/schemas/sitemap/0\.9|google\.com/schemas/sitemap/0\.\d+)/?"
 )
 ABSOLUTE = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
-# A URL that is already in canonical form, so that it needs no parsing.
+# URLs that are already in canonical form, and need no parsing.
 PLAIN = re.compile(r"https?://([a-z0-9.-]+)/[A-Za-z0-9_~!$&'()*+,;=:@/-]*(?:\.[A-Za-z0-9_-]+)?")
 
 
 class SitemapKind(StrEnum):
-    """Kind of a sitemap file, by its root element if it has one."""
+    """Kind of a sitemap file, by its root element if there is one."""
 
     PAGES = "urlset"
     INDEX = "sitemapindex"
@@ -45,9 +45,10 @@ class SitemapKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """Content of a sitemap file. A `fault` is a clause on why it can't be read; without `kind`, not even its root.
+    """Content of a sitemap file. `fault` is a clause on why it can't be read; then `kind` is None if the root is
+    invalid.
 
-    `count` is the number of its URLs, `size_bytes` its decompressed size, both as far as it was read: to its end if it
+    `count` is the number of URLs, `size_bytes` the decompressed size, both of the part that was read: the whole file if
     `is_whole`. `relative` and `foreign` are the first URLs without scheme and host, and on other hosts.
     """
 
@@ -57,31 +58,33 @@ class Sitemap:
     count: int = 0
     size_bytes: int = 0
     namespace: str = ""
-    is_recent: bool = False  # news, which stay listed for two days
+    is_recent: bool = False  # a news sitemap, which lists articles for two days
     names_page: bool = False
     relative: tuple[str, ...] = ()
     relative_count: int = 0
     foreign: tuple[str, ...] = ()
     foreign_count: int = 0
-    children: tuple[str, ...] = ()  # of an index, the first ones
+    children: tuple[str, ...] = ()  # first sitemaps that an index names
 
     @property
     def is_complete(self) -> bool:
-        """Return True if a URL missing here is missing from the site's list. Feeds and news name only the latest."""
+        """Return True if a URL that is missing here is missing from the list. Feeds and news contain only the latest
+        URLs.
+        """
         return self.is_whole and not self.fault and self.kind is not SitemapKind.FEED and not self.is_recent
 
     @property
     def has_known_namespace(self) -> bool:
-        """Return True if it has the namespace of the sitemap protocol; lists and feeds need none."""
+        """Return True if the file has the sitemap protocol's namespace, or is a list or feed, which need none."""
         return self.kind not in (SitemapKind.PAGES, SitemapKind.INDEX) or bool(NAMESPACES.fullmatch(self.namespace))
 
 
 @dataclass(frozen=True, slots=True)
 class SitemapFile:
-    """The final response for a sitemap's URL, after redirects, and its content if the response was a success.
+    """Final response for a sitemap's URL, after redirects, and its content if the response was a success.
 
-    `status` is None if there was no response; `error` says why. `is_conclusive`: the response proves something about
-    the sitemap; a time-out, too many requests and a bot protection prove nothing.
+    `status` is None if there was no response; `error` has the reason. `is_conclusive` is False if the response proves
+    nothing about the sitemap: a time-out, too many requests, a bot protection.
     """
 
     url: str
@@ -93,9 +96,10 @@ class SitemapFile:
 
 @dataclass(frozen=True, slots=True)
 class Sitemaps:
-    """The site's sitemaps: those that robots.txt names, else those found in the usual places.
+    """Sitemaps of a site: those that robots.txt names, else those at the usual paths.
 
-    `named` counts the Sitemap lines of robots.txt. `children` are a sample of the sitemaps named by indexes in `files`.
+    `named` is the number of Sitemap lines in robots.txt. `children` are a sample of the sitemaps that indexes in
+    `files` name.
     """
 
     files: tuple[SitemapFile, ...] = ()
@@ -104,11 +108,11 @@ class Sitemaps:
 
     @property
     def is_complete(self) -> bool:
-        """Return True if all of the site's list was read, so that a URL not seen is not listed."""
+        """Return True if all of the site's sitemaps were read, so that a URL that was not found is not listed."""
         files = (*self.files, *self.children)
-        read = [each.sitemap for each in files if each.sitemap is not None and each.sitemap.is_complete]
-        named = sum(each.count for each in read if each.kind is SitemapKind.INDEX)
-        return self.named <= len(self.files) and len(read) == len(files) and named <= len(self.children)
+        complete = [file.sitemap for file in files if file.sitemap is not None and file.sitemap.is_complete]
+        in_indexes = sum(sitemap.count for sitemap in complete if sitemap.kind is SitemapKind.INDEX)
+        return self.named <= len(self.files) and len(complete) == len(files) and in_indexes <= len(self.children)
 
 
 def parse_sitemap(
@@ -119,11 +123,11 @@ def parse_sitemap(
     pages: frozenset[str] = frozenset(),
     take: Callable[[str], None] = lambda _: None,
 ) -> Sitemap:
-    """Parse a sitemap, compressed with gzip or not. Never fails, for any content.
+    """Return the content of a sitemap, compressed with gzip or not. Never fails, for any content.
 
-    `is_cut`: only its beginning is given. `hosts` are those it may name; `pages` are the URLs of a page to look for.
-    `take` is called with every URL of a page as written, in order; an exception of it ends the parsing. Parsing stops
-    when a limit of the protocol is exceeded.
+    `is_cut`: `content` is only the beginning of the file. `hosts` are those that the sitemap may name; `pages` are the
+    URLs of a page to search for. `take` is called with every URL of a page as written, in order; an exception raised by
+    it ends the parsing. Parsing stops when a limit of the protocol is exceeded.
     """
     reader = _Reader(hosts, frozenset(map(address_key, pages)), take)
     size_bytes = 0
@@ -148,11 +152,11 @@ def parse_sitemap(
             parser.close()
     except (_Unreadable, BrokenGzip) as error:
         fault, is_whole = str(error), False
-    return replace(reader.found(), fault=fault, is_whole=is_whole, size_bytes=size_bytes)
+    return replace(reader.content(), fault=fault, is_whole=is_whole, size_bytes=size_bytes)
 
 
 def address_key(url: str) -> str:
-    """Return a key that is equal for two URLs of one page: canonical (WHATWG URL), with escapes undone."""
+    """Return a key that is equal for two URLs of the same page: the canonical URL (WHATWG URL) with escapes undone."""
     if PLAIN.fullmatch(url):
         return url
     parsed = Url.parse(url)
@@ -160,15 +164,15 @@ def address_key(url: str) -> str:
 
 
 class _Unreadable(Exception):
-    """A file is not a sitemap; the message is a clause that says why."""
+    """File that is not a sitemap; the message is a clause with the reason."""
 
 
 class _Reader:
-    """Counter of the URLs of one file; keeps the first of each kind."""
+    """Counter of the URLs of one file, with the first URLs of each kind."""
 
-    def __init__(self, hosts: frozenset[str], wanted: frozenset[str], take: Callable[[str], None]) -> None:
+    def __init__(self, hosts: frozenset[str], page_keys: frozenset[str], take: Callable[[str], None]) -> None:
         self._hosts = hosts
-        self._wanted = wanted
+        self._page_keys = page_keys
         self._take = take
         self.kind: SitemapKind | None = None
         self.namespace = ""
@@ -192,7 +196,7 @@ class _Reader:
         else:
             self._take(text)
             if host and not self._names_page:
-                self._names_page = address_key(text) in self._wanted
+                self._names_page = address_key(text) in self._page_keys
         if self.kind is SitemapKind.FEED:
             return  # a feed's URLs may be relative, and on other hosts
         if not host:
@@ -204,7 +208,7 @@ class _Reader:
             if len(self._foreign) < EXAMPLES:
                 self._foreign.append(text)
 
-    def found(self) -> Sitemap:
+    def content(self) -> Sitemap:
         return Sitemap(
             kind=self.kind,
             count=self.count,
@@ -220,7 +224,7 @@ class _Reader:
 
 
 class _Xml:
-    """XML parser for the elements with URLs: loc in the root's own namespace; links of RSS and Atom."""
+    """XML parser of the elements with URLs: `loc` in the root's namespace; links of RSS and Atom."""
 
     def __init__(self, reader: _Reader) -> None:
         self._reader = reader

@@ -1,6 +1,6 @@
-"""Exhibits that a scan stores for the page of its report: redirects, response headers, policies, previews and weights.
+"""Exhibits that a scan stores for its report page: redirects, response headers, policies, previews and weights.
 
-Plain JSON values, bounded and masked, for all of it is what a site has sent.
+All values are plain JSON, bounded and masked, because sites send them.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ MAX_POLICIES, POLICY_LENGTH = 4, 4000
 
 
 def exhibits(scan_type: ScanType, evidence: Mapping[type, object]) -> StoredExhibits:
-    """By name, those for which the type's plan has gathered what they show; empty where there is no page."""
+    """Return the exhibits, by name, for which the type's plan gathered evidence; empty if there is no page."""
     page = evidence.get(Page)
     if not isinstance(page, Page):
         return {}
-    shown: StoredExhibits = {}
+    stored: StoredExhibits = {}
     if len(page.hops) > 1:
-        shown["redirects"] = [{"url": excerpt(hop.url, URL_LENGTH), "status": hop.status} for hop in page.hops]
+        stored["redirects"] = [{"url": excerpt(hop.url, URL_LENGTH), "status": hop.status} for hop in page.hops]
     document = evidence.get(Document)
     if scan_type is ScanType.SECURITY:
-        shown["headers"] = _headers_of(page.headers)
+        stored["headers"] = _headers_of(page.headers)
         policies = evidence.get(Policies)
         if isinstance(policies, Policies):
-            shown["policies"] = _policies_of(policies)
+            stored["policies"] = _policies_of(policies)
     elif scan_type is ScanType.PERFORMANCE:
-        shown["weights"] = weights_of(page, evidence)
+        stored["weights"] = weights_of(page, evidence)
     elif scan_type is ScanType.SEO and isinstance(document, Document) and page.is_html:
         canonicals = evidence.get(Canonicals)
         canonical = canonicals.url if isinstance(canonicals, Canonicals) else None
-        shown["search_result"] = search_result(document, canonical or page.target.url)
-        shown["shared_link"] = shared_link(document, page.target.url)
-    return shown
+        stored["search_result"] = search_result(document, canonical or page.target.url)
+        stored["shared_link"] = shared_link(document, page.target.url)
+    return stored
 
 
 def _headers_of(headers: Headers) -> list[list[str]]:
-    """Names and values in the order received."""
+    """Return names and values of the headers in the order received."""
     return [[excerpt(name, 80), _header(name, value)] for name, value in headers.items[:MAX_HEADERS]]
 
 
@@ -56,13 +56,13 @@ def _header(name: str, value: str) -> str:
         pair, semicolon, attributes = value.partition(";")
         cookie, equals, _ = pair.partition("=")
         return excerpt(f"{cookie if equals else ''}{equals}{MASK}{semicolon}{attributes}", HEADER_LENGTH)
-    # With its name, which may say that the value is a secret.
+    # Mask the value together with the name, which may indicate that the value is a secret.
     return excerpt(f"{name}: {value}", HEADER_LENGTH + len(name)).removeprefix(f"{name}:").strip()
 
 
 def _policies_of(policies: Policies) -> list[StoredPolicy]:
-    each_way = (("header", policies.header), ("meta", policies.meta), ("report only", policies.report_only))
-    found: list[StoredPolicy] = [
-        {"way": way, "text": excerpt(csp.text, POLICY_LENGTH)} for way, those in each_way for csp in those
+    by_way = (("header", policies.header), ("meta", policies.meta), ("report only", policies.report_only))
+    stored: list[StoredPolicy] = [
+        {"way": way, "text": excerpt(policy.text, POLICY_LENGTH)} for way, group in by_way for policy in group
     ]
-    return found[:MAX_POLICIES]
+    return stored[:MAX_POLICIES]

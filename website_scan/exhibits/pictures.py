@@ -1,4 +1,4 @@
-"""Pictures that a scan stores for its report: crops of the page around the named elements, and the film of the load."""
+"""Pictures that a scan stores for its report: crops around faulty elements, and the filmstrip of the load."""
 
 from __future__ import annotations
 
@@ -9,33 +9,34 @@ from website_scan.findings import ScanType
 from website_scan.messages import MAX_LENGTH, excerpt
 from website_scan.result import CheckResult, Pictures
 
-# Crops for one finding: as many as its page shows before "all".
+# Maximum number of crops of a finding: the report shows this many places before "all".
 MAX_CROPS = 5
-# Lengths to which checks cut selectors.
+# Maximum lengths to which checks cut selectors.
 LENGTHS = (MAX_LENGTH, 300)
 
 
-def pictures(scan_type: ScanType, seen: BrowserLoad | None, results: Iterable[CheckResult]) -> Pictures | None:
+def pictures(scan_type: ScanType, load: BrowserLoad | None, results: Iterable[CheckResult]) -> Pictures | None:
     """Return the pictures for a report; None if there is nothing to show.
 
-    Elements that axe-core names are looked up on the picture of the page, those of other types on the first screen.
+    Elements that axe-core names are cropped from the picture of the whole page, those of other types from the first
+    screen.
     """
-    if seen is None:
+    if load is None:
         return None
     is_of_page = scan_type is ScanType.ACCESSIBILITY
-    picture = seen.page_picture if is_of_page else seen.first_screen
+    picture = load.page_picture if is_of_page else load.first_screen
     crops = _crops(picture.boxes, results) if picture else {}
-    frames = seen.frames if scan_type is ScanType.PERFORMANCE else ()
+    frames = load.frames if scan_type is ScanType.PERFORMANCE else ()
     if not crops and not frames:
         return None
     return Pictures(
         page=picture.data if picture and crops and is_of_page else None,
-        film=b"".join(each.data for each in frames) or None,
+        film=b"".join(frame.data for frame in frames) or None,
         places={
             "of": "page" if is_of_page else "screenshot",
             "size": [picture.width, picture.height] if picture else None,
             "crops": crops,
-            "frames": [(each.at_ms, list(each.marks), len(each.data)) for each in frames],
+            "frames": [(frame.at_ms, list(frame.marks), len(frame.data)) for frame in frames],
         },
     )
 
@@ -43,18 +44,18 @@ def pictures(scan_type: ScanType, seen: BrowserLoad | None, results: Iterable[Ch
 def _crops(boxes: Mapping[str, Box], results: Iterable[CheckResult]) -> dict[str, dict[str, list[int]]]:
     """Return the boxes by check ID and by the number of the row that names the element.
 
-    By number, because the selector in the row may be masked.
+    The number identifies the row, because the selector in the row may be masked.
     """
-    known: dict[str, Box | None] = {}
+    boxes_by_text: dict[str, Box | None] = {}
     for selector, box in boxes.items():
-        for written in {excerpt(selector, length) for length in LENGTHS}:
-            # Two selectors that begin alike are the same once they are cut, so neither gets a box.
-            known[written] = None if written in known else box
-    found = {}
-    for each in results:
-        rows = enumerate((*each.details.kept, *each.places.kept))
-        named = [(number, known.get(getattr(row, "selector", None) or "")) for number, row in rows]
+        for text in {excerpt(selector, length) for length in LENGTHS}:
+            # Two selectors with the same beginning are equal once they are cut, so neither gets a box.
+            boxes_by_text[text] = None if text in boxes_by_text else box
+    crops_by_check = {}
+    for result in results:
+        rows = enumerate((*result.details.kept, *result.places.kept))
+        named = [(number, boxes_by_text.get(getattr(row, "selector", None) or "")) for number, row in rows]
         crops = {str(number): [box.left, box.top, box.width, box.height] for number, box in named if box}
         if crops:
-            found[each.id] = dict(list(crops.items())[:MAX_CROPS])
-    return found
+            crops_by_check[result.id] = dict(list(crops.items())[:MAX_CROPS])
+    return crops_by_check

@@ -1,4 +1,4 @@
-"""Facts about a site, for the table of a list: from evidence, bounded."""
+"""Facts about a site for the table of a list, from evidence, bounded in length."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ LENGTH, TAG_LENGTH = 300, 40
 
 
 def site_facts(evidence: Mapping[type, object]) -> SiteFacts:
-    """Return the facts for which the scan has gathered evidence. An absent title or language is an empty text."""
+    """Return the facts for which the scan has gathered evidence. A missing title or language is an empty text."""
     facts: SiteFacts = {}
     support = evidence.get(TlsSupport)
     if isinstance(support, TlsSupport):
-        facts["tls_versions"] = [each.label for each in sorted(support.versions)]
+        facts["tls_versions"] = [version.label for version in sorted(support.versions)]
     peer = evidence.get(TlsPeer)
     if isinstance(peer, TlsPeer) and peer.handshake is not None:
         facts["http_version"] = "HTTP/2" if peer.handshake.alpn == "h2" else "HTTP/1.1"
@@ -30,7 +30,7 @@ def site_facts(evidence: Mapping[type, object]) -> SiteFacts:
     page, document = evidence.get(Page), evidence.get(Document)
     if isinstance(page, Page) and isinstance(document, Document) and page.is_html:
         root = document.tree.root
-        generators = (attribute(each, "content") or "" for each in metas_named(document, "generator"))
+        generators = (attribute(meta, "content") or "" for meta in metas_named(document, "generator"))
         facts["generator"] = excerpt(next(filter(None, generators), ""), LENGTH)
         facts["title"] = excerpt(next(titles(document), ""), LENGTH)
         facts["description"] = excerpt(next(filter(None, descriptions(document)), ""), LENGTH)

@@ -1,4 +1,4 @@
-"""Weight of a page by host and kind of file."""
+"""Weight of a page: bytes on the wire by host and kind of file."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from website_scan.performance.evidence import Resources
 from website_scan.stored_data import StoredWeight
 from website_scan.urls import host_of
 
-# What is beyond is counted as one.
+# Maximum number of rows; the last row sums up the rest.
 MAX_WEIGHTS = 40
 
 
 def weights_of(page: Page, evidence: Mapping[type, object]) -> list[StoredWeight]:
-    """Bytes on the wire and requests by host and kind of file, the heaviest first."""
+    """Return bytes on the wire and number of requests by host and kind of file, the heaviest first."""
     sums: dict[tuple[str, str], list[int]] = {}
     for url, kind, wire_bytes in _files(page, evidence):
         of_kind = sums.setdefault((host_of(url), kind), [0, 0])
         of_kind[0] += wire_bytes
         of_kind[1] += 1
-    heaviest = sorted(sums.items(), key=lambda each: -each[1][0])
+    heaviest = sorted(sums.items(), key=lambda pair: -pair[1][0])
     own = page.target.host
-    shown: list[StoredWeight] = [
+    rows: list[StoredWeight] = [
         {
             "host": excerpt(host, 100),
             "kind": kind,
@@ -35,22 +35,24 @@ def weights_of(page: Page, evidence: Mapping[type, object]) -> list[StoredWeight
         }
         for (host, kind), (wire_bytes, requests) in heaviest[:MAX_WEIGHTS]
     ]
-    if beyond := [each for _, each in heaviest[MAX_WEIGHTS:]]:
-        wire_bytes, requests = (sum(each) for each in zip(*beyond, strict=True))
-        shown.append(
+    if rest := [sums_of_row for _, sums_of_row in heaviest[MAX_WEIGHTS:]]:
+        wire_bytes, requests = (sum(column) for column in zip(*rest, strict=True))
+        rows.append(
             {"host": "", "kind": "other", "wire_bytes": wire_bytes, "requests": requests, "is_third_party": True}
         )
-    return shown
+    return rows
 
 
 def _files(page: Page, evidence: Mapping[type, object]) -> Iterable[tuple[str, str, int]]:
-    """Return the files that a browser loaded; without one, those that the page makes browsers load."""
-    seen = evidence.get(BrowserLoad)
-    if isinstance(seen, BrowserLoad):
+    """Return the files that a browser loaded; without a browser, the files that the page makes browsers load."""
+    load = evidence.get(BrowserLoad)
+    if isinstance(load, BrowserLoad):
         return [
-            (each.url, str(each.kind or "document"), each.wire_bytes) for each in seen.first.requests if each.wire_bytes
+            (request.url, str(request.kind or "document"), request.wire_bytes)
+            for request in load.first.requests
+            if request.wire_bytes
         ]
     resources = evidence.get(Resources)
     items = resources.items if isinstance(resources, Resources) else ()
-    loaded = [(each.url, each.kind.value, each.wire_bytes) for each in items if each.eager]
+    loaded = [(item.url, item.kind.value, item.wire_bytes) for item in items if item.eager]
     return [(page.target.url, "document", page.response.body_wire_bytes), *loaded]

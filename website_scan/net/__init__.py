@@ -1,1 +1,1 @@
-"""Network access: every connection that leaves the service is opened in this package."""
+"""Network guard: only this package opens connections to sites and to receivers of webhooks."""

@@ -1,10 +1,10 @@
 """Classification of IPv4 and IPv6 addresses as public or not. Pure functions.
 
-Python's `is_global` is not used: it differs between versions and calls several special ranges global. The tables
-contain every row of IANA's special-purpose address registries (RFC 6890, as updated in 2025-10), also those that the
-registries call globally reachable, and multicast. IPv4 is public unless listed; IPv6 is public only inside 2000::/3
-(the one global unicast block in use, RFC 4291) and outside of that block's special ranges. An IPv6 address that embeds
-an IPv4 address is unwrapped first.
+Python's `is_global` is not used: it differs between versions and classifies several special ranges as global. The
+tables contain every row of IANA's special-purpose address registries (RFC 6890, as updated in 2025-10), also rows that
+the registries classify as globally reachable, and multicast. IPv4 is public unless listed; IPv6 is public only inside
+2000::/3 (the one global unicast block in use, RFC 4291) and outside of that block's special ranges. An IPv4 address
+that is embedded in an IPv6 address is extracted first.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def refusal(
     own: Collection[IPAddress] = (),
     denied: Iterable[IPNetwork] = (),
 ) -> str | None:
-    """Return why `address` may not be contacted; None if it may.
+    """Return why no connection to `address` is allowed, or None.
 
     `allowed` are the exempted networks, `own` the machine's own addresses. An exemption applies to the address itself
     and to the IPv4 address that it embeds. `denied` networks are never exempted.
@@ -80,15 +80,15 @@ def refusal(
     if isinstance(address, IPv6Address) and address.scope_id is not None:
         return f"{address} has a scope"
     embedded = _embedded(address)
-    if any(each in network for network in denied for each in (address, *embedded)):
+    if any(candidate in network for network in denied for candidate in (address, *embedded)):
         return f"{address} is in a network that the operator denies"
     if is_exempt(address, allowed):
         return None
-    if address in own or any(each in own for each in embedded):
+    if address in own or any(inner in own for inner in embedded):
         return f"{address} is an address of this machine"
-    for each in embedded:
-        if reason := _special(each):
-            return f"{address} carries {each}, which is {reason}"
+    for inner in embedded:
+        if reason := _special(inner):
+            return f"{address} carries {inner}, which is {reason}"
     if reason := _special(address):
         return f"{address} is {reason}"
     return None
@@ -97,16 +97,16 @@ def refusal(
 def is_exempt(address: IPAddress, allowed: Iterable[IPNetwork]) -> bool:
     """Return True if an exempted network contains the address, or the IPv4 address that is mapped into it."""
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return any(each in network for network in allowed for each in (address, mapped) if each is not None)
+    return any(candidate in network for network in allowed for candidate in (address, mapped) if candidate is not None)
 
 
 def is_loopback_name(host: str) -> bool:
-    """Return True if the name means this machine by definition: never look it up in DNS (RFC 6761, section 6.3)."""
+    """Return True if the name is a loopback name by definition, which DNS must not resolve (RFC 6761, section 6.3)."""
     return host == "localhost" or host.endswith(".localhost")
 
 
 def loopback_addresses(host: str) -> tuple[IPAddress, ...]:
-    """Return the loopback addresses that a host means whatever DNS says: a literal, or `localhost` and all below it."""
+    """Return the addresses of a loopback host: those of a literal, or of `localhost` and its subdomains; else none."""
     if is_loopback_name(host):
         return LOOPBACK
     try:
@@ -118,30 +118,30 @@ def loopback_addresses(host: str) -> tuple[IPAddress, ...]:
 
 def own_addresses() -> frozenset[IPAddress]:
     """Return the current addresses of this machine's interfaces. They change, and reading them is fast: don't cache."""
-    import psutil  # 12 ms, which commands that open no connection do without
+    import psutil  # takes 12 ms, and commands that open no connection do not need it
 
-    found = set()
+    own = set()
     for interface in psutil.net_if_addrs().values():
         for entry in interface:
             try:
-                found.add(ip_address(entry.address.partition("%")[0]))
+                own.add(ip_address(entry.address.partition("%")[0]))
             except ValueError:
-                continue  # a hardware address
-    return frozenset(found)
+                continue  # hardware address
+    return frozenset(own)
 
 
 def _special(address: IPAddress) -> str | None:
     if isinstance(address, IPv4Address):
         return next((name for network, name in IPV4_SPECIAL if address in network), None)
     if address.ipv4_mapped is not None or address in NAT64:
-        return None  # as public as the IPv4 address inside, which `refusal` judges
+        return None  # `refusal` judges the IPv4 address inside
     if address not in IPV6_GLOBAL:
         return "not global unicast (RFC 4291)"
     return next((name for network, name in IPV6_SPECIAL if address in network), None)
 
 
 def _embedded(address: IPAddress) -> tuple[IPv4Address, ...]:
-    """Return the IPv4 addresses that an IPv6 address embeds, in every form: the same bits can match two forms."""
+    """Return the IPv4 addresses that an IPv6 address embeds, in all forms: the same bits can match two forms."""
     if isinstance(address, IPv4Address):
         return ()
     return tuple(dict.fromkeys(inner for unwrap in UNWRAPPERS.values() for inner in unwrap(address)))

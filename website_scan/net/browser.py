@@ -1,4 +1,4 @@
-"""Confinement of Chromium: find the program, and start it so that only `website_scan.net.proxy` connects it."""
+"""Confinement of Chromium: find the program, and start it with `website_scan.net.proxy` as its only network access."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ logger = logging.getLogger(__name__)
 # The headless shell comes first: without a user interface it needs half the processor time.
 PROGRAMS = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable")
 
-# Proxy for traffic outside of any context, such as the browser's own. Port 0 is reserved: nothing listens there.
+# Proxy for traffic outside of any context, such as the browser's own requests. Port 0 is reserved: no server listens.
 NOWHERE = "http://127.0.0.1:0"
 
-# User ID of the browser where the worker runs as root. No other program uses it, unlike `nobody`, who may own other
-# servers. It is outside all ranges that Debian and systemd assign.
+# User ID of the browser if the worker runs as root. No other program uses this ID, unlike `nobody`, which may run other
+# servers. The ID is outside all ranges that Debian and systemd assign.
 BROWSER_UID = 60_700
-# Folders of downloaded browsers, relative to the home folder. The absolute one is where `make browser` puts a browser
-# that another user than root has to read.
+# Folders of downloaded browsers, relative to the home folder. `make browser` installs into the absolute one if root
+# installs a browser that another user has to read.
 DOWNLOADS = (Path(".cache/ms-playwright"), Path("Library/Caches/ms-playwright"), Path("/usr/local/share/ms-playwright"))
 
 ARGUMENTS = (
@@ -57,18 +57,16 @@ ARGUMENTS = (
     "--no-first-run",
     "--no-pings",
     "--disable-breakpad",
-    # A context belongs to one scan and has no data of other people, so frames of other sites need no process of their
-    # own.
+    # A context belongs to one scan and has no data of other people, so frames of other sites need no separate process.
     "--disable-site-isolation-trials",
     # No WebGL and WebGPU: no finding needs them, they use memory, and they expose drivers to pages.
     "--disable-3d-apis",
-    # A page may not open windows. Only the headless shell knows this option; in other browsers windows are closed at
-    # once.
+    # A page may not open windows. Only the headless shell has this option; in other browsers, scans close new windows.
     "--block-new-web-contents",
 )
 
-# Chromium without a window, the same on all machines: no experiments, no timers that slow down in the background, no
-# questions to people.
+# Options for Chromium without a window, with the same behaviour on all machines: no experiments, no throttled timers in
+# the background, no prompts.
 HEADLESS = (
     "--headless",
     "--remote-debugging-pipe",
@@ -76,7 +74,7 @@ HEADLESS = (
     "--hide-scrollbars",
     "--mute-audio",
     "--force-color-profile=srgb",
-    # A finger, not a mouse (ui::PointerType, ui::HoverType).
+    # Emulate a touch screen without a mouse (ui::PointerType, ui::HoverType).
     "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
     "--allow-pre-commit-input",
     "--disable-field-trial-config",
@@ -84,7 +82,7 @@ HEADLESS = (
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
     "--disable-back-forward-cache",
-    "--disable-dev-shm-usage",  # containers have little of it
+    "--disable-dev-shm-usage",  # containers have little shared memory
     "--disable-extensions",
     "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,OptimizationHints,PaintHolding,"
     "PreconnectToSearch,NetworkTimeServiceQuerying,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
@@ -106,24 +104,24 @@ PACKAGES = ("axe_playwright_python",)
 
 def missing_packages() -> tuple[str, ...]:
     """Return the packages of the extra `browser` that are not installed."""
-    return tuple(each for each in PACKAGES if importlib.util.find_spec(each) is None)
+    return tuple(package for package in PACKAGES if importlib.util.find_spec(package) is None)
 
 
 def browser_to_drive(choice: str) -> Path | None:
-    """Like `find_browser`, but also None if a package that looking at pages needs is not installed."""
+    """Return the browser program like `find_browser`, but None if a package of the extra `browser` is not installed."""
     return None if choice == "off" or missing_packages() else find_browser(choice)
 
 
 def find_browser(choice: str) -> Path | None:
     """Return the browser program: `auto` searches for one, `off` means none, any other value is its path.
 
-    Raises FileNotFoundError if the named program does not exist.
+    Raises FileNotFoundError if the program at the path does not exist.
     """
     if choice == "off":
         return None
     if choice == "auto":
-        found = next(filter(None, map(shutil.which, PROGRAMS)), None)
-        return Path(found) if found else _downloaded()
+        program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+        return Path(program) if program else _downloaded()
     program = shutil.which(choice)
     if program is None:
         raise FileNotFoundError(choice)
@@ -131,16 +129,16 @@ def find_browser(choice: str) -> Path | None:
 
 
 def _downloaded() -> Path | None:
-    """Return the newest browser that `playwright install` has downloaded, the headless shell first."""
-    for folder in (Path.home() / each for each in DOWNLOADS):
+    """Return the newest browser that `playwright install` has downloaded, preferably the headless shell."""
+    for folder in (Path.home() / path for path in DOWNLOADS):
         for pattern in ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome"):
-            if found := sorted(each for each in folder.glob(pattern) if os.access(each, os.X_OK)):
-                return found[-1]
+            if programs := sorted(path for path in folder.glob(pattern) if os.access(path, os.X_OK)):
+                return programs[-1]
     return None
 
 
-# Try what Chromium does at its start: change to its own user, run the program, and on Linux create namespaces
-# (clone(2)).
+# Program that tries the first steps of Chromium: change to the browser's user, access the program, and on Linux create
+# namespaces (clone(2)).
 _TRY_SANDBOX = """
 import ctypes, os, sys
 user, program = int(sys.argv[1]), sys.argv[2]
@@ -157,7 +155,7 @@ if sys.platform == "linux" and ctypes.CDLL(None).unshare(0x10000000 | 0x20000000
 
 
 def sandbox_problem(program: Path) -> str:
-    """Return why Chromium can't start with its sandbox, as the end of a sentence; empty if it can."""
+    """Return why Chromium cannot start with its sandbox, as the end of a sentence; empty if it can."""
     user = BROWSER_UID if os.geteuid() == 0 else 0
     if user and shutil.which("setpriv") is None:
         return "setpriv (package util-linux) is missing, with which root starts it as another user"
@@ -168,7 +166,7 @@ def sandbox_problem(program: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """How to start a program: its path, arguments and whole environment."""
+    """Command line of a program: its path, arguments and whole environment."""
 
     program: Path
     arguments: tuple[str, ...]
@@ -178,12 +176,12 @@ class CommandLine:
 def command_line(
     program: Path, folder: Path, *, sandbox: bool, memory_bytes: int = 0, ca_bundle: Path | None = None
 ) -> CommandLine:
-    """Return how to start Chromium with no network access and all its files in `folder`.
+    """Return the command line of a Chromium without network access and with all its files in `folder`.
 
-    Of this process' environment the browser gets PATH, LANG and TZ only, because the rest contains the service's
-    secrets. With the sandbox, and if root starts it, it runs as `BROWSER_UID`. `memory_bytes` is the limit for the
-    whole browser; scripts get most of it. `ca_bundle` is a PEM file of certificates to trust besides Chromium's own.
-    Raises OSError if root cannot give the browser's user its folder.
+    The browser gets only PATH, LANG and TZ of this process's environment, because the rest contains the service's
+    secrets. With the sandbox, and if the worker is root, the browser runs as `BROWSER_UID`. `memory_bytes` is the limit
+    for the whole browser; scripts get most of it. `ca_bundle` is a PEM file of certificates to trust besides Chromium's
+    own. Raises OSError if root cannot change the owner of the browser's folder.
     """
     environment = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
     arguments = [*HEADLESS, *ARGUMENTS]
@@ -193,7 +191,7 @@ def command_line(
         arguments.append(f"--js-flags=--max-old-space-size={memory_bytes * 3 // 4 // MIB}")
     changes_user = sandbox and os.geteuid() == 0
     if changes_user:
-        # The browser gets its own folder inside one that only root can change and that the browser may only traverse.
+        # The browser's folder is inside a folder that only root can change and that the browser may only traverse.
         folder.chmod(0o711)
         folder = Path(tempfile.mkdtemp(prefix="home-", dir=folder))
         environment |= {"BROWSER_PROGRAM": str(program), "BROWSER_USER": str(BROWSER_UID)}
@@ -201,13 +199,13 @@ def command_line(
     if ca_bundle and (problem := trust(folder, ca_bundle)):
         logger.error("Chromium does not trust the certificates of %s: %s", ca_bundle, problem)
     if changes_user:
-        for each in (folder, *folder.rglob("*")):
-            os.chown(each, BROWSER_UID, BROWSER_UID)
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, BROWSER_UID, BROWSER_UID)
     environment |= {name: str(folder) for name in ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")}
     arguments.append(f"--user-data-dir={folder / 'profile'}")
     return CommandLine(program, tuple(arguments), environment)
 
 
 def context_options(proxy: BrowserProxy) -> dict[str, str]:
-    """Return options for `Target.createBrowserContext`: the proxy of one scan, used for loopback addresses as well."""
+    """Return options for `Target.createBrowserContext`: the proxy of one scan, also for loopback addresses."""
     return {"proxyServer": proxy.url, "proxyBypassList": "<-loopback>"}

@@ -1,7 +1,7 @@
-"""Certificates that Chromium trusts in addition to its own: an NSS database in its home folder (Linux only).
+"""Certificates that Chromium trusts besides its own: an NSS database in its home folder (Linux only).
 
-The program below runs in a process of its own, because NSS is set up once for a whole process. NSS is the library that
-Chromium itself loads for this database, so there is nothing to install.
+This module runs itself as a program in a separate process, because NSS is initialized once for a whole process.
+Chromium loads the same NSS library for this database, so nothing has to be installed.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Where Chromium looks for the database, relative to its home folder.
+# Path at which Chromium reads the database, relative to its home folder.
 DATABASE = Path(".pki/nssdb")
-# Each certificate is a transaction of its own; the bundle of a whole system has 150.
+# Each certificate is a separate transaction, and the bundle of a whole system has 150.
 LIMIT_S = 10.0
 
 _BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----[^-]++-----END CERTIFICATE-----")
-# Trust for TLS servers: certificates that this one has issued, or only itself (certutil, option -t).
+# Trust flags for TLS servers: for certificates that a CA has issued, or for one server's certificate (certutil -t).
 _AUTHORITY, _PEER = b"C,,", b"P,,"
 
 
 def trust(home: Path, bundle: Path) -> str:
-    """Make the browser with this home folder trust the PEM file's certificates. Returns why it failed; empty if not."""
+    """Make the browser with this home folder trust the certificates of a PEM file. Returns why it failed, or an empty
+    text.
+    """
     command = [sys.executable, "-I", "-S", __file__, str(home / DATABASE), str(bundle)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
@@ -46,7 +48,7 @@ class _Trust(ctypes.Structure):
 
 
 def _write(database: Path, bundle: Path) -> None:
-    """Write the certificates into a new database. Raises OSError, if NSS is missing or refuses something."""
+    """Write the certificates into a new database. Raises OSError if NSS is missing or refuses one of them."""
     nss = ctypes.CDLL("libnss3.so")
     for name in ("PK11_GetInternalKeySlot", "CERT_GetDefaultCertDB", "CERT_FindCertByDERCert"):
         getattr(nss, name).restype = ctypes.c_void_p

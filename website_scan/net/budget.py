@@ -1,4 +1,4 @@
-"""Budgets of requests, bytes and seconds for a scan and for each of its exchanges."""
+"""Budgets of requests, bytes and seconds, for a scan and for each of its exchanges."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits in seconds and bytes. The first group is for one exchange, the second for the life of a `Network`."""
+    """Limits in seconds and bytes. The first group applies to one exchange, the second to all of a `Network`."""
 
-    connect_s: float = 5.0  # name and TCP; TLS gets the same again
+    connect_s: float = 5.0  # limit for DNS + TCP; the TLS handshake gets the same limit again
     first_byte_s: float = 15.0  # from the request to the end of the response's headers
     total_s: float = 30.0
     header_bytes: int = 64 * 1024
@@ -35,8 +35,8 @@ class Limits:
 class SharedBudget(Protocol):
     """Budget of requests that several scans share. Thread-safe.
 
-    The limits above are for one scan. Who runs many of them must see to it that all together do not send more requests
-    to a site than it can take, whatever address was typed.
+    `Limits` are for one scan. A service that runs many scans must also ensure that all scans together do not send more
+    requests to a site than the site can handle, whatever URLs users enter.
     """
 
     def request(self, host: str, port: int, addresses: Collection[str]) -> None:
@@ -67,11 +67,11 @@ class Meter:
             self._per_host[host] += 1
 
     def has_room_again(self, times: int) -> bool:
-        """Return True if the budget allows one more repetition of what has been requested `times` times so far."""
-        more = 1 + 1 / times
+        """Return True if the budget allows one more repetition of the requests that were sent `times` times so far."""
+        factor = 1 + 1 / times
         with self._lock:
             busiest = max(self._per_host.values(), default=0)
-        return self.requests * more <= self._limits.requests and busiest * more <= self._limits.requests_per_host
+        return self.requests * factor <= self._limits.requests and busiest * factor <= self._limits.requests_per_host
 
     def received(self, count: int) -> None:
         """Count received bytes. Raises BudgetExceeded if they exceed the limit."""
@@ -82,15 +82,15 @@ class Meter:
 
 
 class Meters:
-    """Guard of a connection that does not carry HTTP of this client: a deadline, and the scan's bytes."""
+    """Guard of a connection outside of this client's HTTP: a deadline, and the scan's byte budget."""
 
     def __init__(self, deadline: Deadline, meter: Meter) -> None:
         self._deadline = deadline
         self._meter = meter
 
     def timeout_s(self) -> float:
-        """Return the seconds left. Raises TimeoutError if there are none."""
-        return _left_s(self._deadline)
+        """Return the remaining seconds. Raises TimeoutError if there are none."""
+        return _require_time(self._deadline)
 
     def received(self, count: int) -> None:
         """Count received bytes."""
@@ -98,13 +98,13 @@ class Meters:
 
 
 class Exchange:
-    """One request and its answer. Guards the connection while it carries them."""
+    """One request and its response. Guards the connection during the exchange."""
 
     def __init__(self, deadline: Deadline, limits: Limits, meter: Meter, request_path: str, *, is_fresh: bool) -> None:
         self.deadline = deadline
         self.request_path = request_path  # as in the request line
-        self.is_fresh = is_fresh  # must not use a kept-alive connection
-        self.is_reused = True  # until a connection is opened for it
+        self.is_fresh = is_fresh  # must not reuse a kept-alive connection
+        self.is_reused = True  # until a new connection is opened for the exchange
         self.connect_s = 0.0
         self.sent_at = 0.0
         self.address = ""
@@ -115,29 +115,29 @@ class Exchange:
         self._phase = deadline
 
     def connecting(self) -> None:
-        """Begin a connection: the time limit for connecting applies."""
+        """Start the connection phase: the time limit for connecting applies."""
         self.is_reused = False
         self._phase = self.deadline.within(self._limits.connect_s)
 
     def sending(self) -> None:
-        """Begin the request on the open connection: the time limit up to the end of the response's headers applies."""
+        """Start the request on the open connection: the time limit up to the end of the response's headers applies."""
         self.sent_at = time.monotonic()
         self._phase = self.deadline.within(self._limits.first_byte_s)
 
     def reading_body(self) -> None:
-        """Begin the response's body: the time limit of the whole exchange applies."""
+        """Start the response's body: the time limit of the whole exchange applies."""
         self._phase = self.deadline
 
     def timeout_s(self) -> float:
-        """Return the seconds left in the current phase of the exchange. Raises TimeoutError if there are none."""
-        return _left_s(self._phase)
+        """Return the remaining seconds of the exchange's current phase. Raises TimeoutError if there are none."""
+        return _require_time(self._phase)
 
     def received(self, count: int) -> None:
         """Count received bytes."""
         self._meter.received(count)
 
 
-def _left_s(deadline: Deadline) -> float:
+def _require_time(deadline: Deadline) -> float:
     remaining = deadline.remaining_s()
     if remaining <= 0:
         raise TimeoutError("the time is used up")

@@ -1,4 +1,4 @@
-"""HTTP client and network of one scan or one delivery: checked, pinned and budgeted connections.
+"""HTTP client and network of one scan or one delivery: every connection is checked, pinned and budgeted.
 
 The `Dialer` opens every connection. Redirects are followed here, hop by hop.
 """
@@ -35,19 +35,19 @@ from website_scan.net.resolver import Resolver, SystemResolver
 from website_scan.net.targets import Target, parse_target
 
 DEFAULT_LIMITS = Limits()
-# Idempotent methods: requests that may be sent twice (RFC 9110, section 9.2.2). Others get a connection of their own.
+# Methods whose requests may be sent twice (RFC 9110, section 9.2.2). Other requests get a new connection.
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 PACKING_BYTES = 1024
 
 
 class Network:
-    """Network access of one scan. Thread-safe; `close()` ends everything that still waits in other threads.
+    """Network access of one scan. Thread-safe; `close()` wakes and ends everything that waits in other threads.
 
-    `resolver`, `lookup` and `dialer` are the seams for tests; a dialer takes address, port and seconds, and returns a
-    connected socket or raises OSError. `time_limit_s` is the limit for everything together. `answers` may outlive the
-    network: an answer from it costs no request. `credentials` are sent only if a request asks for them
-    (`with_credentials`), only to their own origin, redirects included, and never if the certificate is not trusted.
-    `shared` counts every request and connection, beside the limits of this network.
+    Tests replace `resolver`, `lookup` and `dialer`; a dialer is called with address, port and seconds, and returns a
+    connected socket or raises OSError. `time_limit_s` is the limit for everything together. `answers` is a response
+    cache that may outlive the network: a cached response costs no request. `credentials` are sent only with requests
+    that have `with_credentials`, only to their own origin, redirects included, and never if the certificate is not
+    trusted. `shared` counts every request and connection in addition to the limits of this network.
     """
 
     def __init__(  # noqa: PLR0913 -- a policy, and options by keyword
@@ -87,7 +87,7 @@ class Network:
         self.close()
 
     def close(self) -> None:
-        """End every connection, also those that other threads wait on. No connection can be opened afterwards."""
+        """End every connection, also those that other threads wait for. Later connections are refused."""
         self._dialer.close()
         with self._lock:
             adapters = list(self._adapters.values())
@@ -101,7 +101,7 @@ class Network:
 
     @property
     def remaining_s(self) -> float:
-        """Return the seconds for which this network may still be used."""
+        """Return the remaining seconds of this network's time limit."""
         return self._deadline.remaining_s()
 
     @property
@@ -111,7 +111,7 @@ class Network:
 
     @property
     def refused(self) -> tuple[tuple[str, str], ...]:
-        """Return the hosts and addresses of the connections that the guard has refused so far. Not for strangers."""
+        """Return the host and address of each connection that the guard has refused. Not for publication."""
         return tuple(self._dialer.refused)
 
     @property
@@ -122,7 +122,7 @@ class Network:
     def addresses(self, host: str, port: int) -> tuple[str, ...]:
         """Return the host's addresses, checked for a port. They never change for this network (no DNS rebinding).
 
-        Raises Blocked if ANY of them may not be contacted on that port, NotReachable if there is none, TimedOut, or
+        Raises Blocked if ANY address may not be contacted on that port, NotReachable if there is none, TimedOut, or
         InvalidUrl for a port that is not allowed.
         """
         return self._dialer.addresses(host, port, self._deadline.within(self.limits.connect_s))
@@ -134,8 +134,9 @@ class Network:
     def connect(self, host: str, port: int, *, timeout_s: float | None = None) -> GuardedSocket:
         """Open a TCP connection to the host at its pinned address.
 
-        `timeout_s` limits opening it and, again, using it; the caller may set a shorter time-out on the socket. Raises
-        Blocked, NotReachable, TimedOut, BudgetExceeded, or InvalidUrl for a port that is not allowed.
+        `timeout_s` limits the opening and, once more, the use of the connection; the caller may set a shorter time-out
+        on the socket. Raises Blocked, NotReachable, TimedOut, BudgetExceeded, or InvalidUrl for a port that is not
+        allowed.
         """
         self._count(host, port)
         connection, _ = self._dialer.open(host, port, self._deadline.within(timeout_s or self.limits.connect_s))
@@ -143,7 +144,7 @@ class Network:
         return connection
 
     def tunnel(self, target: Target, meter: Meter) -> GuardedSocket:
-        """Open a connection for the browser's bytes, with a budget of its own, until this network's time is up.
+        """Open a connection for the browser, with a budget of its own, which lasts as long as this network.
 
         Raises Blocked, NotReachable, TimedOut, BudgetExceeded, or InvalidUrl for a port that is not allowed.
         """
@@ -154,7 +155,7 @@ class Network:
         return connection
 
     def count_in_tunnel(self, host: str, port: int) -> None:
-        """Count a request that the browser sends through a tunnel. Raises BudgetExceeded. Never waits for a name."""
+        """Count a request that the browser sends through a tunnel. Never resolves a name. Raises BudgetExceeded."""
         if self._shared is not None:
             self._shared.request(host, port, self._dialer.known_addresses(host, port))
 
@@ -164,7 +165,7 @@ class Network:
             self._shared.request(host, port, self.addresses(host, port))
 
     def reach(self, target: Target, *, timeout_s: float = 5.0) -> None:
-        """Resolve and connect, nothing more. Raises Blocked, NotReachable or InvalidUrl."""
+        """Resolve the host and connect, without a request. Raises Blocked, NotReachable or InvalidUrl."""
         try:
             self.connect(target.host, target.port, timeout_s=timeout_s).close()
         except TimedOut as error:
@@ -180,22 +181,22 @@ class Network:
         is_longer = request.is_kept and self._answers.outlive_visit
         request = replace(request, max_bytes=max(limit, request.kept_bytes) if is_longer else limit)
         if not request.is_kept:
-            return self._ask(request)
-        # The key includes the credentials: an answer to a request with them must not go to one without.
+            return self._request(request)
+        # The key includes the credentials: a response to a request with them must not be reused for one without.
         private = self._with_credentials(request)
         key = key_of(private)
         wish = Wish(limit, request.verify, is_private=private is not request)
         if request.reuse is Reuse.ALLOWED:
             wait_s = self._deadline.within(request.timeout_s or self.limits.total_s).check()
-            return self._answers.answer(key, wish, functools.partial(self._ask, request), wait_s)
-        if (found := self._answers.of_earlier_visit(key, wish)) is not None:
-            return found
-        response = self._ask(request)
+            return self._answers.answer(key, wish, functools.partial(self._request, request), wait_s)
+        if (cached := self._answers.of_earlier_visit(key, wish)) is not None:
+            return cached
+        response = self._request(request)
         self._answers.keep_beginning(key, response, is_private=wish.is_private)
         return response
 
     def follow(self, request: Request | Target | str) -> tuple[Response, ...]:
-        """Fetch a URL and follow redirects; each hop is checked like the first. The last response is the final one.
+        """Fetch a URL and follow redirects, each checked like the first request. The last response is the final one.
 
         Raises TooManyRedirects, and the errors of `fetch`.
         """
@@ -212,7 +213,7 @@ class Network:
         return tuple(responses)
 
     def _judged(self, request: Request | Target | str) -> Request:
-        """Return the request with its target. Raises InvalidUrl or Blocked."""
+        """Return the request with a parsed and checked target. Raises InvalidUrl or Blocked."""
         if not isinstance(request, Request):
             request = Request(request)
         if isinstance(request.url, Target):
@@ -220,13 +221,13 @@ class Network:
         return replace(request, url=parse_target(request.url, self.policy))
 
     def _with_credentials(self, request: Request) -> Request:
-        """Return the request with the credentials for its origin; the request itself if it gets none."""
+        """Return the request with the credentials for its origin, or unchanged if there are none for it."""
         if self.credentials is None or not request.with_credentials:
             return request
         headers = self.credentials.added_to(request.headers, request.target.origin)
         return request if headers is request.headers else replace(request, headers=headers)
 
-    def _ask(self, request: Request) -> Response:
+    def _request(self, request: Request) -> Response:
         target = request.target
         self._meter.request(target.host)
         self._count(target.host, target.port)
@@ -241,7 +242,7 @@ class Network:
                 return self._exchange(private, deadline, Trust.LENIENT)
             except Untrusted as error:
                 self._distrusted[origin] = error.reason
-        # The server's identity is unknown, so it gets no credentials.
+        # The server's identity is unknown, so the request is sent without credentials.
         response = self._exchange(request, deadline, Trust.NONE)
         assert response.tls is not None
         return replace(response, tls=replace(response.tls, trust_error=self._distrusted[origin]))
@@ -249,11 +250,11 @@ class Network:
     # Methods for the pooled connections (`connections.Opener`).
 
     def open_for(self, exchange: Exchange, host: str, port: int) -> tuple[GuardedSocket, str]:
-        """Open a connection for an exchange, within its time."""
+        """Open a connection for an exchange, within its time limit."""
         return self._dialer.open(host, port, exchange.deadline.within(self.limits.connect_s))
 
     def register(self, connection: GuardedTlsSocket) -> None:
-        """Have `close` end this connection as well."""
+        """Register a connection, so that `close` ends it as well."""
         self._dialer.register(connection)
 
     def _adapter(self, trust: Trust) -> GuardedAdapter:

@@ -1,6 +1,6 @@
-"""Credentials that a target requires before it shows its page: headers, basic authentication, cookies.
+"""Credentials that a site requires before it returns the page: headers, basic authentication, cookies.
 
-They are secrets of users: their values appear in no `repr`, message or log.
+Their values are secrets of users, and appear in no `repr`, message or log.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ MAX_VALUE_BYTES = 4 * 1024
 MAX_BYTES = 16 * 1024
 
 FIELDS = ("headers", "basic_auth", "cookies")
-# Headers that belong to the connection or the message's framing, that the scan sets itself, or that can turn a GET into
-# a request that changes the site.
+# Headers of the connection or of the message's framing, headers that the scan sets itself, and headers that can turn a
+# GET into a request that changes the site.
 FORBIDDEN = frozenset(
     {
         *("host", "content-length", "connection", "transfer-encoding", "upgrade", "te", "trailer", "keep-alive"),
@@ -38,7 +38,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class InvalidRequestField(Refusal):
-    """The field `request` has something that may not be sent to a target. The message names the part, never a value."""
+    """Refusal of the field `request`: a value may not be sent. The message names the part, never a value."""
 
     code = "INVALID_REQUEST_FIELD"
     status = 400
@@ -63,15 +63,15 @@ class Credentials:
 
     @property
     def request(self) -> dict[str, Any]:
-        """Return the JSON object that `parse` read, without empty members."""
-        given: dict[str, Any] = {}
+        """Return the JSON object that `parse` accepts, without empty members."""
+        request: dict[str, Any] = {}
         if self.headers:
-            given["headers"] = dict(self.headers)
+            request["headers"] = dict(self.headers)
         if self.basic_auth is not None:
-            given["basic_auth"] = dict(zip(("username", "password"), self.basic_auth, strict=True))
+            request["basic_auth"] = dict(zip(("username", "password"), self.basic_auth, strict=True))
         if self.cookies:
-            given["cookies"] = dict(self.cookies)
-        return given
+            request["cookies"] = dict(self.cookies)
+        return request
 
     @property
     def authorization(self) -> str | None:
@@ -83,7 +83,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OriginCredentials:
-    """Credentials, and the one origin (`https://host[:port]`) that may see them."""
+    """Credentials, and the one origin (`https://host[:port]`) that may receive them."""
 
     origin: str
     credentials: Credentials
@@ -104,15 +104,15 @@ class OriginCredentials:
         return dict(self.credentials.headers) | ({"Authorization": authorization} if authorization else {})
 
     def added_to(self, headers: Mapping[str, str], origin: str) -> Mapping[str, str]:
-        """Return the headers of a request to that origin, with the credentials if it is their origin.
+        """Return the headers of a request to that origin, with the credentials if they belong to the origin.
 
-        A cookie that the site has set during the scan replaces the given one.
+        A cookie that the site has set during the scan replaces the cookie of the same name in the credentials.
         """
         if origin != self.origin:
             return headers
         set_by_site = next((value for name, value in headers.items() if name.lower() == "cookie"), "")
-        known = {pair.partition("=")[0].strip() for pair in set_by_site.split(";")}
-        cookies = [f"{name}={value}" for name, value in self.cookies_for(origin) if name not in known]
+        names_set_by_site = {pair.partition("=")[0].strip() for pair in set_by_site.split(";")}
+        cookies = [f"{name}={value}" for name, value in self.cookies_for(origin) if name not in names_set_by_site]
         added = self.headers
         if pairs := [*filter(None, (set_by_site,)), *cookies]:
             added["Cookie"] = "; ".join(pairs)
@@ -121,17 +121,17 @@ class OriginCredentials:
 
 
 def parse(value: object) -> Credentials | None:
-    """Parse the field `request` of a scan, an audit or a monitor; None if it is absent, null or empty.
+    """Return the credentials in the field `request` of a scan, audit or monitor; None if absent, null or empty.
 
     Raises `InvalidRequestField`.
     """
-    given = _object("request", value)
-    if unknown := given.keys() - set(FIELDS):
+    members = _object("request", value)
+    if unknown := members.keys() - set(FIELDS):
         raise InvalidRequestField(f"request may have {', '.join(FIELDS)}, and nothing else: {len(unknown)} more found.")
     credentials = Credentials(
-        headers=tuple(_headers(given.get("headers"))),
-        basic_auth=_basic_auth(given.get("basic_auth")),
-        cookies=tuple(_cookies(given.get("cookies"))),
+        headers=tuple(_headers(members.get("headers"))),
+        basic_auth=_basic_auth(members.get("basic_auth")),
+        cookies=tuple(_cookies(members.get("cookies"))),
     )
     if credentials.basic_auth is not None and any(name.lower() == "authorization" for name, _ in credentials.headers):
         raise InvalidRequestField("request.headers: Authorization can't stand beside request.basic_auth.")
@@ -144,16 +144,16 @@ def parse(value: object) -> Credentials | None:
 
 
 def _headers(value: object) -> Iterator[tuple[str, str]]:
-    seen: set[str] = set()
+    names: set[str] = set()
     for name, text in _pairs("request.headers", value):
         lower = name.lower()
         if lower == "cookie":
             raise InvalidRequestField("request.headers: use request.cookies in place of the header Cookie.")
         if lower in FORBIDDEN or lower.startswith(FORBIDDEN_PREFIXES):
             raise InvalidRequestField(f"request.headers: {name} is not for you to set.")
-        if lower in seen:
+        if lower in names:
             raise InvalidRequestField(f"request.headers: {name} stands there twice.")
-        seen.add(lower)
+        names.add(lower)
         if not _HEADER_VALUE.fullmatch(text):
             raise InvalidRequestField(
                 f"request.headers: the value of {name} must be printable ASCII without spaces around it, and not empty."
@@ -174,9 +174,9 @@ def _cookies(value: object) -> Iterator[tuple[str, str]]:
 def _basic_auth(value: object) -> tuple[str, str] | None:
     if value is None:
         return None
-    given = _object("request.basic_auth", value)
-    username, password = given.get("username"), given.get("password")
-    if given.keys() != {"username", "password"} or not isinstance(username, str) or not isinstance(password, str):
+    members = _object("request.basic_auth", value)
+    username, password = members.get("username"), members.get("password")
+    if members.keys() != {"username", "password"} or not isinstance(username, str) or not isinstance(password, str):
         raise InvalidRequestField("request.basic_auth must have username and password, both strings.")
     if ":" in username:
         raise InvalidRequestField("request.basic_auth: username must not contain a colon.")
@@ -190,10 +190,10 @@ def _basic_auth(value: object) -> tuple[str, str] | None:
 
 
 def _pairs(field: str, value: object) -> Iterator[tuple[str, str]]:
-    """Yield the object's members. Names must be tokens, values strings of a limited size."""
+    """Yield the members of an object. Names must be tokens, values strings of a limited size."""
     for name, text in _object(field, value).items():
         if not _TOKEN.fullmatch(name):
-            # The message does not repeat it: an invalid name may be a secret value in the wrong place.
+            # The message does not repeat the name, which may be a secret value in the wrong place.
             raise InvalidRequestField(f"{field}: a name has other characters than letters, digits and !#$%&'*+-.^_`|~.")
         if not isinstance(text, str):
             raise InvalidRequestField(f"{field}: the value of {name[:100]} must be a string.")

@@ -1,7 +1,7 @@
-"""Deadlines, and sockets that obey them.
+"""Deadlines, and sockets that enforce them.
 
-A socket's own time-out restarts with every byte, so a server that sends one byte a second never exceeds it. These
-sockets ask their guard before every operation how much time is left, and report received bytes to it.
+A socket's own time-out restarts with every byte, so a server that sends one byte a second never exceeds it. Before
+every operation, these sockets read the remaining time from their guard, and they report received bytes to the guard.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class Deadline:
-    """A point in time on the monotonic clock."""
+    """Point in time on the monotonic clock."""
 
     def __init__(self, seconds: float) -> None:
         self._at = time.monotonic() + seconds
 
     def remaining_s(self) -> float:
-        """Return the seconds left, never negative."""
+        """Return the remaining seconds, never negative."""
         return max(0.0, self._at - time.monotonic())
 
     def within(self, seconds: float) -> Deadline:
-        """Return the earlier of this deadline and one in `seconds`."""
+        """Return the earlier of this deadline and a deadline in `seconds`."""
         return Deadline(min(seconds, self.remaining_s()))
 
     def check(self) -> float:
-        """Return the seconds left. Raises TimedOut if there are none."""
+        """Return the remaining seconds. Raises TimedOut if there are none."""
         remaining = self.remaining_s()
         if remaining <= 0:
             raise TimedOut("The site did not answer in time.")
@@ -42,7 +42,7 @@ class Deadline:
 
 
 class Guard(Protocol):
-    """Protocol of a guard: a guarded socket asks it for time and reports received bytes."""
+    """Protocol of a guard, which limits the time of a socket's operations and counts its received bytes."""
 
     def timeout_s(self) -> float:
         """Return the seconds that the next operation may take. Raises TimeoutError if there are none."""
@@ -51,13 +51,13 @@ class Guard(Protocol):
         """Count received bytes. Raises BudgetExceeded if they exceed the limit."""
 
 
-def _shorter(guard: Guard, own_s: float | None) -> float:
-    left_s = guard.timeout_s()
-    return left_s if own_s is None else min(left_s, own_s)
+def _shorter_timeout(guard: Guard, own_s: float | None) -> float:
+    remaining_s = guard.timeout_s()
+    return remaining_s if own_s is None else min(remaining_s, own_s)
 
 
 class GuardedSocket(socket.socket):
-    """A TCP socket with a guard. A time-out set on the socket applies as well; the shorter one counts."""
+    """TCP socket with a guard. A time-out set on the socket applies as well; the shorter one counts."""
 
     guard: Guard
     _own_timeout_s: float | None = None
@@ -67,32 +67,32 @@ class GuardedSocket(socket.socket):
         super().settimeout(value)
 
     def recv(self, bufsize: int, flags: int = 0) -> bytes:
-        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        super().settimeout(_shorter_timeout(self.guard, self._own_timeout_s))
         data = super().recv(bufsize, flags)
         self.guard.received(len(data))
         return data
 
     def recv_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> int:
-        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        super().settimeout(_shorter_timeout(self.guard, self._own_timeout_s))
         count = super().recv_into(buffer, nbytes, flags)
         self.guard.received(count)
         return count
 
     def send(self, data: ReadableBuffer, flags: int = 0) -> int:
-        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        super().settimeout(_shorter_timeout(self.guard, self._own_timeout_s))
         return super().send(data, flags)
 
     def sendall(self, data: ReadableBuffer, flags: int = 0) -> None:
-        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        super().settimeout(_shorter_timeout(self.guard, self._own_timeout_s))
         super().sendall(data, flags)
 
 
-# Called with a TLS socket before its handshake. The TCP socket that it was made from is an empty shell by then.
+# Called with a TLS socket before its handshake. The TCP socket that it wraps has been detached by then.
 before_handshake: ContextVar[Callable[[GuardedTlsSocket], None]] = ContextVar("before_handshake")
 
 
 class GuardedTlsSocket(ssl.SSLSocket):
-    """A TLS socket with a guard. The ssl module creates it; `before_handshake` sets its guard."""
+    """TLS socket with a guard. The ssl module creates the socket; `before_handshake` sets its guard."""
 
     guard: Guard
     _own_timeout_s: float | None = None
@@ -100,7 +100,7 @@ class GuardedTlsSocket(ssl.SSLSocket):
     def do_handshake(self, block: bool = False) -> None:
         before_handshake.get()(self)
         # For Python's ssl module a handshake is one operation, regardless of its number of messages.
-        super().settimeout(_shorter(self.guard, None))
+        super().settimeout(_shorter_timeout(self.guard, None))
         super().do_handshake(block)
 
     def settimeout(self, value: float | None) -> None:
@@ -108,19 +108,19 @@ class GuardedTlsSocket(ssl.SSLSocket):
         super().settimeout(value)
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
-        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        super().settimeout(_shorter_timeout(self.guard, self._own_timeout_s))
         data = super().recv(buflen, flags)
         self.guard.received(len(data))
         return data
 
     def recv_into(self, buffer: WriteableBuffer, nbytes: int | None = None, flags: int = 0) -> int:
-        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        super().settimeout(_shorter_timeout(self.guard, self._own_timeout_s))
         count = super().recv_into(buffer, nbytes, flags)
         self.guard.received(count)
         return count
 
     def send(self, data: ReadableBuffer, flags: int = 0) -> int:
-        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        super().settimeout(_shorter_timeout(self.guard, self._own_timeout_s))
         return super().send(data, flags)
 
 
@@ -129,7 +129,7 @@ before_connect: ContextVar[Callable[[socket.socket], None]] = ContextVar("before
 
 
 def dial(address: str, port: int, timeout_s: float) -> socket.socket:
-    """Connect to a literal address. Raises OSError. No other function opens a connection."""
+    """Return a socket that is connected to a literal address. Raises OSError. Only this function opens connections."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     connection = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -1,4 +1,4 @@
-"""Dialer: the guard against SSRF. Resolve, check every address, dial the address that was checked, verify the peer."""
+"""Dialer, the guard against SSRF: resolve a name, check every address, connect to a checked one, verify the peer."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from website_scan.net.targets import InvalidUrl
 
 logger = logging.getLogger(__name__)
 
-# All addresses of a name are checked, but at most this many are tried.
+# Maximum number of addresses of a name that are tried. All of them are checked.
 MAX_ADDRESSES_TRIED = 6
 
 Dial = Callable[[str, int, float], socket.socket]
 
 
 class Dialer:
-    """The checked addresses and open connections of one network. Thread-safe."""
+    """Checked addresses and open connections of one network. Thread-safe."""
 
     def __init__(self, policy: Policy, resolver: Resolver, dial: Dial, limits: Limits, deadline: Deadline) -> None:
         self._policy = policy
@@ -43,11 +43,11 @@ class Dialer:
         self._pins: dict[tuple[str, int], tuple[str, ...] | NetError] = {}
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._closed = False
-        # Hosts and addresses that were refused, once for each attempt.
+        # Host and address of each refused attempt.
         self.refused: list[tuple[str, str]] = []
 
     def addresses(self, host: str, port: int, deadline: Deadline) -> tuple[str, ...]:
-        """Return the host's addresses, checked for a port. Answer or refusal is kept for good: no DNS rebinding.
+        """Return the host's addresses, checked for a port. The answer or refusal never changes: no DNS rebinding.
 
         Raises Blocked if ANY address may not be contacted on that port, NotReachable if there is none, TimedOut, or
         InvalidUrl for a port that is not allowed.
@@ -63,7 +63,7 @@ class Dialer:
                     pinned = self._judged(host, port, self._resolved(host, deadline))
                 except NetError as error:
                     if not deadline.remaining_s():
-                        raise  # with more time the name might have been resolved
+                        raise  # with more time, the name might have been resolved
                     pinned = error
                 self._pins[host, port] = pinned
         finally:
@@ -74,21 +74,21 @@ class Dialer:
         return pinned
 
     def known_addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """Return the host's addresses if they are checked already, else nothing; never waits."""
+        """Return the host's addresses if they have been checked already, else none. Never waits."""
         pinned = self._pins.get((host, port))
         return pinned if isinstance(pinned, tuple) else ()
 
     def open(self, host: str, port: int, deadline: Deadline) -> tuple[GuardedSocket, str]:
-        """Open a connection to the host. Returns it with the address it leads to; the caller sets its guard.
+        """Open a connection to the host. Returns the socket, whose guard the caller sets, and the peer's address.
 
         Raises Blocked, NotReachable, TimedOut, or InvalidUrl for a port that is not allowed.
         """
         self.refuse_when_closed()
         pinned = self.addresses(host, port, deadline)
         error: OSError | None = None
-        tried = pinned[:MAX_ADDRESSES_TRIED]
-        for position, address in enumerate(tried):
-            share_s = deadline.check() / (len(tried) - position)
+        candidates = pinned[:MAX_ADDRESSES_TRIED]
+        for position, address in enumerate(candidates):
+            share_s = deadline.check() / (len(candidates) - position)
             token = before_connect.set(self._watch)
             try:
                 connection = self._dial(address, port, share_s)
@@ -106,7 +106,7 @@ class Dialer:
         raise _connect_error(host, port, error)
 
     def register(self, connection: GuardedSocket | GuardedTlsSocket) -> None:
-        """Remember a connection, so that `close` ends it. Raises TimedOut after `close`."""
+        """Register a connection, so that `close` ends it. Raises TimedOut after `close`."""
         try:
             self._watch(connection)
         except TimedOut:
@@ -119,21 +119,21 @@ class Dialer:
         self.refuse_when_closed()
 
     def close(self) -> None:
-        """End every connection, also those that other threads wait on or for, and open no more.
+        """End every connection, also those that other threads wait for, and refuse later ones.
 
-        A thread that waits for a name server goes on waiting, for at most `resolver.MAX_LIFETIME_S`.
+        A thread that waits for a name server continues to wait until the query's time limit (`name_servers`).
         """
         with self._lock:
             self._closed = True
             connections = list(self._sockets)
         for connection in connections:
             with contextlib.suppress(OSError):
-                # Not SSLSocket.shutdown: with it a reading thread would go on with data that is still encrypted.
+                # SSLSocket.shutdown would make a reading thread continue with data that is still encrypted.
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     @contextlib.contextmanager
     def until_closed(self) -> Iterator[None]:
-        """Raise TimedOut for every result after `close`, which may have caused an error or cut a response off."""
+        """Raise TimedOut for every result after `close`, which may have caused an error or truncated a response."""
         try:
             yield
         except (NetError, NoAnswer):
@@ -147,7 +147,7 @@ class Dialer:
             raise TimedOut("The scan has ended.")
 
     def _resolved(self, host: str, deadline: Deadline) -> tuple[str, ...]:
-        """Return the first answer of the name server, for any port."""
+        """Return the name server's first answer, which is valid for all ports."""
         answer = self._answers.get(host)
         if answer is None:
             try:
@@ -161,35 +161,37 @@ class Dialer:
             raise answer
         return answer
 
-    def _judged(self, host: str, port: int, found: tuple[str, ...]) -> tuple[str, ...]:
+    def _judged(self, host: str, port: int, resolved: tuple[str, ...]) -> tuple[str, ...]:
         if addresses.is_loopback_name(host):
-            # The name means both loopback addresses by definition; an exemption may be for only one of them.
-            found = tuple(each for each in found if self._is_exempt(each, host, port)) or found
+            # The name has both loopback addresses by definition, but an exemption may contain only one of them.
+            resolved = tuple(text for text in resolved if self._is_exempt(text, host, port)) or resolved
         exempted = self._policy.exempted(host, port)
         own = addresses.own_addresses()
-        for each in found:
+        for text in resolved:
             try:
-                address = ip_address(each)
+                address = ip_address(text)
             except ValueError:
                 raise Blocked(f"{host} resolves to something that is no address.") from None
             if reason := addresses.refusal(address, exempted, own, self._policy.denied_networks):
-                # Only log the address: the message would reveal what only the service's name servers know.
+                # The address is only logged: the message must not reveal internal DNS records to users.
                 logger.info("egress to %s on port %d is refused: %s", host, port, reason)
-                self.refused.append((host, each))
+                self.refused.append((host, text))
                 raise Blocked(f"{host} is not publicly accessible.")
-        if not found:
+        if not resolved:
             raise NotReachable(f"{host} does not resolve to an address.")
-        return found
+        return resolved
 
     def _is_exempt(self, address: str, host: str, port: int) -> bool:
         return addresses.is_exempt(ip_address(address), self._policy.exempted(host, port))
 
     def _refuse_port(self, host: str, port: int, pinned: tuple[str, ...]) -> None:
-        if port not in self._policy.allowed_ports and not all(self._is_exempt(each, host, port) for each in pinned):
+        if port not in self._policy.allowed_ports and not all(
+            self._is_exempt(address, host, port) for address in pinned
+        ):
             raise InvalidUrl(f"Port {port} is not allowed here.")
 
     def _refuse_stray(self, connection: socket.socket, address: str, host: str) -> None:
-        """Raise Blocked if the peer does not have the address that was checked."""
+        """Raise Blocked if the peer's address is not the checked address."""
         if _end(connection, connection.getpeername) != ip_address(address):
             connection.close()
             logger.warning("the connection to %s led elsewhere and was ended", address)
@@ -197,7 +199,7 @@ class Dialer:
             raise Blocked("The connection did not lead to the address that was judged.")
 
     def _refuse_own(self, connection: socket.socket, address: str, host: str, port: int) -> None:
-        """Raise Blocked if the peer is this machine, at an address that no interface lists."""
+        """Raise Blocked if the peer is this machine, at an address that none of its interfaces lists."""
         if _end(connection, connection.getsockname) == ip_address(address) and not self._is_exempt(address, host, port):
             connection.close()
             logger.info("egress to %s is refused: it is an address of this machine", address)

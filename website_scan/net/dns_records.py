@@ -1,4 +1,4 @@
-"""Lookup of DNS records other than addresses: those on mail, certificates and signatures of a domain."""
+"""Lookup of DNS records other than addresses, such as those about mail, certificates and signatures of a domain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from website_scan.net.deadline import Deadline
 
 @dataclass(frozen=True, slots=True)
 class DnsAnswer:
-    """The records of a name and type as text; TXT strings are joined. Empty if there is no such record.
+    """Records of a name and type as text, with TXT strings joined. Empty if there is no such record.
 
     `is_authenticated`: the resolver has validated the signatures (RFC 4035, section 3.2.3).
     """
@@ -24,18 +24,18 @@ class Lookup(Protocol):
     """Protocol of a lookup of DNS records; tests provide their own."""
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
-        """Return the records. Raises NotReachable or TimedOut if no name server gave an answer."""
+        """Return the records. Raises NotReachable or TimedOut if no name server answers."""
 
 
 class SystemLookup:
-    """Lookup with the given name servers, or with the system's if none are given."""
+    """Lookup with the given name servers, or with the system's if the sequence is empty."""
 
     def __init__(self, name_servers: Sequence[str] = ()) -> None:
         self._name_servers = name_servers
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
-        """Return the records, none for an unknown name. Raises NotReachable or TimedOut without an answer."""
-        from website_scan.net.name_servers import records  # loads dnspython, which pages without a domain do without
+        """Return the records; none for an unknown name. Raises NotReachable or TimedOut if no name server answers."""
+        from website_scan.net.name_servers import records  # loads dnspython, which pages without a domain do not need
 
-        found, is_authenticated = records(name, record_type, deadline, self._name_servers)
-        return DnsAnswer(found, is_authenticated)
+        texts, is_authenticated = records(name, record_type, deadline, self._name_servers)
+        return DnsAnswer(texts, is_authenticated)

@@ -1,4 +1,4 @@
-"""Errors of refused or failed connections. Their codes are also the `error.code` of scans that fail with them."""
+"""Errors of refused or failed connections. Their codes are also the `error.code` of scans that fail because of them."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from website_scan.errors import Refusal
 
 
 class NetError(Refusal):
-    """Base of all errors that leave a request without a response."""
+    """Base of all errors of requests that end without a response."""
 
     status: ClassVar[int] = 400
 
 
 class Blocked(NetError):
-    """The address, name or port may not be contacted."""
+    """Refusal by the network guard: the address, name or port may not be contacted."""
 
     code = "DOMAIN_BLOCKED"
     status = 403
 
 
 class NotReachable(NetError):
-    """The name does not resolve, or nothing accepts a connection."""
+    """Unresolvable name, or host that accepts no connection."""
 
     code = "URL_NOT_REACHABLE"
 
 
 class Refused(NotReachable):
-    """The host exists, but does not accept connections on the port."""
+    """Refusal by an existing host of connections on the port."""
 
 
 class TimedOut(NetError):
@@ -35,13 +35,13 @@ class TimedOut(NetError):
 
 
 class TlsFailed(NetError):
-    """No TLS connection could be negotiated."""
+    """Failure to negotiate a TLS connection."""
 
     code = "TLS_FAILED"
 
 
 class Untrusted(TlsFailed):
-    """The server's certificate is not trusted. `reason` is OpenSSL's text."""
+    """Untrusted certificate of a server. `reason` is OpenSSL's text."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The certificate is not trusted: {reason}.")
@@ -49,7 +49,7 @@ class Untrusted(TlsFailed):
 
 
 class BadResponse(NetError):
-    """The response is not valid HTTP."""
+    """Response that is not valid HTTP."""
 
     code = "BAD_RESPONSE"
 
@@ -59,6 +59,6 @@ class TooManyRedirects(NetError):
 
 
 class BudgetExceeded(NetError):
-    """The scan has used up its requests or bytes."""
+    """Exceeded budget of requests or bytes of a scan."""
 
     code = "BUDGET_EXCEEDED"

@@ -15,12 +15,12 @@ from website_scan.net.targets import InvalidUrl
 
 
 class NoAnswer(Exception):
-    """The server closed the connection before it sent anything; usual for a connection that was kept alive."""
+    """Closing of the connection before the server sent anything, which is usual for kept-alive connections."""
 
 
 @contextlib.contextmanager
 def named_errors(host: str) -> Iterator[None]:
-    """Turn exceptions of requests, urllib3, ssl and http.client into named errors, or `NoAnswer`."""
+    """Convert exceptions of requests, urllib3, ssl and http.client into named errors, or `NoAnswer`."""
     try:
         yield
     except (RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
@@ -39,7 +39,7 @@ def _named(host: str, causes: list[BaseException]) -> Exception:
     if any_of(http.client.RemoteDisconnected, ConnectionError):
         return NoAnswer()
     if any_of(ssl.SSLError):
-        # After the handshake: a broken record, or (TLS 1.3) a refusal of this client.
+        # The handshake succeeded, so this is an invalid record, or (TLS 1.3) the server's refusal of this client.
         return TlsFailed(f"{host} broke off the TLS connection.")
     if any_of(http.client.HTTPException, urllib3.exceptions.HTTPError):
         return BadResponse(f"What {host} answers is not HTTP that can be understood.")
@@ -47,14 +47,14 @@ def _named(host: str, causes: list[BaseException]) -> Exception:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error and all its causes: libraries wrap them in `__cause__`, `__context__`, `reason`, `args`."""
+    """Yield the error and all its causes, which libraries store in `__cause__`, `__context__`, `reason` or `args`."""
     pending: list[BaseException] = [error]
     seen: set[int] = set()
     while pending:
-        each = pending.pop(0)
-        if id(each) in seen:
+        cause = pending.pop(0)
+        if id(cause) in seen:
             continue
-        seen.add(id(each))
-        yield each
-        candidates = [each.__cause__, each.__context__, getattr(each, "reason", None), *each.args]
+        seen.add(id(cause))
+        yield cause
+        candidates = [cause.__cause__, cause.__context__, getattr(cause, "reason", None), *cause.args]
         pending.extend(candidate for candidate in candidates if isinstance(candidate, BaseException))

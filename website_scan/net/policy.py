@@ -10,12 +10,12 @@ from website_scan.net.addresses import IPNetwork, loopback_addresses
 
 # The product token for robots.txt (RFC 9309, section 2.2.1).
 PRODUCT = "WebsiteScanService"
-# The command runs on somebody's own machine, which has no page about it.
+# User-Agent of the command, which runs on a user's machine, so there is no page about the scanner to link to.
 USER_AGENT = f"{PRODUCT}/1.0"
 
 
 def user_agent_at(address: str) -> str:
-    """Return the User-Agent with the address of a page that says who sends the requests and how to stop them."""
+    """Return the User-Agent with the URL of a page on who sends the requests and how to stop them."""
     return f"{USER_AGENT} (+{address})"
 
 
@@ -23,8 +23,8 @@ def user_agent_at(address: str) -> str:
 class Policy:
     """Rules for connections. `allowed_networks` are exempt from the guard, on all ports or one; reserved names are not.
 
-    `typed_loopback` are exempt only for hosts that are loopback whatever DNS says. Only the command sets it, for a page
-    that somebody typed. `denied_networks` refuses addresses even if they are exempted. `name_servers` replace the
+    `typed_loopback` are exemptions only for hosts that are loopback regardless of DNS. Only the command sets them, for
+    a URL that its user entered. `denied_networks` are refused even if they are exempted. `name_servers` replace the
     system's.
     """
 
@@ -33,7 +33,7 @@ class Policy:
     denied_networks: tuple[IPNetwork, ...] = ()
     name_servers: tuple[str, ...] = ()
     allowed_ports: frozenset[int] = frozenset({80, 443, 8080, 8443})
-    blocked_domains: tuple[str, ...] = ()  # with all their subdomains
+    blocked_domains: tuple[str, ...] = ()  # and all their subdomains
     ca_bundle: Path | None = None  # trusted in addition to the system's and certifi's certificates
     user_agent: str = USER_AGENT
 
@@ -41,7 +41,7 @@ class Policy:
         """Return the networks that are exempted for this host on this port."""
         typed = self.typed_loopback if loopback_addresses(host) else ()
         return tuple(
-            each[0] if isinstance(each, tuple) else each
-            for each in (*self.allowed_networks, *typed)
-            if not isinstance(each, tuple) or each[1] == port
+            exemption[0] if isinstance(exemption, tuple) else exemption
+            for exemption in (*self.allowed_networks, *typed)
+            if not isinstance(exemption, tuple) or exemption[1] == port
         )

@@ -1,7 +1,7 @@
-"""The browser's only network access: an HTTP proxy on loopback with the network's address check, pins and deadline.
+"""HTTP proxy on loopback, the browser's only network access, with the network's address check, pins and deadline.
 
-Chromium sends everything through it, WebSockets included: `CONNECT` for encrypted connections, whole requests for plain
-ones. Each connection carries one request, so that no response can be taken for that of another host.
+Chromium sends all traffic through the proxy, WebSockets included: `CONNECT` for encrypted connections, whole requests
+for plain ones. Each connection is used for one request, so that no response can be attributed to another host.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ MAX_CONNECTIONS = 128
 MAX_REFUSALS = 100
 HEAD_BYTES = 64 * 1024
 HEAD_S = 10.0
-CLIENT_S = 30.0  # for the browser to read what it requested
+CLIENT_S = 30.0  # for the browser to read the response
 READ_BYTES = 64 * 1024
 CLOSE_S = 5.0
 
-# Requests inside a tunnel can't be counted, so the limits on requests count connections there; bytes count for both.
+# Requests inside a tunnel can't be counted, so the limits on requests apply to connections; bytes count in both cases.
 BROWSER_LIMITS = Limits(requests=600, requests_per_host=400, total_bytes=60 * MIB)
 SENT_BYTES = 5 * MIB
 
@@ -59,7 +59,7 @@ _PROXY_AUTH_REQUIRED = 407
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A host that the browser was not connected to. `code` is the error's code."""
+    """Host to which the browser was not connected. `code` is the error's code."""
 
     host: str
     code: str
@@ -73,15 +73,15 @@ class _Request:
     rest: bytes  # data after the head
 
     def header(self, name: bytes) -> bytes | None:
-        return next((value for each, value in self.headers if each == name), None)
+        return next((value for header_name, value in self.headers if header_name == name), None)
 
 
 class BrowserProxy:
-    """A proxy for one scan's browser context. Thread-safe; use it as a context manager.
+    """Proxy for one scan's browser context. Thread-safe; use it as a context manager.
 
-    Give the browser `url`, `username` and `password`; the password keeps other programs on the machine out.
-    `only_port_of`: on that target's host only its own port is served. Browsers send a host's cookies to all its ports,
-    and these cookies may be credentials that a user gave for this port only.
+    The browser gets `url`, `username` and `password`; the password excludes other programs on the machine. If
+    `only_port_of` is set, the proxy refuses other ports of that target's host. Browsers send a host's cookies to all
+    its ports, and these cookies may be credentials that a user entered for this port only.
     """
 
     username = "scan"
@@ -104,7 +104,7 @@ class BrowserProxy:
         self._refused: list[Refused] = []
         self._lock = threading.Lock()
         self._clients: dict[socket.socket, threading.Thread] = {}
-        self._strangers: dict[socket.socket, None] = {}  # clients without the password so far, in order
+        self._strangers: dict[socket.socket, None] = {}  # clients that have not sent the password yet, oldest first
         self._is_closed = False
         self._listener = socket.create_server((HOST, 0), backlog=MAX_CONNECTIONS)
         self._acceptor = threading.Thread(target=self._accept, name="browser-proxy", daemon=True)
@@ -133,12 +133,12 @@ class BrowserProxy:
 
     @property
     def refused(self) -> tuple[Refused, ...]:
-        """Return the first hosts that the browser was not connected to."""
+        """Return the first hosts to which the browser was not connected."""
         with self._lock:
             return tuple(self._refused)
 
     def count_in_tunnel(self, host: str, port: int) -> None:
-        """Count a request that this proxy can't see, in the budget shared with other scans. Raises BudgetExceeded."""
+        """Count a request inside a tunnel in the budget shared with other scans. Raises BudgetExceeded."""
         self._network.count_in_tunnel(host, port)
 
     def close(self) -> None:
@@ -167,22 +167,22 @@ class BrowserProxy:
             thread = threading.Thread(target=self._serve, args=(client,), name="browser-proxy", daemon=True)
             with self._lock:
                 if len(self._clients) >= MAX_CONNECTIONS and self._strangers:
-                    # A silent client must not keep the browser out.
+                    # A silent client must not block the browser, so the oldest one is disconnected.
                     oldest = next(iter(self._strangers))
                     del self._strangers[oldest], self._clients[oldest]
                     with contextlib.suppress(OSError):
                         oldest.shutdown(socket.SHUT_RDWR)
-                is_welcome = not self._is_closed and len(self._clients) < MAX_CONNECTIONS
-                if is_welcome:
+                is_accepted = not self._is_closed and len(self._clients) < MAX_CONNECTIONS
+                if is_accepted:
                     self._clients[client] = thread
                     self._strangers[client] = None
                     thread.start()
-            if not is_welcome:
+            if not is_accepted:
                 client.close()
 
     def _serve(self, client: socket.socket) -> None:
         try:
-            # An error here breaks only one of the page's requests, and the browser sees it.
+            # An error ends only one of the page's requests, and the browser reports it.
             with contextlib.suppress(OSError, NetError):
                 self._answer(client)
         finally:
@@ -201,12 +201,12 @@ class BrowserProxy:
             return
         with self._lock:
             if self._strangers.pop(client, client) is client:
-                return  # it was disconnected to make room for another client
+                return  # the client was disconnected in favour of another client
         client.settimeout(CLIENT_S)
         is_tunnel = request.method == b"CONNECT"
         upstream = self._open(request.target, is_tunnel)
         if upstream is None:
-            # Send no answer to a plain request, because it would look like the site's own.
+            # A plain request gets no response, because the page would take it for the site's own.
             if is_tunnel:
                 client.sendall(_status(b"403 Forbidden"))
             return
@@ -219,13 +219,13 @@ class BrowserProxy:
                 self._upload(upstream.connection, _plain_head(request, upstream) + request.rest)
                 self._relay(client, upstream.connection, _ResponseHead(self._limits.header_bytes).feed)
 
-    def _open(self, asked: str, is_tunnel: bool) -> _Upstream | None:
-        """Open a connection to the host that the browser asks for; None if that is forbidden or fails."""
-        matched = _AUTHORITY.fullmatch(asked) if is_tunnel else _PLAIN_URI.fullmatch(asked)
-        if matched is None:
+    def _open(self, address: str, is_tunnel: bool) -> _Upstream | None:
+        """Open a connection to the host that the browser requests; None if it is forbidden or fails."""
+        match = _AUTHORITY.fullmatch(address) if is_tunnel else _PLAIN_URI.fullmatch(address)
+        if match is None:
             self._note("", InvalidUrl.code)
             return None
-        host, path = (asked, "/") if is_tunnel else (matched[1], matched[2])
+        host, path = (address, "/") if is_tunnel else (match[1], match[2])
         try:
             # Parse the host and port only: the browser has made the path canonical, and paths are not restricted.
             target = parse_target(f"{'https' if is_tunnel else 'http'}://{host}/", self._network.policy)
@@ -250,7 +250,7 @@ class BrowserProxy:
         upstream.sendall(data)
 
     def _relay(self, client: socket.socket, upstream: GuardedSocket, received: Callable[[bytes], bytes]) -> None:
-        """Relay bytes both ways until one side ends, the time is up or a budget is used up."""
+        """Relay bytes both ways until one side closes, the time is up or a budget is exhausted."""
         with selectors.DefaultSelector() as selector:
             selector.register(client, selectors.EVENT_READ)
             selector.register(upstream, selectors.EVENT_READ)
@@ -274,7 +274,7 @@ class _Upstream:
 
 
 class _ResponseHead:
-    """Filter that passes a response on and rewrites its head, so that the browser uses the connection only once."""
+    """Filter that forwards a response and rewrites its head, so that the browser uses the connection only once."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
@@ -282,7 +282,7 @@ class _ResponseHead:
         self._is_done = False
 
     def feed(self, data: bytes) -> bytes:
-        """Return the bytes to pass on. Raises BadResponse if it is not an HTTP/1 response, or for a status 407."""
+        """Return the bytes to forward. Raises BadResponse for a status 407, or if they are not an HTTP/1 response."""
         if self._is_done:
             return data
         self._buffer += data
@@ -303,7 +303,7 @@ class _ResponseHead:
 
 
 def _read_request(client: socket.socket) -> _Request | None:
-    """Read the head of the browser's request; None if it is not HTTP. Raises TimedOut, OSError."""
+    """Return the browser's request after reading its head; None if it is not HTTP. Raises TimedOut, OSError."""
     patience = Deadline(HEAD_S)
     received = b""
     while (end := received.find(b"\r\n\r\n")) < 0:
@@ -319,8 +319,8 @@ def _read_request(client: socket.socket) -> _Request | None:
     if not parts[1].isascii():
         return None
     headers = []
-    for each in lines:
-        name, colon, value = each.partition(b":")
+    for header in lines:
+        name, colon, value = header.partition(b":")
         if not colon or not _TOKEN.fullmatch(name):
             return None
         headers.append((name.lower(), value.strip()))
@@ -329,26 +329,26 @@ def _read_request(client: socket.socket) -> _Request | None:
 
 def _plain_head(request: _Request, upstream: _Upstream) -> bytes:
     """Return the head of the request for the origin server."""
-    listed = {token.strip().lower() for token in (request.header(b"connection") or b"").split(b",")}
-    left_out = _HOP_BY_HOP | listed | {b"host"}
+    named_by_connection = {token.strip().lower() for token in (request.header(b"connection") or b"").split(b",")}
+    dropped = _HOP_BY_HOP | named_by_connection | {b"host"}
     lines = [b"%s %s HTTP/1.1" % (request.method, upstream.path.encode())]
     lines.append(b"Host: " + upstream.target.origin.partition("://")[2].encode())
-    lines += [b"%s: %s" % (name, value) for name, value in request.headers if name not in left_out]
+    lines += [b"%s: %s" % (name, value) for name, value in request.headers if name not in dropped]
     return b"\r\n".join([*lines, b"Connection: close", b"", b""])
 
 
 def _without_hop_by_hop(head: bytes) -> bytes:
-    kept: list[bytes] = []
+    lines: list[bytes] = []
     is_dropped = False
     for line in head.split(b"\n"):
         line = line.removesuffix(b"\r")
-        if not line.startswith((b" ", b"\t")):  # a folded line belongs to the one before
+        if not line.startswith((b" ", b"\t")):  # a folded line continues the line before
             is_dropped = line.partition(b":")[0].strip().lower() in _HOP_BY_HOP
         if not is_dropped:
-            kept.append(line)
-    return b"\r\n".join([*kept, b""])
+            lines.append(line)
+    return b"\r\n".join([*lines, b""])
 
 
 def _status(status: bytes, *headers: bytes) -> bytes:
-    """Return a response of the proxy itself, which ends the connection."""
+    """Return a response of the proxy itself, after which the connection ends."""
     return b"\r\n".join([b"HTTP/1.1 " + status, *headers, b"Content-Length: 0", b"Connection: close", b"", b""])

@@ -1,4 +1,4 @@
-"""Resolver: from a host name to its addresses, within a deadline."""
+"""Resolver of host names to addresses, within a deadline."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class Resolver(Protocol):
 
 
 class SystemResolver:
-    """Resolver with the hosts file and name servers (the given ones, or the system's), without search domains."""
+    """Resolver that uses the hosts file and name servers (the given ones, or the system's), without search domains."""
 
     def __init__(self, name_servers: Sequence[str] = ()) -> None:
         self._name_servers = name_servers
 
     def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
-        """Return every address of a name, IPv4 first. Raises NotReachable if there is none in time."""
+        """Return every address of a name, IPv4 first. Raises NotReachable if there is none, or no answer in time."""
         try:
             return (str(ip_address(host)),)
         except ValueError:
             pass
         if is_loopback_name(host):
             return tuple(map(str, LOOPBACK))
-        if found := _from_hosts_file(host):
-            return _ipv4_first(found)
+        if local := _from_hosts_file(host):
+            return _ipv4_first(local)
         from website_scan.net.name_servers import (
-            addresses,  # loads dnspython, 50 ms, which scans of this machine do without
+            addresses,  # loads dnspython (50 ms), which scans of this machine do not need
         )
 
         return _ipv4_first(addresses(host, deadline, self._name_servers))
@@ -48,13 +48,13 @@ def _from_hosts_file(host: str) -> list[str]:
         lines = HOSTS_FILE.read_text(errors="replace").splitlines()
     except OSError:
         return []
-    found: list[str] = []
+    addresses_of_host: list[str] = []
     for line in lines:
         address, *names = line.partition("#")[0].split() or [""]
         if host in (name.lower() for name in names):
-            found.append(address.partition("%")[0])
-    return found
+            addresses_of_host.append(address.partition("%")[0])
+    return addresses_of_host
 
 
-def _ipv4_first(found: list[str]) -> tuple[str, ...]:
-    return tuple(sorted(dict.fromkeys(found), key=lambda address: ":" in address))
+def _ipv4_first(addresses: list[str]) -> tuple[str, ...]:
+    return tuple(sorted(dict.fromkeys(addresses), key=lambda address: ":" in address))

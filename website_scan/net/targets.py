@@ -1,6 +1,6 @@
-"""Parser of targets: turns a string into one canonical URL by WHATWG rules, or raises a named refusal.
+"""Parser of targets: converts a string into one canonical URL by WHATWG rules, or raises a named refusal.
 
-Nothing after `parse_target` sees the original string, so no second parser can disagree about the host.
+No code after `parse_target` reads the original string, so no second parser can disagree about the host.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_LENGTH = 2048
 MAX_CANONICAL_LENGTH = 8192
 SCHEMES = frozenset({"http", "https"})
 
-# Suffixes that are never a public site, regardless of DNS: RFC 2606, 6761, 6762, 7686, 8375, and common usage.
+# Suffixes of names that are never public sites, regardless of DNS: RFC 2606, 6761, 6762, 7686, 8375, and common usage.
 RESERVED_SUFFIXES = frozenset(
     {
         "localhost",
@@ -40,15 +40,15 @@ RESERVED_SUFFIXES = frozenset(
     }
 )
 
-# Applied to the original string: WHATWG also accepts http:/host and http:///host.
+# Required beginning of the original string, because WHATWG also accepts http:/host and http:///host.
 _PREFIX = re.compile(r"https?://[^/\\]", re.IGNORECASE)
-# WHATWG accepts more, such as `a;b` or `a*b`; no registry does, and some name servers read such characters as syntax.
+# Valid host names. WHATWG accepts more, such as `a;b` or `a*b`, which no registry allows and some resolvers misparse.
 _NAME = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class InvalidUrl(Refusal):
-    """The URL is malformed, not http(s), has no usable host, or contains a forbidden part."""
+    """Refusal of a URL that is malformed, not http(s), has no usable host, or contains a forbidden part."""
 
     code = "INVALID_URL"
     status = 400
@@ -56,14 +56,14 @@ class InvalidUrl(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An http(s) URL without credentials and fragment that may be requested, as far as its text shows."""
+    """http(s) URL without credentials and fragment that may be requested, judging by its text."""
 
     address: Url
     policy: Policy = field(compare=False, repr=False)
 
     @property
     def url(self) -> str:
-        """Return the canonical text."""
+        """Return the canonical URL."""
         return self.address.href
 
     @property
@@ -78,17 +78,17 @@ class Target:
 
     @property
     def port(self) -> int:
-        """Return the port, which is the scheme's default if none is written."""
+        """Return the port: that of the URL, or the scheme's default."""
         return self.address.port or 0
 
     @property
     def path(self) -> str:
-        """Return what a request line names: the path and the query, even an empty one after its mark."""
+        """Return the path for a request line: with `?` and the query, even an empty one after a `?`."""
         return "/" + self.address.without_fragment.split("/", 3)[3]
 
     @property
     def origin(self) -> str:
-        """Return `https://host[:port]`; the port only if it is not the scheme's default."""
+        """Return `https://host[:port]`; with the port only if it is not the scheme's default."""
         return self.address.origin
 
     @property
@@ -97,7 +97,7 @@ class Target:
         return self.scheme == "https"
 
     def join(self, reference: str) -> Target:
-        """Return the target of a reference on this page, checked like any other.
+        """Return the target of a reference on this page, after the same checks.
 
         Raises InvalidUrl (also for other schemes) or Blocked.
         """
@@ -105,7 +105,7 @@ class Target:
 
 
 def parse_target(value: object, policy: Policy) -> Target:
-    """Parse and check a URL as a person or a program sent it.
+    """Return the target of a URL that a person or a program sent.
 
     Raises InvalidUrl, or Blocked for names and address literals that are not public; the blocklist is checked before
     the port. The addresses of a name are checked when it is resolved.
@@ -159,8 +159,8 @@ def _judge_host(host: str) -> None:
 def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
     """Raise Blocked if the host may not be contacted. Returns True if an exemption may apply to this port.
 
-    A name's addresses are not known here. If any networks are exempted, the network checks the port together with the
-    addresses before it connects.
+    The addresses of a name are not known here. If any networks are exempted, the network checks the port together with
+    the addresses before it connects.
     """
     if not _blocked_domains(policy.blocked_domains).isdisjoint(_suffixes(host)):
         raise Blocked(f"{host} is on the blocklist of this service.")
@@ -172,15 +172,15 @@ def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
         return bool(exempted)
     if reason := refusal(address, exempted, own_addresses(), policy.denied_networks):
         logger.info("a target is refused: %s", reason)
-        # Tell only what is publicly known about the address, not that it belongs to this machine or is denied here.
-        known = refusal(address, exempted)
-        raise Blocked(f"The target is not publicly accessible{f': {known}' if known else ''}.")
+        # The message has only public facts about the address, not that it belongs to this machine or is denied here.
+        public_reason = refusal(address, exempted)
+        raise Blocked(f"The target is not publicly accessible{f': {public_reason}' if public_reason else ''}.")
     return is_exempt(address, exempted)
 
 
 def _refuse_reserved_name(host: str, exempted: tuple[IPNetwork, ...], policy: Policy) -> None:
     is_loopback = is_loopback_name(host) if policy.typed_loopback else host == "localhost"
-    if is_loopback and any(is_exempt(each, exempted) for each in LOOPBACK):
+    if is_loopback and any(is_exempt(address, exempted) for address in LOOPBACK):
         return
     if "." not in host or not RESERVED_SUFFIXES.isdisjoint(_suffixes(host)):
         raise Blocked(f"{host} is a reserved name, not a public site.")
@@ -195,7 +195,7 @@ def _suffixes(host: str) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=8)
 def _blocked_domains(entries: tuple[str, ...]) -> frozenset[str]:
-    """Return the operators' entries in the canonical form of hosts of targets."""
+    """Return the blocklist's entries in the canonical form of a target's host."""
     return frozenset(filter(None, map(_canonical_domain, entries)))
 
 

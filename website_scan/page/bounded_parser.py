@@ -1,9 +1,9 @@
-"""Bounds for parsing a page's markup: try it in a process that may be killed, to find how much has a bounded cost.
+"""Bounds for parsing a page's markup: a trial parse in a killable process determines how much markup is affordable.
 
-By the HTML parsing rules a short page can become a large tree: formatting elements that a paragraph leaves open are
+By the HTML parsing rules, a short page can become a large tree: formatting elements that a paragraph leaves open are
 opened again in each that follows, and every tag searches the stack of open elements. So a page of 80 KB can cost
-gigabytes, and one of 8 MB hours, and the parser can't be interrupted. A trial process can. Run as a program, this file
-is that process; it imports nothing of this project, so that it starts within some 20 ms.
+gigabytes, and one of 8 MB hours, and the parser can't be interrupted. A trial process can be killed. Executed as a
+program, this module is the trial process; it imports nothing of this project, so that it starts within about 20 ms.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ SAFE_BYTES = 32 * 1024
 
 CPU_S = 2
 MEMORY_BYTES = 256 * 1024 * 1024
-# Limit for a busy machine: after it the trial's result so far counts.
+# Limit for a busy machine, after which the last result of the trial counts.
 WAIT_S = 10.0
 
-FIRST_BYTES = 4 * 1024  # never too costly, so that checks always have something to judge
-LONGER = 8  # factor from one tried beginning to the next
+FIRST_BYTES = 4 * 1024  # always affordable, so that checks always have something to judge
+LONGER = 8  # factor between the lengths of two consecutive trials
 MAX_ELEMENTS = 400_000
 # Blink nests at most 512 elements and flattens deeper ones; the limit leaves room for tags that are never closed.
 MAX_DEPTH = 2_000
@@ -32,9 +32,9 @@ SAMPLED = 500
 
 
 def bounded(markup: str) -> str:
-    """Return the markup, or its beginning if all of it would cost too much time, memory or depth.
+    """Return the markup, or its beginning if parsing all of it would cost too much time, memory or depth.
 
-    A page of at most `SAFE_BYTES` bytes and `SAFE_TAGS` tags is not tried.
+    Markup of at most `SAFE_BYTES` bytes and `SAFE_TAGS` tags is returned without a trial.
     """
     source = markup.encode("utf-8", "surrogatepass")
     if len(source) <= SAFE_BYTES and source.count(b"<") <= SAFE_TAGS:
@@ -45,7 +45,7 @@ def bounded(markup: str) -> str:
 
 def _tried(source: bytes) -> int:
     """Return the length in bytes of the longest beginning that the trial parsed; 0 if it parsed none."""
-    import subprocess  # takes the trial, which imports this file, as long as the rest of its start
+    import subprocess  # slow, and not needed by the trial process, which imports this module
 
     command = [sys.executable, "-I", __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as trial:
@@ -59,7 +59,7 @@ def _tried(source: bytes) -> int:
 
 
 def is_bounded(source: bytes) -> bool:
-    """Parse the source and return True if the tree is within the limits on size and depth."""
+    """Return True if the tree of the source is within the limits on size and depth."""
     elements = LexborHTMLParser(source, scripting=True).css("*")
     if len(elements) > MAX_ELEMENTS:
         return False
@@ -75,10 +75,10 @@ def is_bounded(source: bytes) -> bool:
 def main() -> None:
     """Parse ever longer beginnings of the standard input, and write the length of each that is within the limits.
 
-    A good page costs little more than its own parsing; a bad one fails early.
+    The trial of an ordinary page costs little more than parsing it once; a hostile page fails early.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform != "darwin":  # macOS counts shared memory, too, and refuses the limit; time alone bounds
+    if sys.platform != "darwin":  # macOS also counts shared memory and refuses the limit, so only time is limited there
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
     source = sys.stdin.buffer.read()

@@ -14,9 +14,9 @@ MAX_SELECTORS = 200  # per rule
 MAX_SELECTORS_IN_ALL = 40_000  # a MiB of ordinary rules has 15,000
 
 ADDRESS = r"""[uU][rR][lL]\(\s*+(?:"(?P<double>[^"\n]*+)"|'(?P<single>[^'\n]*+)'|(?P<bare>[^\s"'()]*+))\s*+\)"""
-# Enough to distinguish structure and URLs from text (CSS Syntax 3, section 4). A string that is cut off by the end of
-# its line is bad, and is skipped as a whole. Possessive and bounded, so that no malicious style sheet makes matching
-# slow. Both cases are spelled out, because that is faster than the flag.
+# Tokens that distinguish structure and URLs from text (CSS Syntax 3, section 4). A string that the end of its line cuts
+# off is bad, and is skipped as a whole. Possessive and bounded, so that no hostile style sheet makes matching slow. The
+# pattern contains both cases of letters, because that is faster than the flag.
 TOKEN = (
     r"(?P<dropped>/\*.*?(?:\*/|\Z)|<!--)"
     rf"|{ADDRESS}|[uU][rR][lL]\([^\"'()]*+\)|[uU][rR][lL]\(\s*+[^\s\"'()]*+"
@@ -27,17 +27,17 @@ TOKEN = (
 TOKENS = re.compile(rf"(?=[/<\"'\\uUfF])(?:{TOKEN})", re.DOTALL)
 # Everything up to the next brace or semicolon.
 TEXT = rf"(?:[^{{}};/<\"'\\uUfF]++|{re.sub(r'[?]P<[a-z]+>', '?:', TOKEN)}|[^{{}};])*+"
-# Most rules have no rules inside, and are found as a whole; else the text before the next mark.
+# A whole rule without nested rules, as most are; else the text before the next brace or semicolon.
 RULES = re.compile(rf"({TEXT})(?:\{{({TEXT}(?:;{TEXT})*+)\}}|([{{}};]|\Z))", re.DOTALL)
 DECLARATIONS = re.compile(rf"({TEXT})(?:;|\Z)", re.DOTALL)
-# Beginnings of anything that may contain a semicolon or a comment. Alternatives that begin with a character are fast.
+# Beginnings of tokens that may contain a semicolon or a comment. Alternatives that begin with a character are fast.
 HIDING = re.compile(r"\"|'|\\|<|/\*|\((?<=[lLtT]\()")
 URL = re.compile(r"\((?<=[uU][rR][lL]\()")
 IMPORT = re.compile(
     rf"""@import\s{{0,99}}(?:{ADDRESS}|["'](?P<text>[^"'\n]++)(?:["']|\Z))(?P<conditions>.*)""",
     re.IGNORECASE | re.DOTALL,
 )
-# Formats that current browsers support; older formats may be listed beside them.
+# Formats that current browsers support; sources may also list older formats.
 FONT_FORMATS = frozenset(
     {"woff2", "woff", "truetype", "opentype", "collection", "woff2-variations", "woff-variations"}
     | {"truetype-variations", "opentype-variations"}
@@ -54,7 +54,7 @@ OUT_OF_FLOW = frozenset({"absolute", "fixed"})
 
 
 class Rule(NamedTuple):
-    """The prelude before the braces, and the text inside, without nested rules.
+    """CSS rule: the prelude before the braces, and the text inside, without nested rules.
 
     For a statement without braces, such as @import, `block` is None. `within` has the preludes of the enclosing rules,
     the outermost first.
@@ -66,7 +66,7 @@ class Rule(NamedTuple):
 
     @property
     def declarations(self) -> tuple[tuple[str, str], ...]:
-        """Return name in lower case and value as written of each declaration; parsed on every call."""
+        """Return (name in lower case, value as written) of each declaration. Parsed on every call."""
         block = self.block or ""
         pieces = map(_without_comments, DECLARATIONS.findall(block)) if HIDING.search(block) else block.split(";")
         parts = (piece.partition(":") for piece in pieces)
@@ -75,7 +75,7 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """A compound selector: the conditions on an element itself, without ancestors and states."""
+    """Compound selector: the conditions on an element itself, without ancestors and states."""
 
     tag: str = ""
     id: str = ""
@@ -88,7 +88,7 @@ class Compound:
 
 @dataclass(frozen=True, slots=True)
 class StyleReferences:
-    """URLs as written. `fonts` has, for each @font-face, the source that a browser would choose."""
+    """URLs in a style sheet as written. `fonts` has, for each @font-face, the source that a browser would choose."""
 
     imports: tuple[str, ...] = ()
     fonts: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class StyleReferences:
 
 @dataclass(slots=True)
 class Allowance:
-    """Budget for style sheets that are parsed together: many small ones are as slow as a long one."""
+    """Budget for style sheets that are parsed together, because many small ones are as slow as a long one."""
 
     marks: int = MAX_MARKS
     selectors: int = MAX_SELECTORS_IN_ALL
@@ -108,17 +108,17 @@ class Allowance:
 
 
 def rules(css: str, allowance: Allowance | None = None, *, is_closed: bool = False) -> Iterator[Rule]:
-    """Yield the rules and statements in the order in which they end. Comments are dropped; nested rules come singly.
+    """Yield the rules and statements in the order in which they end, nested rules individually, without comments.
 
     An unfinished rule at the end of the text is omitted, unless the end of the text closes it (`is_closed`; CSS Syntax
     3, section 5.4). Stops when the allowance is spent.
     """
     allowance = allowance or Allowance()
-    # Rules that contain others, as far as they were read: prelude, declarations, and the enclosing preludes.
+    # Open rules with nested rules: prelude, declarations read so far, and the preludes of the enclosing rules.
     blocks: list[tuple[str, list[str], tuple[str, ...]]] = []
-    within: tuple[str, ...] = ()  # the preludes of `blocks`
-    for found in RULES.finditer(css[:MAX_LENGTH]):
-        text, block, mark = found.groups()
+    within: tuple[str, ...] = ()  # preludes of `blocks`
+    for match in RULES.finditer(css[:MAX_LENGTH]):
+        text, block, mark = match.groups()
         allowance.marks -= 1 if block is None else block.count(";") + 2
         if allowance.is_spent:
             return
@@ -137,8 +137,8 @@ def rules(css: str, allowance: Allowance | None = None, *, is_closed: bool = Fal
         elif (statement := _without_comments(text)) and not statement.isspace():
             yield Rule(statement.lstrip(), None)
         for _ in range(len(blocks) if mark == "" and is_closed else mark == "}" and len(blocks) > 0):
-            prelude, declared, within = blocks.pop()
-            yield Rule(prelude, ";".join(declared), within)
+            prelude, declarations_so_far, within = blocks.pop()
+            yield Rule(prelude, ";".join(declarations_so_far), within)
         if mark == "":
             return
 
@@ -153,14 +153,14 @@ def _undropped(token: re.Match[str]) -> str:
 
 def declarations(style: str) -> tuple[tuple[str, str], ...]:
     """Return the declarations of a style attribute."""
-    found = next(rules(f"*{{{style}", is_closed=True), None)
-    return found.declarations if found else ()
+    rule = next(rules(f"*{{{style}", is_closed=True), None)
+    return rule.declarations if rule else ()
 
 
 def last_compounds(selectors: str, allowance: Allowance | None = None) -> Iterator[Compound]:
     """Yield the last compound of each selector of a list. Ignores everything in brackets and parentheses."""
     allowance = allowance or Allowance()
-    # Twice, because :not(:is(…)) is as deep as style sheets are in practice.
+    # Remove two levels, because style sheets in practice nest no deeper than :not(:is(…)).
     plain = PARENTHESES.sub("", PARENTHESES.sub("", selectors))
     for selector in plain.split(",")[:MAX_SELECTORS]:
         allowance.selectors -= 1
@@ -175,13 +175,13 @@ def last_compounds(selectors: str, allowance: Allowance | None = None) -> Iterat
 
 
 def style_references(css: str, allowance: Allowance | None = None) -> StyleReferences:
-    """Return the URLs in a style sheet, except `data:` URLs and fragments."""
+    """Return the URLs in a style sheet, without `data:` URLs and fragments."""
     imports: list[str] = []
     fonts: list[str] = []
     images: list[str] = []
     for rule in rules(css, allowance, is_closed=True):
         if rule.block is None:
-            imports += [found[0]] if (found := imported(rule.prelude)) else []
+            imports += [target[0]] if (target := imported(rule.prelude)) else []
         elif is_font_face(rule):
             fonts += [font_source(value) or "" for name, value in rule.declarations if name == "src"][-1:]
         else:
@@ -190,14 +190,14 @@ def style_references(css: str, allowance: Allowance | None = None) -> StyleRefer
 
 
 def style_images(style: str) -> tuple[str, ...]:
-    """Return the URLs in a style attribute, with the same exceptions as `style_references`."""
+    """Return the URLs in a style attribute, without `data:` URLs and fragments."""
     return _fetched(_addresses(declarations(style)))
 
 
 def imported(statement: str) -> tuple[str, str] | None:
     """Return the URL of an @import and the conditions after it; None for other statements."""
-    found = IMPORT.match(statement)
-    return (found["text"] or _address(found) or "", found["conditions"]) if found else None
+    match = IMPORT.match(statement)
+    return (match["text"] or _address(match) or "", match["conditions"]) if match else None
 
 
 def is_font_face(rule: Rule) -> bool:
@@ -205,21 +205,21 @@ def is_font_face(rule: Rule) -> bool:
 
 
 def font_source(sources: str) -> str | None:
-    """Return the first URL in the `src` of an @font-face whose format, or else file extension, browsers support."""
-    found: list[tuple[str, str]] = []
+    """Return the first URL in the `src` of an @font-face with a format or file extension that browsers support."""
+    sources_with_formats: list[tuple[str, str]] = []
     for token in TOKENS.finditer(sources):
         if (address := _address(token)) is not None:
-            found.append((address, ""))
-        elif token["format"] and found:
-            found[-1] = (found[-1][0], token["format"].lower())
-    for address, name in found:
+            sources_with_formats.append((address, ""))
+        elif token["format"] and sources_with_formats:
+            sources_with_formats[-1] = (sources_with_formats[-1][0], token["format"].lower())
+    for address, name in sources_with_formats:
         if name in FONT_FORMATS or (not name and (FONT_ENDINGS.search(address) or "." not in address[-6:])):
             return address
     return None
 
 
 def is_sizing(name: str, value: str) -> bool:
-    """Return True if a declaration may fix an element's height before its content loads, or make it irrelevant."""
+    """Return True if a declaration may fix an element's height before its content loads, or take it out of the flow."""
     match name:
         case "height" | "block-size" | "aspect-ratio":
             return FLEXIBLE.match(value) is None
@@ -230,8 +230,8 @@ def is_sizing(name: str, value: str) -> bool:
     return False
 
 
-def _addresses(found: tuple[tuple[str, str], ...]) -> list[str]:
-    tokens = (token for _, value in found if "(" in value for token in TOKENS.finditer(value))
+def _addresses(declared: tuple[tuple[str, str], ...]) -> list[str]:
+    tokens = (token for _, value in declared if "(" in value for token in TOKENS.finditer(value))
     return [address for token in tokens if (address := _address(token)) is not None]
 
 
@@ -240,7 +240,7 @@ def _address(token: re.Match[str]) -> str | None:
 
 
 def _fetched(addresses: list[str]) -> tuple[str, ...]:
-    kept = (address.strip() for address in addresses)
+    stripped = (address.strip() for address in addresses)
     return tuple(
-        address for address in kept if address and not address.startswith("#") and address[:5].lower() != "data:"
+        address for address in stripped if address and not address.startswith("#") and address[:5].lower() != "data:"
     )

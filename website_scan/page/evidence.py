@@ -1,4 +1,4 @@
-"""Evidence: what probes bring and checks read. Frozen, typed, without behaviour beyond convenient names."""
+"""Evidence about a page, which probes gather and checks judge: frozen, typed data."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from website_scan.net.targets import Target
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The scan's time, aware and UTC, so that no check reads the clock."""
+    """Time of the scan, aware and in UTC, so that no check reads the system clock."""
 
     now: datetime
 
 
 class ScanTypes(frozenset[ScanType]):
-    """The scan types of this visit that have something to judge."""
+    """Scan types of this visit that have something to judge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The requested page: the responses of all redirect hops; the last one is the page itself, its `response`."""
+    """Requested page: the responses of all redirect hops. The last one, `response`, is the page itself."""
 
     requested: Target
-    target: Target  # where the redirects ended
+    target: Target  # URL at which the redirects ended
     hops: tuple[Response, ...]
-    is_keyed: bool = False  # requested with credentials, so its content may be for one visitor only
+    is_keyed: bool = False  # True if requested with credentials, so that the content may be for one visitor only
 
     @property
     def response(self) -> Response:
@@ -44,14 +44,14 @@ class Page:
     def media_type(self) -> str:
         """Return the media type in lower case without parameters; empty if none was sent.
 
-        Of several, the last counts (Fetch, "extract a MIME type").
+        If there are several, the last counts (Fetch, "extract a MIME type").
         """
         values = (self.headers.get("Content-Type") or "").split(",")
         return values[-1].split(";")[0].strip().lower()
 
     @property
     def is_html(self) -> bool:
-        """Return True if a browser would show the page as HTML; a missing type is sniffed."""
+        """Return True if a browser would display the page as HTML. A missing media type is sniffed."""
         if self.media_type:
             return self.media_type in ("text/html", "application/xhtml+xml")
         return self.response.body.lstrip()[:1] == b"<"
@@ -59,7 +59,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The page's markup, parsed as by a browser with scripts (HTML5), and the base URL of its references."""
+    """Parsed markup of the page, as in a browser with scripts (HTML5), and the base URL of its references."""
 
     tree: LexborHTMLParser
     text: str  # the decoded source
@@ -69,7 +69,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class ServedContent:
-    """Visibility of the served HTML: is it blank before scripts have run, and does it have scripts?
+    """Visibility of the served HTML: whether it is blank before scripts have run, and whether it has scripts.
 
     A page that is not HTML is not blank.
     """

@@ -1,4 +1,4 @@
-"""Fetch of the page: every redirect hop, and its markup parsed as by a browser."""
+"""Probes that fetch the page with all redirect hops and parse its markup like a browser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PRESCAN_BYTES = 1024  # HTML, "prescan a byte stream to determine its encoding"
 ACCEPT = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Language": "en,*;q=0.5"}
 
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF16_LE: "utf-16-le"}
-# Labels that mean a different encoding on the web than in Python (WHATWG Encoding, "Names and labels").
+# Python's names of encodings whose labels denote another encoding on the web (WHATWG Encoding, "Names and labels").
 OTHER_ON_THE_WEB = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -46,7 +46,7 @@ WEB_ENCODINGS = re.compile(
     r"|gb18030|big5hkscs|euc_jp|iso2022_jp"
 )
 
-# Header fields in which a bot protection states that it answered instead of the site.
+# Header fields with which a bot protection marks its own responses.
 CHALLENGE_HEADERS = {
     "cf-mitigated": ("challenge", "block"),
     "x-vercel-mitigated": ("challenge", "deny"),
@@ -60,78 +60,78 @@ CHALLENGE_TITLES = re.compile(
     r"|are you a robot\?|security check(point)?",
     re.IGNORECASE,
 )
-# Marks in refusal pages of DataDome and PerimeterX (HUMAN).
+# Text that occurs in refusal pages of DataDome and PerimeterX (HUMAN).
 REFUSAL_MARKS = re.compile(rb"captcha-delivery\.com|\bpx-captcha\b|\b_pxAppId\b")
 REFUSAL_BYTES = 64 * 1024
-# Some protections answer with status 200. Then the page is short and has no content of the site.
+# Some protections respond with status 200, and a short page without content of the site.
 SHORT_BYTES = 16 * 1024
 SHORT_PAGES = {
     "an Imperva incident": re.compile(rb"<iframe\b[^>]{1,300}?\bsrc=[\"']?/_Incapsula_Resource\?", re.IGNORECASE),
     "F5's page “Request Rejected”": re.compile(rb"<title>Request Rejected</title>.{1,2000}support ID is", re.I | re.S),
     "an Anubis challenge": re.compile(rb"<script id=\"anubis_(?:challenge|version)\"", re.IGNORECASE),
 }
-# A script that Imperva adds to ordinary pages as well.
+# Script of Imperva, which ordinary pages contain as well.
 IMPERVA_SCRIPT = re.compile(rb"<script\b[^>]{1,300}?\bsrc=[\"']?/_Incapsula_Resource\?[^>]{0,2000}>\s*</script>", re.I)
 CONTENT = re.compile(rb"<(?:script|link|img|svg|iframe|form)\b", re.IGNORECASE)
 TAG = re.compile(rb"<[^<>]*+>")
 TITLE = re.compile(rb"<title[^>]*>([^<]{0,200})", re.IGNORECASE)
 COMMENT = re.compile(rb"<!--.*?(-->|\Z)", re.DOTALL)
-# Every declaration of an encoding has one of these words; nearly every page has none or exactly this one.
+# Words in declarations of an encoding. Most pages have either none or the declaration of UTF-8 below.
 DECLARATION = re.compile(rb"charset|encoding", re.IGNORECASE)
 DECLARED_UTF_8 = re.compile(rb"<meta\s[^<>]*?charset=[\"']?utf-8[ /;'\">]", re.IGNORECASE)
 
 
 class TargetStatus(ScanFailed):
-    """The page has an error status, so it is not the content of the site."""
+    """Failure because the page has an error status, so that it is not the content of the site."""
 
     code = "TARGET_STATUS"
 
 
 class SiteProtected(TargetStatus):
-    """A bot protection or rate limit answered instead of the site."""
+    """Failure because a bot protection or rate limit responded instead of the site."""
 
 
 class RateLimitedBySite(SiteProtected):
-    """The site refuses further requests (status 429)."""
+    """Failure because the site refuses further requests (status 429)."""
 
     def __init__(self) -> None:
         super().__init__("The site answered a further request with status 429, too many requests.")
 
 
 def raise_if_rate_limited(response: Response) -> None:
-    """Raise `RateLimitedBySite` for a 429, so that the probe stops sending requests."""
+    """Raise `RateLimitedBySite` for a status 429, so that the probe stops sending requests."""
     if response.status == 429:
         raise RateLimitedBySite
 
 
 @probe(essential=True)
 def fetch_page(target: Target, network: Network) -> Page:
-    """Load the target through all its redirects, also over an untrusted certificate, as a browser offers to.
+    """Return the page after all redirects, even with an untrusted certificate, as browsers offer.
 
     Raises `SiteProtected`, or a `NetError`. If TLS fails altogether, returns the same host's page over plain HTTP.
     """
     hops = _load(target, network)
     _refuse_what_is_not_the_site(hops[-1])
     final = target.join(hops[-1].url)
-    given = network.credentials
-    is_keyed = given is not None and given.origin == final.origin
+    credentials = network.credentials
+    is_keyed = credentials is not None and credentials.origin == final.origin
     return Page(requested=target, target=final, hops=hops, is_keyed=is_keyed)
 
 
 def _load(target: Target, network: Network) -> tuple[Response, ...]:
     try:
         return _follow(target, network)
-    except TlsFailed as refused:
+    except TlsFailed as failure:
         if not target.is_https:
             raise
         try:
             return _follow(plain_twin(target), network)
         except NetError:
-            raise refused from None
+            raise failure from None
 
 
 def _follow(target: Target, network: Network) -> tuple[Response, ...]:
-    # Other probes may request this URL, because a link on another page may lead here.
+    # Cache the response for other probes, because a link on another page may lead to this URL.
     return network.follow(
         Request(
             target,
@@ -145,7 +145,7 @@ def _follow(target: Target, network: Network) -> tuple[Response, ...]:
 
 
 def plain_twin(target: Target) -> Target:
-    """Return the same URL over plain HTTP: port 80 instead of 443, any other port unchanged."""
+    """Return the same URL over plain HTTP: port 80 instead of 443, other ports unchanged."""
     return target.join(f"http://{authority(target.host, target.port, 443)}{target.path}")
 
 
@@ -164,7 +164,7 @@ def _refuse_what_is_not_the_site(response: Response) -> None:
 
 
 def refusal_of(response: Response, scan_type: ScanType) -> TargetStatus | None:
-    """Return why there is no page to judge for this type: an error status, which for SEO scans is a finding instead."""
+    """Return the failure for an error status; None if there is a page to judge. SEO scans judge error pages, too."""
     if response.status < 400 or response.status in (401, 403) or scan_type is ScanType.SEO:
         return None
     reason = f" {response.reason}" if response.reason else ""
@@ -172,7 +172,7 @@ def refusal_of(response: Response, scan_type: ScanType) -> TargetStatus | None:
 
 
 def challenge_sign(response: Response) -> str | None:
-    """Return the sign that a bot protection sent this response; None without a strong one.
+    """Return the evidence that a bot protection sent this response; None without clear evidence.
 
     A title counts only together with a refusal status, because sites also write about protections.
     """
@@ -184,13 +184,13 @@ def challenge_sign(response: Response) -> str | None:
         return sign
     if response.status not in CHALLENGE_STATUSES:
         return None
-    # Behind DataDome every response has the field. A refusal with it may be the site's own, but rarely is.
+    # Behind DataDome, every response has this field. A 403 with it is rarely the site's own.
     if response.status == 403 and "X-DataDome" in response.headers:
         return "a refusal by DataDome"
     if mark := REFUSAL_MARKS.search(response.body, 0, REFUSAL_BYTES):
         return f"a page with {mark[0].decode()}"
-    found = TITLE.search(response.body[: PRESCAN_BYTES * 8])
-    title = found[1].decode("utf-8", "replace").strip() if found else ""
+    match = TITLE.search(response.body[: PRESCAN_BYTES * 8])
+    title = match[1].decode("utf-8", "replace").strip() if match else ""
     if CHALLENGE_TITLES.match(title):
         return f"a page titled “{title}”"
     if title == "Access Denied" and (response.headers.get("Server") or "").startswith("AkamaiGHost"):
@@ -199,7 +199,7 @@ def challenge_sign(response: Response) -> str | None:
 
 
 def _short_page(body: bytes) -> str | None:
-    """Return the name of a known short page that a protection sends with any status, including 200."""
+    """Return the name of a known short page that a protection sends with any status, including 200; None if unknown."""
     if len(body) > SHORT_BYTES:
         return None
     for name, mark in SHORT_PAGES.items():
@@ -212,7 +212,7 @@ def _short_page(body: bytes) -> str | None:
 
 @probe()
 def parse_document(page: Page) -> Document:
-    """Parse the page's markup like a browser that runs scripts; only its beginning if all of it costs too much.
+    """Return the page's markup, parsed like in a browser that runs scripts; only its beginning if it costs too much.
 
     For a page that is not HTML, the tree is empty, and `text` is the source if it is text.
     """
@@ -228,28 +228,28 @@ def page_references(document: Document) -> References:
 
 
 def decode(response: Response) -> tuple[str, str]:
-    """Decode the body. Returns the text and the encoding's name.
+    """Return the text of the body, and the encoding's name.
 
-    The encoding is taken from the byte order mark, Content-Type, the markup's declaration, or UTF-8, in this order
+    The encoding is that of the byte order mark, of Content-Type, of the markup's declaration, or UTF-8, in this order
     (HTML, "determining the character encoding"); a body that is not valid UTF-8 is windows-1252.
     """
-    body, marked = _without_mark(response.body)
+    body, mark_encoding = _without_mark(response.body)
     content_type = response.headers.get("Content-Type") or ""
-    found = re.search(r"""charset\s*=\s*["']?([^\s"';,]+)""", content_type, re.IGNORECASE)
-    encoding = _web_encoding(marked) or _web_encoding(found[1] if found else "") or _declared_encoding(body)
+    match = re.search(r"""charset\s*=\s*["']?([^\s"';,]+)""", content_type, re.IGNORECASE)
+    encoding = _web_encoding(mark_encoding) or _web_encoding(match[1] if match else "") or _declared_encoding(body)
     if encoding is not None:
         return body.decode(encoding, "replace"), encoding
     try:
-        # A body that was cut off may end inside a character.
+        # A truncated body may end inside a character.
         return codecs.getincrementaldecoder("utf-8")().decode(body, final=not response.truncated), "utf-8"
     except UnicodeDecodeError:
         return body.decode("cp1252", "replace"), "cp1252"
 
 
 def _without_mark(body: bytes) -> tuple[bytes, str]:
-    """Return the body without its byte order mark, and the encoding that the mark stands for; empty without one."""
-    found = next((mark for mark in BYTE_ORDER_MARKS if body.startswith(mark)), b"")
-    return body.removeprefix(found), BYTE_ORDER_MARKS.get(found, "")
+    """Return the body without its byte order mark, and the encoding of the mark; empty without a mark."""
+    first = next((mark for mark in BYTE_ORDER_MARKS if body.startswith(mark)), b"")
+    return body.removeprefix(first), BYTE_ORDER_MARKS.get(first, "")
 
 
 def _declared_encoding(body: bytes) -> str | None:
@@ -259,11 +259,11 @@ def _declared_encoding(body: bytes) -> str | None:
         return None
     if declarations == 1 and DECLARED_UTF_8.search(beginning):
         return "utf-8"
-    from bs4.dammit import EncodingDetector  # few pages need it, and its imports take 60 ms
+    from bs4.dammit import EncodingDetector  # slow to import (60 ms), and needed by few pages
 
     label = EncodingDetector.find_declared_encoding(beginning, is_html=True)
     encoding = _web_encoding(label or "")
-    # A declaration in UTF-16 could not have been read.
+    # The declaration was readable as ASCII, so the page is not UTF-16.
     return "utf-8" if encoding is not None and encoding.startswith("utf-16") else encoding
 
 
@@ -281,10 +281,10 @@ def _is_text(media_type: str) -> bool:
 
 
 def _base(tree: LexborHTMLParser, address: Target) -> Target:
-    """Return the first `<base href>` (HTML, "document base URL"); ignores one that is not http(s)."""
+    """Return the first `<base href>` (HTML, "document base URL"), unless it is not http(s); else the page's URL."""
     for node in select(tree, "base[href]")[:1]:
         url = Url.parse(node.attributes["href"] or "", address.url)
         if url is not None and url.is_http:
-            # No check of the address is needed here: every URL joined to this base is checked.
+            # The base needs no check itself, because every URL joined to it is checked.
             return Target(url, address.policy)
     return address

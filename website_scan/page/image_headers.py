@@ -1,7 +1,7 @@
 """Parser of image headers: format, pixels and animation from a file's first bytes. No pixel is decoded.
 
 Sources: PNG (W3C), section 11.2.2; ITU T.81, annex B; GIF89a, sections 18 to 23; RFC 9649 (WebP); ISO 14496-12 and
-23008-12 (AVIF); SVG 2, section 8. A file is read from part to part, never back, and at most MAX_PARTS of them.
+23008-12 (AVIF); SVG 2, section 8. A file's parts are read in order, and at most MAX_PARTS of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SVG_VIEW = re.compile(
 
 
 class ImageFormat(StrEnum):
-    """Image formats by their signature, regardless of the media type."""
+    """Image format by the file's signature, regardless of the media type."""
 
     PNG = "PNG"
     JPEG = "JPEG"
@@ -51,28 +51,28 @@ class ImageHeader:
 
 
 def read_image_header(data: bytes) -> ImageHeader | None:
-    """Parse the header from a file's beginning. None if the format is unknown, or the header is cut off.
+    """Return the header from a file's beginning; None if the format is unknown, or the header is cut off.
 
-    `is_animated` depends on the bytes given: a GIF whose second frame comes later counts as not animated.
+    `is_animated` depends on the available bytes: a GIF whose second frame comes later counts as not animated.
     """
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        found = _png(data)
+        header = _png(data)
     elif data.startswith(b"\xff\xd8\xff"):
-        found = _jpeg(data)
+        header = _jpeg(data)
     elif data[:6] in (b"GIF87a", b"GIF89a"):
-        found = _gif(data)
+        header = _gif(data)
     elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        found = _webp(data)
+        header = _webp(data)
     elif data[4:8] == b"ftyp":
-        found = _avif(data)
+        header = _avif(data)
     elif data[:2] == b"BM" and len(data) >= 26 and _little(data, 14, 4) >= 40:
         width, height = _little(data, 18, 4), _little(data, 22, 4)
         # A negative height means that the rows begin at the top.
-        found = ImageHeader(ImageFormat.BMP, width, height if height < 1 << 31 else (1 << 32) - height)
+        header = ImageHeader(ImageFormat.BMP, width, height if height < 1 << 31 else (1 << 32) - height)
     else:
         return _svg(data)
-    is_sane = found is not None and 0 < found.width <= MAX_PIXELS_A_SIDE and 0 < found.height <= MAX_PIXELS_A_SIDE
-    return found if is_sane else None
+    is_sane = header is not None and 0 < header.width <= MAX_PIXELS_A_SIDE and 0 < header.height <= MAX_PIXELS_A_SIDE
+    return header if is_sane else None
 
 
 def _big(data: bytes, at: int, size: int) -> int:
@@ -106,11 +106,11 @@ def _jpeg(data: bytes) -> ImageHeader | None:
         marker = data[at + 1]
         if marker == 0xFF:  # fill bytes
             at += 1
-        elif marker == 0x01 or 0xD0 <= marker <= 0xD7:  # without a length
+        elif marker == 0x01 or 0xD0 <= marker <= 0xD7:  # a marker without a length
             at += 2
         elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):  # a start of frame
             return ImageHeader(ImageFormat.JPEG, _big(data, at + 7, 2), _big(data, at + 5, 2))
-        elif marker in (0xD9, 0xDA):  # the end, or pixels before any frame
+        elif marker in (0xD9, 0xDA):  # end of the image, or pixels before any frame
             return None
         else:
             at += 2 + max(2, _big(data, at + 2, 2))
@@ -141,7 +141,7 @@ def _table_bytes(flags: int) -> int:
 
 
 def _behind_blocks(data: bytes, at: int) -> int:
-    # Each block is at least two bytes, so this ends with the data; blocks are not counted as parts.
+    # Each block has at least two bytes, so the loop ends with the data. Blocks are not counted as parts.
     while at < len(data) and data[at]:
         at += 1 + data[at]
     return at + 1
@@ -176,7 +176,7 @@ def _avif(data: bytes) -> ImageHeader | None:
     ]
     if not sizes:
         return None
-    width, height = max(sizes, key=lambda each: each[0] * each[1])
+    width, height = max(sizes, key=lambda size: size[0] * size[1])
     return ImageHeader(ImageFormat.AVIF, width, height, brands.startswith(b"avis"))
 
 

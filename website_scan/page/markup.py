@@ -1,4 +1,4 @@
-"""Elements of a document as a browser with scripts sees them, their attributes, and resolved references."""
+"""Elements of a document, as a browser with scripts has them, their attributes, and resolved references."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from website_scan.page.evidence import Document
 from website_scan.urls import Url
 
-# Limits for malicious pages: browsers flatten trees deeper than this, too.
+# Limits for hostile pages. Browsers also flatten deeper trees.
 MAX_NODES = 20_000
 MAX_DEPTH = 512
 
 
 def select(within: LexborHTMLParser | LexborNode, selector: str) -> list[LexborNode]:
-    """Return every matching element in document order. All queries of a tree must go through this function.
+    """Return every matching element in document order. All queries of a tree must use this function.
 
     A tree stores the state of a search in itself. Creating the results may run a finalizer, which lets another thread
     continue; if that thread searches the same tree, the process crashes.
     """
     with _one_search:
-        found = within.css(selector)
-    # An element is found once for each selector of the list that it matches.
-    return list({each.mem_id: each for each in found}.values()) if "," in selector else found
+        nodes = within.css(selector)
+    # A list of selectors returns an element once for each selector that it matches.
+    return list({node.mem_id: node for node in nodes}.values()) if "," in selector else nodes
 
 
 _one_search = threading.Lock()
 
 
 def live(document: Document, selector: str) -> Iterator[LexborNode]:
-    """Return the first matching elements in document order.
+    """Return the first `MAX_NODES` matching elements in document order.
 
     The content of `<template>` and `<noscript>` is not in the tree, as in a browser that runs scripts. `selector`
     should have no descendant combinators: they are extremely slow on deep pages.
@@ -42,7 +42,7 @@ def live(document: Document, selector: str) -> Iterator[LexborNode]:
 
 
 def enclosing(node: LexborNode, tag: str) -> LexborNode | None:
-    """Return the nearest ancestor with that tag."""
+    """Return the nearest ancestor with that tag, or None."""
     parent = node.parent
     for _ in range(MAX_DEPTH):
         if parent is None or parent.tag == tag:
@@ -54,8 +54,8 @@ def enclosing(node: LexborNode, tag: str) -> LexborNode | None:
 def http_equivs(document: Document, header: str, *, anywhere: bool = False) -> list[str]:
     """Return the content of each `<meta http-equiv>` for that response header, in order.
 
-    Browsers obey some of them `anywhere`, others in the head only (HTML Standard, section 4.2.5.3). They ignore the
-    case of the name, but ignore the whole element if white space surrounds the name.
+    Browsers obey some of these elements `anywhere`, others in the head only (HTML Standard, section 4.2.5.3). Browsers
+    ignore the case of the name, but ignore the whole element if white space surrounds the name.
     """
     return [
         attribute(node, "content") or ""
@@ -65,12 +65,12 @@ def http_equivs(document: Document, header: str, *, anywhere: bool = False) -> l
 
 
 def metas_named(document: Document, name: str) -> Iterator[LexborNode]:
-    """Yield the `<meta>` elements with a name that browsers obey. They compare it as they compare `http-equiv`."""
+    """Yield the `<meta>` elements with a name, in any case but without white space around it, as in browsers."""
     return (node for node in live(document, "meta[name]") if (attribute(node, "name") or "").lower() == name)
 
 
 def attribute(node: LexborNode, name: str) -> str | None:
-    """Return an attribute's value; the empty string if it has none, None if the attribute is absent."""
+    """Return an attribute's value: an empty text without a value, None if the attribute is absent."""
     attributes = node.attributes
     return (attributes[name] or "") if name in attributes else None
 
@@ -81,12 +81,12 @@ def resolve(document: Document, reference: str) -> Url | None:
 
 
 def http_address(url: Url | None) -> str | None:
-    """Return the URL to request: http(s), without its fragment; None for other schemes."""
+    """Return the URL to request, http(s) and without its fragment; None for other schemes."""
     return url.without_fragment if url is not None and url.is_http else None
 
 
 def is_plaintext(url: Url) -> bool:
-    """Return True if the URL is http and not loopback, which is trustworthy (W3C Secure Contexts)."""
+    """Return True if the URL is http and not loopback, which browsers trust (W3C Secure Contexts)."""
     if url.scheme != "http":
         return False
     try:

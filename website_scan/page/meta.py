@@ -18,7 +18,7 @@ LEADING_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """A refresh after so many seconds: to `url`, or of the same page if it is None."""
+    """Refresh after `seconds`: to `url`, or of the same page if `url` is None."""
 
     seconds: int
     url: str | None
@@ -26,7 +26,7 @@ class Refresh:
 
 @dataclass(frozen=True, slots=True)
 class Viewport:
-    """A viewport element: its content as written, and its properties in lower case."""
+    """Viewport element: its content as written, and its properties in lower case."""
 
     content: str
     properties: Mapping[str, str]
@@ -35,36 +35,36 @@ class Viewport:
 def refresh(page: Page, document: Document) -> Refresh | None:
     """Return the refresh that browsers obey: from the Refresh header, else from the first valid meta element."""
     for value in (page.headers.get("Refresh"), *http_equivs(document, "refresh", anywhere=True)):
-        found = REFRESH.fullmatch(value or "")
-        if not value or found is None or not (found["seconds"] or value.strip().startswith(".")):
+        match = REFRESH.fullmatch(value or "")
+        if not value or match is None or not (match["seconds"] or value.strip().startswith(".")):
             continue
-        reference = found["url"] or ""
-        if found["quote"]:
-            reference = reference.partition(found["quote"])[0]
+        reference = match["url"] or ""
+        if match["quote"]:
+            reference = reference.partition(match["quote"])[0]
         address = http_address(resolve(document, reference.strip())) if reference.strip() else None
-        seconds = int(found["seconds"][:9] or "0")
+        seconds = int(match["seconds"][:9] or "0")
         return Refresh(seconds, None if address == page.target.url else address)
     return None
 
 
 def viewport(document: Document) -> Viewport | None:
-    """Return the last viewport element that sets any property: browsers use that one. None without one."""
-    found = None
+    """Return the last viewport element that sets any property, as browsers do, or None."""
+    last = None
     for node in metas_named(document, "viewport"):
         content = attribute(node, "content") or ""
         if properties := viewport_properties(content):
-            found = Viewport(content, properties)
-    return found
+            last = Viewport(content, properties)
+    return last
 
 
 def viewport_properties(content: str) -> dict[str, str]:
-    """Parse the properties of a viewport. White space separates like a comma, and may surround =; the last one wins."""
+    """Return the properties of a viewport. Separators are commas, semicolons or white space; the last value counts."""
     parts = (part.replace("=", " = ").split() for part in re.split(r"[,;]", content.lower()))
-    threes = (three for words in parts for three in zip(words, words[1:], words[2:], strict=False))
-    return {name: value for name, sign, value in threes if sign == "=" and value != "="}
+    triples = (triple for words in parts for triple in zip(words, words[1:], words[2:], strict=False))
+    return {name: value for name, sign, value in triples if sign == "=" and value != "="}
 
 
 def scale(value: str) -> float | None:
-    """Return the number at the beginning of a value, as browsers parse it; None without one."""
-    found = LEADING_NUMBER.match(value)
-    return float(found[0]) if found else None
+    """Return the number at the beginning of a value, as browsers parse it, or None."""
+    match = LEADING_NUMBER.match(value)
+    return float(match[0]) if match else None

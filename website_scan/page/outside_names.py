@@ -1,4 +1,4 @@
-"""Names of other sites without an address: whether they are missing for everybody or only for this scanner."""
+"""Names of other sites that do not resolve: whether they are missing for everybody or only for this scanner."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from website_scan.page.registrable_domain import is_same_site
 
 
 class OutsideNames:
-    """Names of other sites than the page's. In a closed network none has an address, which proves nothing about them.
+    """Names of other sites than the page's. In a closed network, none of them resolves, which proves nothing about
+    them.
 
     Thread-safe.
     """
@@ -19,17 +20,17 @@ class OutsideNames:
     def __init__(self, page: Page, network: Network) -> None:
         self._page = page
         self._network = network
-        self._has_found_one = False
-        self._are_known: bool | None = None
+        self._has_resolved_one = False
+        self._resolves_com: bool | None = None
 
     def note(self, host: str) -> None:
-        """Remember that a name has an address, if it is another site's and name servers had to tell it."""
+        """Record that a name has resolved, if it is another site's name and name servers resolved it."""
         is_looked_up = not (is_loopback_name(host) or ":" in host or host.rpartition(".")[2].isdigit())
         if is_looked_up and not is_same_site(host, self._page.target.host):
-            self._has_found_one = True
+            self._has_resolved_one = True
 
     def is_missing(self, host: str) -> bool:
-        """Return True if the name servers say that it has no address. They are asked anew, as they may have failed."""
+        """Return True if the name servers, queried again in case they had failed, have no address for the name."""
         try:
             has_address = any(self._network.records(host, kind).records for kind in ("A", "AAAA"))
         except NetError:
@@ -39,16 +40,16 @@ class OutsideNames:
         return not has_address
 
     def are_known(self) -> bool:
-        """Return True if a name noted has an address, or else if the name servers know the domain “com”."""
-        if not self._has_found_one and self._are_known is None:
+        """Return True if name servers resolve public names: a recorded name, or else the domain “com”."""
+        if not self._has_resolved_one and self._resolves_com is None:
             try:
-                self._are_known = bool(self._network.records("com", "NS").records)
+                self._resolves_com = bool(self._network.records("com", "NS").records)
             except NetError:
-                self._are_known = False
-        return self._has_found_one or bool(self._are_known)
+                self._resolves_com = False
+        return self._has_resolved_one or bool(self._resolves_com)
 
     def may_exist(self, target: Target, error: NotReachable) -> bool:
-        """Return True if another site's name has no address for the scanner, but may have one for visitors."""
+        """Return True if another site's name does not resolve for the scanner, but may resolve for visitors."""
         if isinstance(error, Refused) or is_same_site(target.host, self._page.target.host):
             return False
         try:

@@ -1,4 +1,4 @@
-"""Sub-resources that a document requests on a current phone: one candidate for each image."""
+"""Sub-resources that a document requests on a current phone, with one candidate for each image."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ResourceKind(StrEnum):
 
 # Limit for style sheets, `style` and `srcset` together.
 MAX_CHARACTERS = 512 * 1024
-# A phone's screen is 412 CSS pixels wide, with two device pixels each; images are assumed to fill the width.
+# Device pixels of a phone's screen, which is 412 CSS pixels wide. Images are assumed to fill the width.
 PHONE_PIXELS = 824
 PHONE_DENSITY = 2.0
 JAVASCRIPT_TYPES = re.compile(r"(?:text|application)/(?:x-)?(?:java|ecma|j|live)script.*|module|", re.IGNORECASE)
@@ -37,7 +37,7 @@ IMAGE_TYPES = frozenset(
     {"", "image/avif", "image/webp", "image/png", "image/jpeg", "image/jpg", "image/gif", "image/svg+xml"}
 )
 ICONS = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon"})
-# Destinations of a preload that correspond to a kind.
+# Kinds of resources by the destination (`as`) of a preload.
 DESTINATIONS = {
     "script": ResourceKind.SCRIPT,
     "style": ResourceKind.STYLESHEET,
@@ -45,7 +45,7 @@ DESTINATIONS = {
     "font": ResourceKind.FONT,
     "fetch": ResourceKind.OTHER,
 }
-# Limit of children of a picture that are examined for each of its images.
+# Maximum number of children of a picture element that are examined for each of its images.
 MAX_BEFORE_IMAGE = 50
 CANDIDATE = re.compile(r"[\s,]*+(?P<url>\S++)")
 DESCRIPTORS = re.compile(r"(?:[^,(]|\([^)]{0,100}\))*+,?")
@@ -54,7 +54,7 @@ DESCRIPTOR = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([wx])")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An absolute http(s) URL without fragment, its kind, and whether it is loaded with the page."""
+    """Absolute http(s) URL without fragment, its kind, and whether it is loaded with the page (`eager`)."""
 
     url: str
     kind: ResourceKind
@@ -63,7 +63,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The page's sub-resources as evidence, in the order of the markup, each URL once."""
+    """Sub-resources of the page as evidence, in the order of the markup, each URL once."""
 
     items: tuple[Reference, ...]
 
@@ -72,65 +72,65 @@ class Reading:
     """Budget for a page's style sheets and `srcset` lists, so that no page takes long to examine."""
 
     def __init__(self, characters: int = MAX_CHARACTERS) -> None:
-        self._left = characters
+        self._remaining = characters
         self.allowance = Allowance()
 
     def take(self, text: str | None) -> str:
         """Return the text, cut to the remaining budget."""
-        taken = (text or "")[: self._left]
-        self._left -= len(taken)
-        return taken
+        part = (text or "")[: self._remaining]
+        self._remaining -= len(part)
+        return part
 
 
 def references(document: Document) -> tuple[Reference, ...]:
-    """Return the document's sub-resources in the order of the markup, each URL once. Frames are not entered."""
-    found: dict[str, Reference] = {}
+    """Return the document's sub-resources in the order of the markup, each URL once, without those of frames."""
+    by_url: dict[str, Reference] = {}
     reading = Reading()
     for node in live(document, "script, link, img, input, video, audio, source, image, style, [style]"):
         for address, kind, eager in _of_element(node, reading):
-            keep(found, document.base.url, address, kind, eager)
-    return tuple(found.values())
+            keep(by_url, document.base.url, address, kind, eager)
+    return tuple(by_url.values())
 
 
-def keep(found: dict[str, Reference], base: str, address: str, kind: ResourceKind, eager: bool) -> None:
-    """Add a URL once. It counts as eager if any of its references is."""
+def keep(by_url: dict[str, Reference], base: str, address: str, kind: ResourceKind, eager: bool) -> None:
+    """Add a reference to `by_url`. A URL counts as eager if any of its references is."""
     href = http_address(Url.parse(address.strip(), base)) if address.strip() else None
     if href is None:
         return
-    known = found.get(href)
+    known = by_url.get(href)
     if known is None or (eager and not known.eager):
-        found[href] = Reference(href, known.kind if known else kind, eager)
+        by_url[href] = Reference(href, known.kind if known else kind, eager)
 
 
 def best_candidate(source_set: str) -> str | None:
     """Return the candidate of a `srcset` for a phone: the smallest that is large enough, else the largest."""
     sized = [(_density(descriptors), url) for url, descriptors in candidates(source_set)]
-    enough = [each for each in sized if each[0] >= PHONE_DENSITY]
+    enough = [pair for pair in sized if pair[0] >= PHONE_DENSITY]
     if enough:
-        return min(enough, key=lambda each: each[0])[1]
-    return max(sized, key=lambda each: each[0])[1] if sized else None
+        return min(enough, key=lambda pair: pair[0])[1]
+    return max(sized, key=lambda pair: pair[0])[1] if sized else None
 
 
 def candidates(source_set: str) -> Iterator[tuple[str, str]]:
     """Yield the URLs of a `srcset` with their descriptors (HTML, "parse a srcset attribute")."""
     position = 0
-    while (found := CANDIDATE.match(source_set, position)) is not None:
-        url, position, descriptors = found["url"], found.end(), ""
-        if not url.endswith(",") and (after := DESCRIPTORS.match(source_set, position)) is not None:
-            descriptors, position = after[0], after.end()
+    while (match := CANDIDATE.match(source_set, position)) is not None:
+        url, position, descriptors = match["url"], match.end(), ""
+        if not url.endswith(",") and (descriptors_match := DESCRIPTORS.match(source_set, position)) is not None:
+            descriptors, position = descriptors_match[0], descriptors_match.end()
         yield url.rstrip(","), descriptors
 
 
 def _density(descriptors: str) -> float:
     """Return the device pixels per CSS pixel for an image that fills a phone's width."""
-    found = DESCRIPTOR.search(descriptors)
-    if found is None:
+    match = DESCRIPTOR.search(descriptors)
+    if match is None:
         return 1.0
-    size = float(found[1])
-    return size / PHONE_PIXELS * PHONE_DENSITY if found[2] == "w" else size
+    size = float(match[1])
+    return size / PHONE_PIXELS * PHONE_DENSITY if match[2] == "w" else size
 
 
-def _of_element(  # noqa: C901 -- one branch for each element of HTML that loads something
+def _of_element(  # noqa: C901 -- one branch for each element that loads a resource
     node: LexborNode, reading: Reading
 ) -> Iterator[tuple[str, ResourceKind, bool]]:
     match node.tag:
@@ -188,7 +188,7 @@ def _of_link(node: LexborNode, reading: Reading) -> Iterator[tuple[str, Resource
 
 
 def _of_picture(image: LexborNode, reading: Reading) -> str | None:
-    """Return the candidate of the first source that has no media condition and a type that browsers support."""
+    """Return the candidate of the first source without a media condition and of a supported type, or None."""
     if image.parent is None or image.parent.tag != "picture":
         return None
     child = image.parent.first_child
@@ -204,9 +204,9 @@ def _of_picture(image: LexborNode, reading: Reading) -> str | None:
 
 
 def _is_first_source(node: LexborNode) -> bool:
-    before = node.prev
-    while before is not None:
-        if before.tag == "source":
+    sibling = node.prev
+    while sibling is not None:
+        if sibling.tag == "source":
             return False
-        before = before.prev
+        sibling = sibling.prev
     return True

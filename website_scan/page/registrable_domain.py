@@ -1,4 +1,4 @@
-"""Registrable domains by the Public Suffix List, as packaged; nothing is downloaded."""
+"""Registrable domains by the Public Suffix List of the installed package. No list is downloaded."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _one_reader = threading.Lock()
 
 @functools.cache
 def _suffixes() -> TLDExtract:
-    import tldextract  # with the list it takes 40 ms, which pages of this machine do without
+    import tldextract  # takes 40 ms with the list, and pages on this machine do not need it
 
     return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
 
 def _extract(host: str) -> ExtractResult:
-    """Split a name into its parts. The lock keeps the probes' threads from each reading the list at the first call."""
+    """Split a name into its parts. The lock prevents probes in several threads from each loading the list."""
     with _one_reader:
         return _suffixes()(host)
 
@@ -30,14 +30,14 @@ def _extract(host: str) -> ExtractResult:
 def site_of(host: str) -> str:
     """Return the registrable domain of a host name: its public suffix and one more label.
 
-    Addresses, single labels and public suffixes are their own site.
+    Addresses, single labels and public suffixes are returned unchanged.
     """
     host = host.strip("[].").lower()
     return _extract(host).top_domain_under_public_suffix or host if _has_parent(host) else host
 
 
 def is_public_name(host: str) -> bool:
-    """Return True if a name ends in a public suffix. Nobody owns other names in the public DNS."""
+    """Return True if a name ends in a public suffix. Other names do not exist in the public DNS."""
     return bool(_extract(host.strip("[].").lower()).suffix)
 
 
@@ -49,12 +49,12 @@ def own_domain(host: str) -> str | None:
     host = host.strip("[].").lower()
     if not _has_parent(host):
         return None
-    found = _extract(host)
-    return found.top_domain_under_public_suffix or None if found.suffix and not found.is_private else None
+    parts = _extract(host)
+    return parts.top_domain_under_public_suffix or None if parts.suffix and not parts.is_private else None
 
 
 def _has_parent(host: str) -> bool:
-    """Return False for addresses and single labels, about which the list says nothing."""
+    """Return True if a name has more than one label and is not an address: the list has only such names."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Detection of the web server from response headers, so that a fix can show its configuration."""
+"""Detection of the web server from response headers, so that a fix can include the server's configuration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from website_scan.findings import Server
 from website_scan.net.http.response import Headers
 
-# Patterns of the `Server` header. LiteSpeed reads Apache's configuration.
+# Patterns of the `Server` header. LiteSpeed uses Apache's configuration format.
 NAMES = (
     (re.compile(r"nginx|openresty|tengine|angie", re.IGNORECASE), Server.NGINX),
     (re.compile(r"apache(?!-coyote)|litespeed", re.IGNORECASE), Server.APACHE),
@@ -18,7 +18,7 @@ NAMES = (
 
 
 def server_of(headers: Headers) -> Server | None:
-    """Return the server named by `Server`, else by `X-Powered-By`; None for an unknown server or none."""
+    """Return the web server that `Server`, else `X-Powered-By`, names; None if it is unknown or not named."""
     name = headers.get("Server") or ""
     for pattern, server in NAMES:
         if pattern.match(name.strip()):

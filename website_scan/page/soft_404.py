@@ -1,6 +1,6 @@
-"""Detection of soft 404s: pages that a site sends for missing files with a success status.
+"""Detection of soft 404s: pages with a success status that a site sends for missing files.
 
-The response for a path is compared with those for its siblings, which are random names in the same places.
+The response for a path is compared with the responses for its siblings, which are random names in the same places.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from website_scan.net.http.response import Response
 COMPARED_BYTES = 16 * 1024
 SUFFIX_BYTES = 3  # random bytes, written in hexadecimal
 NAME_BYTES = 12
-# Share of the longer body: templates show the time, the path, the visitor.
+# Tolerated difference as a share of the longer body, because templates include the time, the path or the visitor.
 LENGTH_TOLERANCE = 0.15
 LENGTH_TOLERANCE_BYTES = 64
 SIMILARITY = 0.9
@@ -25,7 +25,7 @@ TIMESTAMP = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?(?:Z|[+-]\d\d:?\d\d)?"
     r"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"
 )
-# Long words of letters and digits, such as nonces, request IDs and hashes.
+# Words of letters and digits. Long ones with both are nonces, request IDs and hashes.
 WORD = re.compile(r"[A-Za-z0-9+/_=-]+")
 NONCE_LENGTH = 8
 TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -34,8 +34,8 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 def siblings(path: str) -> tuple[str, str]:
     """Return two paths of different lengths that can't exist, in the same places as a file, with its query.
 
-    The first has a suffix after the file's name, in the same folder: a server that answers by patterns of names answers
-    it, too. The second begins with a random name. Extensions and leading dots stay.
+    The first has a suffix after the file's name, in the same folder: a server that responds by name patterns responds
+    to this path like to the file. The second begins with a random name. Extensions and leading dots are preserved.
     """
     path, mark, query = path.partition("?")
     *folders, file = path.removeprefix("/").split("/")
@@ -65,19 +65,21 @@ def media_type(response: Response) -> str:
 
 
 def _parts(file: str) -> tuple[str, str, str]:
-    """Split into a leading dot, the name up to the next dot or tilde, and the rest: (".", "env", ".local")."""
+    """Return the leading dot, the name up to the next dot or tilde, and the rest of a file name: (".", "env",
+    ".local").
+    """
     dot = "." if file.startswith(".") else ""
-    found = re.match(r"[^.~]*", file[len(dot) :])
-    stem = found[0] if found else ""
+    match = re.match(r"[^.~]*", file[len(dot) :])
+    stem = match[0] if match else ""
     return dot, stem, file[len(dot) + len(stem) :]
 
 
 def _normalised(body: bytes, path: str) -> str:
-    """Return the text without the requested path, times, and values that are new in every response."""
+    """Return the text without the requested path, times, and values that differ in every response."""
     text = body[:COMPARED_BYTES].decode("utf-8", "replace")
     plain = path.partition("?")[0]
     names = {path, unquote(path), plain, plain.removeprefix("/"), plain.rpartition("/")[2]}
-    spellings = {each for name in names for each in (name, quote(name, safe=""), html.escape(name))}
+    spellings = {spelling for name in names for spelling in (name, quote(name, safe=""), html.escape(name))}
     for name in sorted(spellings, key=len, reverse=True):
         if len(name) > 2:
             text = text.replace(name, " ")
@@ -85,8 +87,8 @@ def _normalised(body: bytes, path: str) -> str:
     return re.sub(r"\d+", "0", WORD.sub(_without_nonce, text))
 
 
-def _without_nonce(found: re.Match[str]) -> str:
-    word = found[0]
+def _without_nonce(match: re.Match[str]) -> str:
+    word = match[0]
     is_nonce = len(word) >= NONCE_LENGTH and any(map(str.isdigit, word)) and any(map(str.isalpha, word))
     return " " if is_nonce else word
 

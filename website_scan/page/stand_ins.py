@@ -1,6 +1,6 @@
-"""Texts that stand in place of a page's content: placeholders, error pages, consent dialogs, bot challenges.
+"""Detection of texts that replace a page's content: placeholders, error pages, consent dialogs, bot challenges.
 
-A page counts as one of the last three only if it has few words besides: some articles are about such pages.
+A page is one of the last three only if it has few other words, because some articles are about such pages.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import re
 
 FEW_WORDS = 80
 CONSENT_WORDS = 200
-ERROR_LENGTH = 120  # of the line that is quoted
+ERROR_LENGTH = 120  # maximum length of the quoted line
 
-# Texts that an app shows until its content is there. Such a page has nothing else but a spinner.
+# Texts that an app displays until its content has loaded. Such a page contains nothing else but a spinner.
 PLACEHOLDER = re.compile(
     r"(?:(?:(?:page|site|app|application|content) )?(?:is )?loading"
     r"|loading (?:the )?(?:page|site|app|application|content)"
@@ -24,7 +24,7 @@ PLACEHOLDER = re.compile(
 )
 
 _STATUS = r"(?:40[034]|410|50[0234]|52\d)"
-# How the error pages of servers, proxies and hosting services begin, and their titles.
+# Beginnings and titles of error pages of servers, proxies and hosting services.
 _ERROR_START = re.compile(
     rf"(?:http )?(?:status|error)?\s?{_STATUS}\s?[-\u2013\u2014:|.]?\s?(?:error:? )?(?:http/1\.\d )?"
     r"(?:internal server error|server error|bad gateway|service (?:temporarily )?unavailable|gateway time-?out"
@@ -35,7 +35,7 @@ _ERROR_START = re.compile(
     r"|(?:this )?account (?:has been )?suspended|no healthy upstream|default backend - 404|404: not_found",
     re.IGNORECASE,
 )
-# Sentences of frameworks and hosting services that stand nowhere else.
+# Sentences of frameworks and hosting services that occur only in error pages.
 _ERROR_SENTENCE = re.compile(
     r"application error: a (?:client|server)-side exception has occurred"
     r"|an error occurred in the application and your page could not be served"
@@ -49,7 +49,7 @@ _ERROR_SENTENCE = re.compile(
     r"|there isn't a github pages site here",
     re.IGNORECASE,
 )
-# The whole text of an error boundary.
+# Whole text of an error boundary, a component that replaces a failed part of an app.
 _ERROR_TEXT = re.compile(
     r"(?:(?:o+ps|uh[- ]?oh|sorry|error)[\s!.,:…]*)*(?:something|etwas) (?:went wrong|ist schiefgelaufen)[\s!.…]*"
     r"(?:(?:please )?(?:try again|reload|refresh|retry|go back|back)[\w\s,!.…]{0,200})?",
@@ -75,17 +75,17 @@ _AGREE = re.compile(
 
 
 def _plain(text: str) -> str:
-    """Return a text with typewriter apostrophes, as the patterns have them."""
+    """Return a text with straight apostrophes, like the patterns."""
     return text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").strip()
 
 
 def is_placeholder(text: str) -> bool:
-    """Return True if the whole text says that the content is being loaded."""
+    """Return True if the whole text is a message that the content is loading."""
     return PLACEHOLDER.fullmatch(text.strip()) is not None
 
 
 def error_line(title: str, text: str) -> str:
-    """Return the error that a page of few words reports; empty if it reports none."""
+    """Return the error message of a page with few words; empty if there is none."""
     title, text = _plain(title), _plain(text)
     if len(text.split()) > FEW_WORDS:
         return ""
@@ -97,13 +97,13 @@ def error_line(title: str, text: str) -> str:
 
 
 def challenge_line(title: str, text: str) -> str:
-    """Return the words with which a page of few words checks that its visitor is human; empty if there are none."""
+    """Return the text with which a page of few words verifies that its visitor is human; empty if there is none."""
     title, text = _plain(title), _plain(text)
     if len(text.split()) > FEW_WORDS:
         return ""
-    return next((each[:ERROR_LENGTH] for each in (title, text) if _CHALLENGE.search(each)), "")
+    return next((line[:ERROR_LENGTH] for line in (title, text) if _CHALLENGE.search(line)), "")
 
 
 def is_consent_dialog(text: str) -> bool:
-    """Return True if a short text asks for consent to cookies or the like."""
+    """Return True if a short text requests consent to cookies or the like."""
     return len(text.split()) <= CONSENT_WORDS and bool(_CONSENT.search(text)) and bool(_AGREE.search(text))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from website_scan.messages import agreeing
-from website_scan.need import Need, is_emergency, need_of
+from website_scan.priority import Priority, is_emergency, priority_of
 from website_scan.report import fixes
 from website_scan.report.elsewhere import Elsewhere
 from website_scan.report.filters import EVERYTHING, Filter
@@ -50,7 +50,7 @@ class CheckCard:
     criteria: tuple[CriterionLink, ...]
     references: tuple[ReferenceLink, ...]
     anchor: str
-    need: Need
+    priority: Priority
     page_url: str = ""
     standing: Standing | None = None
     mute_url: str = ""
@@ -128,7 +128,7 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
         criteria=criteria,
         references=tuple(reference(text) for text, found in named if not found),
         anchor=f"{context.prefix}check-{id}",
-        need=need_of(exported),
+        priority=priority_of(exported),
         page_url=page,
         standing=standing(id),
         mute_url="" if is_muted or exported["status"] == "pass" else context.muting.url_of(id),

@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from website_scan.fingerprints import fingerprint
 from website_scan.messages import counted
-from website_scan.need import SEVERITY_RANK, STATUS_RANK, Need, need_of
+from website_scan.priority import SEVERITY_RANK, STATUS_RANK, Priority, priority_of
 from website_scan.report.mute_matching import NO_MUTES, Covered, Mutes
 from website_scan.report.places import is_cut, occurrences_of
 from website_scan.report_json import ComparableCheck, ComparableFinding, ComparableJson, ExportJson
@@ -74,7 +74,7 @@ class Change:
     message: str
     before: State | None
     after: State | None
-    need: Need
+    priority: Priority
     new_places: tuple[Place, ...] = ()
     fixed_places: tuple[Place, ...] = ()
 
@@ -116,7 +116,7 @@ class NotCompared:
     severity: str
     found_in: str  # "from" or "to"
     reason: Reason
-    need: Need
+    priority: Priority
 
     @property
     def said(self) -> str:
@@ -125,7 +125,7 @@ class NotCompared:
 
 @dataclass(frozen=True, slots=True)
 class Diff(Generic[Compared]):
-    """Diff of two reports: groups of changes, each with the neediest first.
+    """Diff of two reports: groups of changes, each with highest priority first.
 
     `points` is None if the catalogue versions differ. `same` has the findings of both reports that did not change,
     `muted` those of either report that are muted as a whole.
@@ -219,8 +219,8 @@ def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Com
             groups["muted" if is_muted else "fixed"].append(_change(found_before, None, (), places))
         elif found_before:
             silent.append(_not_compared(found_before, "from", _silence(id, after, has_same_rules)))
-    ordered = {name: tuple(sorted(group, key=_need)) for name, group in groups.items()}
-    return Diff(before, after, not_compared=tuple(sorted(silent, key=_need)), **ordered)
+    ordered = {name: tuple(sorted(group, key=_priority)) for name, group in groups.items()}
+    return Diff(before, after, not_compared=tuple(sorted(silent, key=_priority)), **ordered)
 
 
 def _checks(document: ComparableJson) -> dict[str, tuple[str, ComparableCheck]]:
@@ -316,7 +316,7 @@ def _change(
         message=shown["message"],
         before=_state(was),
         after=_state(now),
-        need=need_of(shown),
+        priority=priority_of(shown),
         new_places=new_places,
         fixed_places=fixed_places,
     )
@@ -348,9 +348,9 @@ def _not_compared(found: _Found, found_in: str, reason: Reason) -> NotCompared:
         severity=shown["severity"],
         found_in=found_in,
         reason=reason,
-        need=need_of(shown),
+        priority=priority_of(shown),
     )
 
 
-def _need(each: Change | NotCompared) -> Need:
-    return each.need
+def _priority(each: Change | NotCompared) -> Priority:
+    return each.priority

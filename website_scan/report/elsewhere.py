@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from website_scan.findings import ScanType
-from website_scan.repeats import CheckKey, Told, told_elsewhere
+from website_scan.repeats import CheckKey, Reporters, reported_elsewhere
 from website_scan.report_json import ExportedCheck, ExportJson
 
 
@@ -63,10 +63,10 @@ def _by_type(others: Iterable[OtherReport]) -> dict[ScanType, OtherReport]:
 def _pairs(document: ExportJson, reports: Mapping[ScanType, OtherReport]) -> Iterable[tuple[CheckKey, CheckKey]]:
     own = ScanType(document["type"])
     told_of = {own: _told(document)} | {scan_type: _told(each.document) for scan_type, each in reports.items()}
-    return told_elsewhere(told_of).items()
+    return reported_elsewhere(told_of).items()
 
 
-def _told(document: ExportJson) -> Told:
+def _told(document: ExportJson) -> Reporters:
     """Return which check tells what. Warnings that only ask for a review, which win no points, tell nothing."""
     found = {
         id: id

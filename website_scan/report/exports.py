@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from website_scan.need import by_need
+from website_scan.priority import by_priority
 from website_scan.report.mute_matching import Covered
 from website_scan.report.places import rows_of
 from website_scan.report.sarif import log, run
@@ -52,7 +52,7 @@ def sarif(document: ExportJson, muted: Mapping[str, Covered] | None = None, chec
 def csv_table(document: ExportJson) -> str:
     """Return a CSV table with a header line and one line per check. Cells are safe from formula injection.
 
-    The neediest check comes first. Checks that could not run, and those left out without a browser, come last.
+    The top-priority check comes first. Checks that could not run, and those left out without a browser, come last.
     """
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
@@ -63,7 +63,7 @@ def csv_table(document: ExportJson) -> str:
 
 def csv_rows(document: ExportJson) -> Iterator[Mapping[str, object]]:
     """Yield the rows of a report by the names of CSV_COLUMNS, not yet safe for spreadsheets (`cell`)."""
-    for category, check in by_need(document):
+    for category, check in by_priority(document):
         yield {**check, "category": category, "references": "; ".join(check["references"])}
     for skipped in document["skipped_checks"]:
         yield {**skipped, "status": "could not run", "message": skipped["reason"]}

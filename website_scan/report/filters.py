@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from urllib.parse import urlencode
 
-from website_scan.need import SEVERITY_RANK
+from website_scan.priority import SEVERITY_RANK
 from website_scan.report.metrics import CONCERNED, METRICS
 from website_scan.report.places import rows_of
 from website_scan.report_json import ExportedCheck

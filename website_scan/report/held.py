@@ -1,4 +1,4 @@
-"""Sentence on what holds a score under a cap, and what the score is once the neediest findings are fixed."""
+"""Sentence on what holds a score under a cap, and what the score is once the top-priority findings are fixed."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from website_scan.need import Need, need
 from website_scan.places import BYTES, Column
+from website_scan.priority import Priority, priority
 from website_scan.report.cards import CardContext, CheckCard, card_of
 from website_scan.report.elsewhere import OtherReport, elsewhere
 from website_scan.report.explanations import NOTES, category_meaning, grade_meaning
@@ -43,7 +43,7 @@ FACTS = {
     "site_evidence_at": Column("Site-wide evidence from", "moment"),
 }
 FIRST = 5
-LAST = need(status="pass", severity=None, holds=False, points=0.0, later=0.0)
+LAST = priority(status="pass", severity=None, holds=False, points=0.0, later=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class CategorySection:
     passed: tuple[CheckCard, ...]
 
     @property
-    def need(self) -> Need:
-        """Need of the neediest check; that of a category without checks, which are all muted, comes last."""
-        return min((check.need for check in (*self.failed, *self.warned, *self.passed)), default=LAST)
+    def priority(self) -> Priority:
+        """Priority of the top-priority check; that of a category without checks, which are all muted, comes last."""
+        return min((check.priority for check in (*self.failed, *self.warned, *self.passed)), default=LAST)
 
     @property
     def lone(self) -> str:
@@ -248,7 +248,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
         )
         for number, (category, of_category) in enumerate(zip(document["categories"], cards, strict=True), 1)
     ]
-    found.sort(key=lambda each: each.need)
+    found.sort(key=lambda each: each.priority)
     first = _first(found)
     found = [each.opened({check.id for check in first}, chosen) for each in found]
     categories = tuple(each for each in found if not each.is_clear)
@@ -275,7 +275,7 @@ def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the pa
         largest=illustrations.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
         muted=tuple(
             _opened(card, False, chosen)
-            for card in sorted((card for each in cards for card in each if card.is_muted), key=_need)
+            for card in sorted((card for each in cards for card in each if card.is_muted), key=_priority)
         ),
         without_muted=without_muted(muting.scoring, muted),
         prefix=prefix,
@@ -289,7 +289,7 @@ def _opened(card: CheckCard, is_first: bool, chosen: Filter) -> CheckCard:
 
 def _category(category: ExportedCategory, anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
     by_status: dict[str, list[CheckCard]] = {}
-    for card in sorted(cards, key=_need):
+    for card in sorted(cards, key=_priority):
         by_status.setdefault(card.status, []).append(card)
     return CategorySection(
         name=category["name"],
@@ -302,15 +302,15 @@ def _category(category: ExportedCategory, anchor: str, scan_type: str, cards: Se
     )
 
 
-def _need(check: CheckCard) -> Need:
-    return check.need
+def _priority(check: CheckCard) -> Priority:
+    return check.priority
 
 
 def _first(categories: Iterable[CategorySection]) -> tuple[CheckCard, ...]:
-    """Return the neediest findings. What would win nothing is only a hint, unless it is critical."""
+    """Return the top-priority findings. What would win nothing is only a hint, unless it is critical."""
     findings = [check for each in categories for check in (*each.failed, *each.warned)]
     wins = [check for check in findings if check.is_critical or check.holds or check.points or check.later]
-    return tuple(sorted(wins, key=_need)[:FIRST])
+    return tuple(sorted(wins, key=_priority)[:FIRST])
 
 
 def _coverage(document: ExportJson, facts: Facts, prefix: str) -> CoverageSummary:

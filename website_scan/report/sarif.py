@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 from website_scan import __version__
 from website_scan.findings import ScanType
 from website_scan.fingerprints import fingerprint, page_path
-from website_scan.need import need_of
+from website_scan.priority import priority_of
 from website_scan.report.judge import judged_without_browser
 from website_scan.report.levels import LEVELS, Level, level_of
 from website_scan.report.markup import escaped, prose
@@ -255,7 +255,7 @@ def _help(fix: str, sources: Iterable[ReferenceLink]) -> dict[str, str]:
 def _results(
     reports: Iterable[tuple[ExportJson, Reasons]],
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, str]]]]:
-    """Yield the results with their suppressions, the neediest findings first."""
+    """Yield the results with their suppressions, the top-priority findings first."""
     found = [
         (_Found(document, category, check), reasons.get(check["id"], {}))
         for document, reasons in reports
@@ -263,7 +263,7 @@ def _results(
         if check["status"] != "pass"
     ]
     seen: Counter[tuple[str, str]] = Counter()
-    for each, reasons in sorted(found, key=lambda pair: need_of(pair[0].check)):
+    for each, reasons in sorted(found, key=lambda pair: priority_of(pair[0].check)):
         for place in _places(each.check):
             result = _result(each, place, seen)
             yield result, suppressions(dict.fromkeys(reasons.get(place.fingerprint, ())))

@@ -14,8 +14,8 @@ from typing import TypedDict, cast
 from website_scan import wording
 from website_scan.findings import Severity
 from website_scan.fingerprints import fingerprint
-from website_scan.need import need_of_result
 from website_scan.places import Column, Place, Rows
+from website_scan.priority import priority_of_result
 from website_scan.report.held import held
 from website_scan.report_json import (
     AddedByExport,
@@ -64,7 +64,7 @@ def export_json(
                 "score": each.score,
                 "checks": [exported_check(check, result.url) for check in each.checks],
             }
-            for each in _by_need(result.categories)
+            for each in _by_priority(result.categories)
         ],
         "summary": _summary(result),
         "report_id": report_id,
@@ -125,10 +125,10 @@ def _part(document: Mapping[str, object], kind: type) -> dict[str, object]:
     return {name: document[name] for name in kind.__annotations__ if name in document}
 
 
-def _by_need(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
-    """Return the categories by the need of their neediest checks, each with its neediest check first."""
-    found = [replace(each, checks=tuple(sorted(each.checks, key=need_of_result))) for each in categories]
-    return sorted(found, key=lambda each: need_of_result(each.checks[0]))
+def _by_priority(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
+    """Return the categories by the priority of their first checks, each with its checks by priority."""
+    found = [replace(each, checks=tuple(sorted(each.checks, key=priority_of_result))) for each in categories]
+    return sorted(found, key=lambda each: priority_of_result(each.checks[0]))
 
 
 def exported_check(check: CheckResult, url: str) -> ExportedCheck:

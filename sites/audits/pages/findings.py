@@ -8,7 +8,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from scans.models import Scan, path_of, report_path
-from sites.audits.findings import ListedFinding, by_need, critical_in_order, listed
+from sites.audits.findings import ListedFinding, by_priority, critical_in_order, listed
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding
 from website_scan.findings import ScanType
@@ -113,7 +113,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class FindingLists:
-    """Findings in the order of need: those in force, and the first MUTED_SHOWN that are muted on all of their pages."""
+    """Findings by priority: those in force, and the first MUTED_SHOWN that are muted on all of their pages."""
 
     rows: Sequence[Finding]
     muted: Sequence[Finding]
@@ -127,7 +127,7 @@ class FindingLists:
 
 def findings(audit: Audit, type: str, mutes: AuditMutes) -> FindingLists:
     """Return the findings of a type, or of all types if empty. There are no more than checks."""
-    every = by_need(audit, audit.findings.all())
+    every = by_priority(audit, audit.findings.all())
     shown = [row for row in every if (row.type == type if type else not row.told_by)]
     found = listed(audit, shown, mutes, PLACES_SHOWN, with_samples=False)
     repeats = _repeats(every)
@@ -140,7 +140,7 @@ def findings(audit: Audit, type: str, mutes: AuditMutes) -> FindingLists:
 
 
 def critical(audit: Audit, mutes: AuditMutes) -> list[Finding]:
-    """Return the critical failures of all types that are not muted, in the order of need, without their places."""
+    """Return the critical failures of all types that are not muted, by priority, without their places."""
     found = listed(audit, critical_in_order(audit), mutes, most_places=0)
     return [_finding(audit, each, {}) for each in found if not each.is_muted]
 

@@ -208,7 +208,7 @@ def test_failed_checks_are_ordered_by_the_points_that_fixing_them_wins() -> None
     ]
 
 
-def test_categories_are_ordered_by_urgency() -> None:
+def test_top_priority_category_comes_first() -> None:
     checks = {
         "pass": stored(check_of("a", "A", "A", "pass", None, LOW, "It is so.")),
         "warn": stored_finding("a", status="warn", severity=LOW),

@@ -1,4 +1,4 @@
-"""Findings of an audit by need: emergencies first in every output, one row a check, with the points of all places."""
+"""Findings of an audit by priority: emergencies first in every output, one row a check, with points of all places."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.results import check_of, elements
 from tests.sites.audits.test_exports import exported
 from tests.sites.audits.test_life import shown
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Severity
-from website_scan.need import need
+from website_scan.priority import priority
 from website_scan.result import AppliedCap, CategoryResult, CheckResult
 from website_scan.scoring import Cap, score
 
@@ -260,7 +260,7 @@ rows = st.lists(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(found=rows)
-def test_any_findings_are_in_the_order_of_need(home: Member, found: list[dict[str, Any]]) -> None:
+def test_any_findings_are_ordered_by_priority(home: Member, found: list[dict[str, Any]]) -> None:
     Tier.objects.update(requests_per_minute=1_000_000)
     total: Any = {"pages": 3, "sum": 150, "flawless": 0, "gaps": 0, "cap": None, "caps": {}}
     totals = {"security": total, "seo": total}
@@ -278,7 +278,8 @@ def test_any_findings_are_in_the_order_of_need(home: Member, found: list[dict[st
     for type in ("", "seo"):
         listed = shown(home, {"id": audit.id}, f"/findings?limit=100{f'&type={type}' if type else ''}")["findings"]
         keys = [
-            need(**{name: each[name] for name in ("status", "severity", "holds", "points", "later")}) for each in listed
+            priority(**{name: each[name] for name in ("status", "severity", "holds", "points", "later")})
+            for each in listed
         ]
         assert keys == sorted(keys)
         is_listed = [each for each in found if (each["type"] == type if type else not each["told_by"])]

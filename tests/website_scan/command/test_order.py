@@ -1,4 +1,4 @@
-"""Order of findings: every format lists them by need."""
+"""Order of findings: every format lists them by priority."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from website_scan.command.formats.text import text
 from website_scan.command.judged import Gate, Judged, Outcome
 from website_scan.command.output import formatted
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
-from website_scan.need import Need, need_of
+from website_scan.priority import Priority, priority_of
 from website_scan.report.diff import diff
 from website_scan.report.exports import FORMATS
 from website_scan.report.storage import stored_text
@@ -105,9 +105,9 @@ def all_passed(judged: Judged) -> Judged:
     return reported([found(check["id"], "pass") for _, check in checks_of(judged.document)])
 
 
-def by_need(judged: Judged) -> list[ExportedCheck]:
+def by_priority(judged: Judged) -> list[ExportedCheck]:
     findings = [check for _, check in checks_of(judged.document) if check["status"] != "pass"]
-    return sorted(findings, key=need_of)
+    return sorted(findings, key=priority_of)
 
 
 STATUSES = st.sampled_from(("fail", "fail", "warn", "pass"))
@@ -129,44 +129,44 @@ def reports(draw: st.DrawFn) -> Judged:
     return reported(*categories)
 
 
-def assert_in_order(needs: Sequence[Need]) -> None:
-    assert list(needs) == sorted(needs)
+def assert_in_order(priorities: Sequence[Priority]) -> None:
+    assert list(priorities) == sorted(priorities)
 
 
-def needs_of(judged: Judged) -> dict[str, Need]:
-    return {check["id"]: need_of(check) for _, check in checks_of(judged.document)}
+def priorities_of(judged: Judged) -> dict[str, Priority]:
+    return {check["id"]: priority_of(check) for _, check in checks_of(judged.document)}
 
 
 @pytest.mark.parametrize("name", FLAT)
 @given(judged=reports())
-def test_every_format_lists_findings_by_need(name: str, judged: Judged) -> None:
-    needs = needs_of(judged)
+def test_every_format_lists_findings_by_priority(name: str, judged: Judged) -> None:
+    priorities = priorities_of(judged)
     listed = FLAT[name](judged)
-    assert_in_order([needs[id] for id in listed])
-    fails = [check for check in by_need(judged) if name != "gate" or check["status"] == "fail"]
+    assert_in_order([priorities[id] for id in listed])
+    fails = [check for check in by_priority(judged) if name != "gate" or check["status"] == "fail"]
     assert sorted(listed) == sorted(check["id"] for check in fails)
 
 
 @pytest.mark.parametrize("name", [name for name in NESTED if name != "html"])
 @given(judged=reports())
-def test_documents_have_the_neediest_category_first_and_in_each_the_neediest_check(name: str, judged: Judged) -> None:
-    needs = needs_of(judged)
-    lists = [[needs[id] for id in each] for each in NESTED[name](judged)]
+def test_documents_list_categories_and_their_checks_by_priority(name: str, judged: Judged) -> None:
+    priorities = priorities_of(judged)
+    lists = [[priorities[id] for id in each] for each in NESTED[name](judged)]
     for each in lists:
         assert_in_order(each)
     assert_in_order([each[0] for each in lists if each])
-    assert sum(map(len, lists)) == len(by_need(judged))
+    assert sum(map(len, lists)) == len(by_priority(judged))
 
 
 @given(judged=reports())
 @settings(max_examples=10)
-def test_the_page_lists_by_need_what_to_fix_first_and_each_group(judged: Judged) -> None:
-    needs, shown = needs_of(judged), page(judged)
+def test_page_lists_what_to_fix_first_and_each_group_by_priority(judged: Judged) -> None:
+    priorities, shown = priorities_of(judged), page(judged)
     first = titles(shown, "//ol[@class='first']/li/a")
-    findings = [check["id"] for check in by_need(judged) if check["later"] or check["holds"]]
-    assert [needs[id] for id in first] == [needs[id] for id in findings[:5]]
+    findings = [check["id"] for check in by_priority(judged) if check["later"] or check["holds"]]
+    assert [priorities[id] for id in first] == [priorities[id] for id in findings[:5]]
     for group in NESTED["html"](judged):
-        assert_in_order([needs[id] for id in group])
+        assert_in_order([priorities[id] for id in group])
 
 
 SHOP = reported(
@@ -179,7 +179,7 @@ SHOP = reported(
 
 
 def test_the_shop_has_sixty_findings_that_win_more_than_its_two_emergencies() -> None:
-    points = {check["id"]: check["later"] for check in by_need(SHOP)}
+    points = {check["id"]: check["later"] for check in by_priority(SHOP)}
     assert len(points) == 62
     assert points["git"] == points["env"] < min(points[f"header-{n}"] for n in range(6))
 

@@ -1,4 +1,4 @@
-"""Parsers of header lines behind the SEO checks: they read any input, and quickly."""
+"""Parsers of header lines for SEO checks accept any input, in linear time."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ FIELD = st.text(alphabet="abnoidex:;,=<>\"' \\/._-1237", max_size=60)
         ("", None),
     ],
 )
-def test_dates(text: str, date: datetime | None) -> None:
+def test_parse_date_reads_RFC_and_ISO_dates(text: str, date: datetime | None) -> None:
     assert parse_date(text) == date
 
 
 @given(st.text(max_size=40))
-def test_whatever_stands_for_a_date_it_is_read(text: str) -> None:
+def test_parse_date_never_fails(text: str) -> None:
     date = parse_date(text)
     assert date is None or date.tzinfo is not None
 
 
 @given(FIELD)
-def test_whatever_stands_in_x_robots_tag_it_is_read(value: str) -> None:
+def test_any_X_Robots_Tag_is_parsed(value: str) -> None:
     seen = page(head(""), ("X-Robots-Tag", value), ("X-Robots-Tag", "noindex"))
     assert read_indexing_rules(seen, document(seen), NOW).excluding
 
 
 @given(FIELD)
-def test_whatever_stands_in_a_link_header_the_next_one_counts(value: str) -> None:
+def test_invalid_Link_header_does_not_hide_the_next_one(value: str) -> None:
     seen = page(head(""), ("Link", value), ("Link", "</a>; rel=canonical"))
     assert read_canonicals(seen, document(seen)).links[-1].reference == "/a"
     assert list(header_links(seen))
 
 
-def test_robots_metas_that_are_made_to_be_slow_are_not() -> None:
+def test_hostile_robots_metas_are_parsed_fast() -> None:
     seen = page(head(f"<meta name=robots content='{'a,' * 300_000}'>"))
     started = time.monotonic()
     assert read_indexing_rules(seen, document(seen), NOW).rules

@@ -61,7 +61,7 @@ def allowed(text: str, path: str, agent: str = "googlebot") -> bool:
         ("", "/", False),
     ],
 )
-def test_patterns(pattern: str, path: str, is_blocked: bool) -> None:
+def test_pattern_blocks_matching_paths(pattern: str, path: str, is_blocked: bool) -> None:
     assert allowed(f"User-agent: *\nDisallow: {pattern}", path) is not is_blocked
 
 
@@ -77,7 +77,7 @@ def test_patterns(pattern: str, path: str, is_blocked: bool) -> None:
         ("Disallow: /\nDisallow:", False),
     ],
 )
-def test_the_longest_pattern_decides(lines: str, expected: bool) -> None:
+def test_longest_matching_pattern_decides(lines: str, expected: bool) -> None:
     assert allowed(f"User-agent: *\n{lines}", "/page") is expected
 
 
@@ -110,7 +110,7 @@ def test_the_longest_pattern_decides(lines: str, expected: bool) -> None:
         ("", "googlebot", True),
     ],
 )
-def test_groups(text: str, agent: str, expected: bool) -> None:
+def test_rules_of_the_crawlers_own_group_apply(text: str, agent: str, expected: bool) -> None:
     assert allowed(text, "/page", agent) is expected
 
 
@@ -130,13 +130,15 @@ def test_groups(text: str, agent: str, expected: bool) -> None:
         ("/INDEX.HTML", "/", False, False),
     ],
 )
-def test_to_google_an_allowed_index_page_is_its_directory(allow: str, path: str, googlebot: bool, others: bool) -> None:
+def test_allowed_index_page_allows_its_directory_for_Google(
+    allow: str, path: str, googlebot: bool, others: bool
+) -> None:
     text = f"User-agent: *\nDisallow: /\nAllow: {allow}"
     assert allowed(text, path, "googlebot") is googlebot
     assert allowed(text, path, "bingbot") is others
 
 
-def test_a_disallowed_index_page_is_not_its_directory() -> None:
+def test_disallowed_index_page_does_not_block_its_directory() -> None:
     assert allowed("User-agent: *\nDisallow: /index.html", "/")
 
 
@@ -144,7 +146,7 @@ def test_robots_txt_itself_is_always_allowed() -> None:
     assert allowed("User-agent: *\nDisallow: /", "/robots.txt")
 
 
-def test_the_deciding_line_is_quoted_as_written() -> None:
+def test_deciding_line_is_quoted_as_written() -> None:
     decision = decide(
         parse_robots(b"# Ours\nUser-agent: *\n  Disallow:  /caf\xc3\xa9 # no\n"), "googlebot", "/caf%C3%A9"
     )
@@ -192,32 +194,32 @@ def test_faults_have_their_line_and_reason() -> None:
         ("<!-- a comment -->", True),
     ],
 )
-def test_lines_that_somebody_understands_are_no_faults(line: str, is_fault: bool) -> None:
+def test_lines_that_some_crawler_supports_are_no_faults(line: str, is_fault: bool) -> None:
     assert bool(parse_robots(f"User-agent: *\nDisallow:\n{line}".encode()).faults) is is_fault
 
 
 @pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xef\xbb", b"\xef", b""])
-def test_a_byte_order_mark_may_be_cut(mark: bytes) -> None:
+def test_partial_byte_order_mark_is_removed(mark: bytes) -> None:
     robots = parse_robots(mark + b"User-agent: *\nDisallow: /a")
     assert not decide(robots, "googlebot", "/a").allowed
     assert not robots.faults
 
 
-def test_sitemaps_stand_anywhere() -> None:
+def test_sitemap_lines_are_valid_anywhere() -> None:
     assert parse_robots(b"Sitemap: https://a.example/1.xml\nUser-agent: *\nSITEMAP:/2.xml").sitemaps == (
         "https://a.example/1.xml",
         "/2.xml",
     )
 
 
-def test_what_is_beyond_500_kib_is_ignored_and_a_line_cut_there_is_no_rule() -> None:
+def test_rules_beyond_500_KiB_and_a_line_cut_there_are_ignored() -> None:
     head = b"User-agent: *\n"
     filler = b"#" * (MAX_BYTES - len(head) - len(b"\nDisallow: /")) + b"\n"
     robots = parse_robots(head + filler + b"Disallow: /private\nDisallow: /other")
     assert robots.groups[0].rules == ()
 
 
-def test_a_hostile_pattern_costs_no_time() -> None:
+def test_hostile_pattern_is_matched_fast() -> None:
     pattern = "/" + "*a" * 5_000 + "b"
     started = time.monotonic()
     assert allowed(f"User-agent: *\nDisallow: {pattern}", "/" + "a" * 10_000)
@@ -236,20 +238,20 @@ PATHS = st.builds("/{}".format, st.text("ab/", max_size=6))
 
 
 @given(st.binary(max_size=300), st.text(max_size=20))
-def test_whatever_the_file_holds_it_is_read(content: bytes, path: str) -> None:
+def test_any_robots_txt_is_parsed(content: bytes, path: str) -> None:
     robots = parse_robots(content)
     assert isinstance(robots, Robots)
     decide(robots, "googlebot", "/" + path)
 
 
 @given(LINES, PATHS)
-def test_the_order_of_rules_and_the_line_ends_do_not_matter(lines: list[str], path: str) -> None:
+def test_order_of_rules_and_line_endings_do_not_matter(lines: list[str], path: str) -> None:
     plain = decide(parse_robots("\n".join(lines).encode()), "googlebot", path)
     assert decide(parse_robots("\r\n".join(lines).encode()), "googlebot", path) == plain
 
 
 @given(LINES, PATHS)
-def test_a_group_for_another_crawler_changes_nothing(lines: list[str], path: str) -> None:
+def test_group_for_another_crawler_has_no_effect(lines: list[str], path: str) -> None:
     text = "\n".join(lines)
     extended = f"{text}\nUser-agent: someoneelse\nDisallow: /\n"
     before = decide(parse_robots(f"User-agent: *\nDisallow:\n{text}".encode()), "googlebot", path)
@@ -264,12 +266,12 @@ def _ends_in_agents(lines: list[str]) -> bool:
 
 
 @given(st.text("abc*$%/?=é ", max_size=12), PATHS)
-def test_disallowing_a_pattern_and_allowing_it_as_well_allows(pattern: str, path: str) -> None:
+def test_allow_wins_over_disallow_of_the_same_pattern(pattern: str, path: str) -> None:
     assert allowed(f"User-agent: *\nDisallow: /{pattern}\nAllow: /{pattern}", path)
 
 
 @given(st.text(max_size=20))
-def test_normalising_twice_changes_nothing(path: str) -> None:
+def test_normalising_a_path_is_idempotent(path: str) -> None:
     once = normalised_path(path)
     assert normalised_path(once) == once
     pattern = normalised_pattern(path.encode("utf-8", "replace"))
@@ -277,7 +279,7 @@ def test_normalising_twice_changes_nothing(path: str) -> None:
 
 
 @given(LINES, PATHS)
-def test_the_rules_of_one_crawler_are_those_that_decide(lines: list[str], path: str) -> None:
+def test_CrawlerRules_equal_decide(lines: list[str], path: str) -> None:
     robots = parse_robots("\n".join(lines).encode())
     for agent in ("googlebot", "somebody"):
         rules = CrawlerRules(robots, agent)
@@ -299,10 +301,10 @@ def test_the_rules_of_one_crawler_are_those_that_decide(lines: list[str], path: 
         ("", 0.0),
     ],
 )
-def test_the_delay_between_requests_is_that_of_the_crawlers_group(lines: str, expected: float) -> None:
+def test_crawl_delay_is_that_of_the_crawlers_group(lines: str, expected: float) -> None:
     assert CrawlerRules(parse_robots(lines.encode()), "mine").crawl_delay_s == expected
 
 
-def test_crawlers_are_named_by_the_first_word_of_their_user_agent() -> None:
+def test_product_token_is_the_beginning_of_the_User_Agent() -> None:
     assert product_token("WebsiteScanService/1.0 (+https://example.com)") == "WebsiteScanService"
     assert product_token("1/2") == "*"

@@ -15,7 +15,7 @@ OPEN = f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{NAMESPACE}">'
 
 
 def packed(content: bytes, level: int = 9) -> bytes:
-    """Compress to the same bytes each time. A timestamp in them would change the tests' names."""
+    """Return reproducible gzip data, because a timestamp would change the test IDs."""
     return gzip.compress(content, level, mtime=0)
 
 
@@ -25,7 +25,7 @@ def read(content: bytes | str, *, is_cut: bool = False) -> Sitemap:
 
 
 def urlset(*addresses: str) -> str:
-    return OPEN + "".join(f"<url><loc>{each}</loc></url>" for each in addresses) + "</urlset>"
+    return OPEN + "".join(f"<url><loc>{address}</loc></url>" for address in addresses) + "</urlset>"
 
 
 @pytest.mark.parametrize(
@@ -64,11 +64,11 @@ def urlset(*addresses: str) -> str:
         (packed(PAGE.encode()), SitemapKind.TEXT, 1),
     ],
 )
-def test_what_is_a_sitemap(content: bytes | str, kind: SitemapKind, count: int) -> None:
-    found = read(content)
-    assert (found.fault, found.kind, found.count) == ("", kind, count)
-    assert found.is_whole
-    assert found.has_known_namespace
+def test_sitemap_kind_and_URL_count_are_detected(content: bytes | str, kind: SitemapKind, count: int) -> None:
+    sitemap = read(content)
+    assert (sitemap.fault, sitemap.kind, sitemap.count) == ("", kind, count)
+    assert sitemap.is_whole
+    assert sitemap.has_known_namespace
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_what_is_a_sitemap(content: bytes | str, kind: SitemapKind, count: int) 
         (packed(b"") * 5_000, "gzip file of more than"),
     ],
 )
-def test_what_cannot_be_read_says_why(content: bytes | str, said: str) -> None:
+def test_unreadable_sitemap_has_a_fault(content: bytes | str, said: str) -> None:
     assert said in read(content).fault
 
 
@@ -106,15 +106,15 @@ def test_what_cannot_be_read_says_why(content: bytes | str, said: str) -> None:
         b"",
     ],
 )
-def test_what_our_cap_cut_off_is_no_fault(content: bytes) -> None:
-    found = read(content, is_cut=True)
-    assert found.fault == ""
-    assert not found.is_complete
-    assert found.relative_count == found.foreign_count == 0
+def test_sitemap_cut_by_our_limit_has_no_fault(content: bytes) -> None:
+    sitemap = read(content, is_cut=True)
+    assert sitemap.fault == ""
+    assert not sitemap.is_complete
+    assert sitemap.relative_count == sitemap.foreign_count == 0
 
 
-def test_addresses_are_judged() -> None:
-    found = read(
+def test_relative_and_foreign_URLs_of_a_sitemap_are_counted() -> None:
+    sitemap = read(
         urlset(
             "/relative",
             "//site.example.com/",
@@ -125,18 +125,18 @@ def test_addresses_are_judged() -> None:
             "https://münchen.example/",
         )
     )
-    assert found.relative == ("/relative", "//site.example.com/", "", "https://")
-    assert found.foreign == ("https://www.site.example.com/", "https://münchen.example/")
+    assert sitemap.relative == ("/relative", "//site.example.com/", "", "https://")
+    assert sitemap.foreign == ("https://www.site.example.com/", "https://münchen.example/")
 
 
-def test_many_faulty_addresses_are_counted_and_a_few_kept() -> None:
-    found = read(urlset(*[f"/{number}" for number in range(100)]))
-    assert found.relative_count == 100
-    assert len(found.relative) == 5
+def test_many_invalid_URLs_are_counted_and_a_few_stored() -> None:
+    sitemap = read(urlset(*[f"/{number}" for number in range(100)]))
+    assert sitemap.relative_count == 100
+    assert len(sitemap.relative) == 5
 
 
 @pytest.mark.parametrize(
-    ("written", "wanted"),
+    ("url", "other"),
     [
         ("https://site.example.com/caf%c3%a9", "https://site.example.com/caf%C3%A9"),
         ("https://site.example.com/café", "https://site.example.com/caf%C3%A9"),
@@ -145,19 +145,19 @@ def test_many_faulty_addresses_are_counted_and_a_few_kept() -> None:
         ("https://site.example.com/a/../b", "https://site.example.com/b"),
     ],
 )
-def test_two_ways_to_write_one_address(written: str, wanted: str) -> None:
-    assert address_key(written) == address_key(wanted)
+def test_address_key_is_equal_for_spellings_of_one_URL(url: str, other: str) -> None:
+    assert address_key(url) == address_key(other)
 
 
 @pytest.mark.parametrize(
-    ("written", "wanted"),
+    ("url", "other"),
     [("https://a.example/b", "https://a.example/b/"), ("http://a.example/", "https://a.example/"), ("https://[", "x")],
 )
-def test_other_addresses(written: str, wanted: str) -> None:
-    assert address_key(written) != address_key(wanted)
+def test_address_key_differs_for_different_URLs(url: str, other: str) -> None:
+    assert address_key(url) != address_key(other)
 
 
-def test_the_page_is_found_and_an_amp_entity_is_read() -> None:
+def test_page_is_recognized_in_a_sitemap_with_an_escaped_ampersand() -> None:
     assert read(urlset("https://site.example.com/", PAGE)).names_page
     assert not read(urlset("https://site.example.com/")).names_page
     url = "https://site.example.com/?a=1&b=2"
@@ -165,7 +165,7 @@ def test_the_page_is_found_and_an_amp_entity_is_read() -> None:
     assert parse_sitemap(content, is_cut=False, hosts=frozenset(), pages=frozenset({url})).names_page
 
 
-def test_news_and_feeds_name_the_latest_only() -> None:
+def test_news_sitemaps_and_feeds_are_not_complete() -> None:
     news = '<urlset xmlns="{0}" xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><url><n:news/></url></urlset>'
     assert not read(news.format(NAMESPACE)).is_complete
     assert not read("<rss/>").is_complete
@@ -182,44 +182,44 @@ def test_news_and_feeds_name_the_latest_only() -> None:
         ("", False),
     ],
 )
-def test_namespaces(namespace: str, expected: bool) -> None:
+def test_sitemap_namespace_is_recognized(namespace: str, expected: bool) -> None:
     assert read(f'<urlset xmlns="{namespace}"/>').has_known_namespace is expected
 
 
-def test_more_addresses_than_allowed_are_enough_to_know_it() -> None:
-    found = read(urlset(*["https://site.example.com/a"] * (MAX_URLS + 5_000)))
-    assert found.count > MAX_URLS
-    assert not found.fault
+def test_parsing_stops_after_the_maximum_number_of_URLs() -> None:
+    sitemap = read(urlset(*["https://site.example.com/a"] * (MAX_URLS + 5_000)))
+    assert sitemap.count > MAX_URLS
+    assert not sitemap.fault
     assert read(urlset(*["https://site.example.com/a"] * MAX_URLS)).count == MAX_URLS
 
 
-def test_an_index_keeps_some_of_its_sitemaps() -> None:
+def test_index_stores_the_first_of_its_sitemaps() -> None:
     entries = "".join(f"<sitemap><loc>https://site.example.com/{n}</loc></sitemap>" for n in range(600))
-    found = read(f'<sitemapindex xmlns="{NAMESPACE}">{entries}</sitemapindex>')
-    assert found.count == 600
-    assert len(found.children) == 500
+    sitemap = read(f'<sitemapindex xmlns="{NAMESPACE}">{entries}</sitemapindex>')
+    assert sitemap.count == 600
+    assert len(sitemap.children) == 500
 
 
 @pytest.mark.parametrize(
     "head", [b"<urlset>", b"<urlset><a b='", b"<urlset><loc>", b"https://site.example.com/", b"<!--"]
 )
 @pytest.mark.parametrize("repeated", [b" ", b"x", b"<a/>"])
-def test_a_bomb_costs_little_time(head: bytes, repeated: bytes) -> None:
+def test_decompression_bomb_is_parsed_fast(head: bytes, repeated: bytes) -> None:
     bomb = packed(head + repeated * (MAX_BYTES // len(repeated) + 1), 1)
     started = time.process_time()
-    found = read(bomb)
+    sitemap = read(bomb)
     assert time.process_time() - started < 5
-    assert found.fault or found.size_bytes > MAX_BYTES or not found.is_whole
+    assert sitemap.fault or sitemap.size_bytes > MAX_BYTES or not sitemap.is_whole
 
 
 @given(st.binary(max_size=200), st.booleans())
-def test_whatever_comes_is_read(content: bytes, is_cut: bool) -> None:
+def test_any_content_is_parsed_as_a_sitemap(content: bytes, is_cut: bool) -> None:
     for data in (content, packed(content), OPEN.encode() + content):
         assert isinstance(read(data, is_cut=is_cut), Sitemap)
 
 
 @given(st.lists(st.text("abc/%é&<>?#", max_size=10), max_size=8))
-def test_every_address_is_counted_whatever_it_is(paths: list[str]) -> None:
-    escaped = [each.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for each in paths]
-    found = read(urlset(*(f"https://site.example.com/{each}" for each in escaped)))
-    assert (found.fault, found.count, found.relative_count, found.foreign_count) == ("", len(paths), 0, 0)
+def test_every_URL_of_a_sitemap_is_counted(paths: list[str]) -> None:
+    escaped = [path.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for path in paths]
+    sitemap = read(urlset(*(f"https://site.example.com/{each}" for each in escaped)))
+    assert (sitemap.fault, sitemap.count, sitemap.relative_count, sitemap.foreign_count) == ("", len(paths), 0, 0)

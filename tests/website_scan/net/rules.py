@@ -1,4 +1,4 @@
-"""Helpers for tests of the guard's rules: a rule, ways to remove it, and networks to try it on."""
+"""Helpers for tests of the guard's rules: a rule, functions that remove it, and networks to test it with."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from website_scan.net.client import Network
 from website_scan.net.policy import Policy
 
 HUGE = 10**9
-# Small limits, so that exceeding them takes little. A row about a limit lifts it here.
+# Small limits that tests can exceed quickly. A rule about a limit is removed by raising the limit here.
 LIMITS = Limits(
     connect_s=5.0,
     first_byte_s=5.0,
@@ -38,9 +38,9 @@ Remove = Callable[[pytest.MonkeyPatch], None]
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of the guard. `harm` tries what the rule forbids and returns True on success; `remove` removes exactly it.
+    """Rule of the guard. `harm` attempts what the rule forbids and returns True on success; `remove` removes the rule.
 
-    A row fails if its rule is lost, and cannot pass for another reason.
+    A test with the rule fails if the guard loses the rule, and cannot pass for another reason.
     """
 
     name: str
@@ -48,19 +48,19 @@ class Rule:
     harm: Callable[[], bool]
 
     def holds(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Fail unless the harm succeeds without the rule and not with it."""
+        """Fail unless `harm` succeeds without the rule, and fails with the rule."""
         assert not self.harm(), "harm was done with the rule"
         self.remove(monkeypatch)
         assert self.harm(), "the rule is not what prevents the harm"
 
 
 def replaced(owner: object, name: str, value: object) -> Remove:
-    """Remove a rule by replacing the attribute that implements it."""
+    """Return a function that removes a rule by replacing the attribute that implements the rule."""
     return lambda patch: patch.setattr(owner, name, value)
 
 
 def lifted(**limits: Any) -> Remove:
-    """Remove a rule that is a limit."""
+    """Return a function that raises a limit, so that the rule has no effect."""
     return replaced(sys.modules[__name__], "LIMITS", replace(LIMITS, **limits))
 
 
@@ -75,7 +75,7 @@ def done(attempt: Callable[[], object]) -> bool:
 
 @contextlib.contextmanager
 def exempting(site: Site | None = None, *, time_limit_s: float = 60.0, **limits: Any) -> Iterator[Network]:
-    """Yield a network that may reach this machine, within LIMITS."""
+    """Yield a network that may connect to this machine, within LIMITS."""
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file if site else None)
     with Network(policy, limits=replace(LIMITS, **limits), time_limit_s=time_limit_s) as network:
         yield network
@@ -83,6 +83,6 @@ def exempting(site: Site | None = None, *, time_limit_s: float = 60.0, **limits:
 
 @contextlib.contextmanager
 def guarding(names: dict[str, Any], dial: Any, policy: Policy | None = None) -> Iterator[Network]:
-    """Yield a network with the whole guard, with made-up names and connections."""
+    """Yield a network with all rules of the guard, and with fake names and connections."""
     with Network(policy or Policy(), resolver=Names(names), dialer=dial, limits=LIMITS) as network:
         yield network

@@ -1,5 +1,4 @@
-"""Fakes at the network's seams: names that resolve to given addresses, and public addresses that lead to a site on
-loopback."""
+"""Fakes of the network: names that resolve to chosen addresses, and public addresses that lead to loopback sites."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ PUBLIC6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
 
 
 class Names:
-    """A resolver with fixed answers. A list of answers is given one by one; the last one repeats."""
+    """Resolver with fixed answers. Answers in a list are returned one by one; the last one repeats."""
 
     def __init__(self, answers: Mapping[str, tuple[str, ...] | list[tuple[str, ...]]]) -> None:
         self._answers = dict(answers)
@@ -33,7 +32,7 @@ class Names:
 
 
 class Records:
-    """Name servers that know the addresses of some names, and do not answer for one."""
+    """Fake name servers with addresses for some names, and no response for one name."""
 
     def __init__(self, known: Mapping[str, str], silent: str = "", top_level: str = "") -> None:
         self._known = known
@@ -49,7 +48,7 @@ class Records:
 
 
 class Elsewhere(socket.socket):
-    """A socket that claims a peer on the Internet, although the peer is on loopback."""
+    """Socket on loopback that reports a peer address on the Internet."""
 
     claimed: tuple[str, int]
 
@@ -58,7 +57,7 @@ class Elsewhere(socket.socket):
 
 
 class Wires:
-    """A dialer that connects addresses of the Internet to sites on loopback. Other addresses refuse the connection."""
+    """Dialer that connects addresses of the Internet to sites on loopback, and refuses other addresses."""
 
     def __init__(self, sites: Mapping[str, Site]) -> None:
         self._sites = dict(sites)

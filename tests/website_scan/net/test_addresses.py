@@ -85,7 +85,7 @@ REGISTRY_IPV6 = {
     "fc00::/7": "unique local, RFC 4193",
     "fe80::/10": "link-local unicast, RFC 4291",
 }
-# The registry's two other rows: they are as public as the IPv4 address inside.
+# The registry's two other rows, which are public exactly if their embedded IPv4 address is.
 REGISTRY_WRAPPERS = {"::ffff:0:0/96": "mapped, RFC 4291", "64:ff9b::/96": "IPv4-IPv6 translation, RFC 6052"}
 # Ranges that other sources define.
 ELSEWHERE = {
@@ -118,7 +118,7 @@ METADATA = {
 
 
 @pytest.mark.parametrize("network", [*REGISTRY_IPV4, *REGISTRY_IPV6, *ELSEWHERE])
-def test_a_special_range_is_refused_from_its_first_address_to_its_last(network: str) -> None:
+def test_every_address_of_a_special_range_is_refused(network: str) -> None:
     block = ip_network(network)
     middle = block[block.num_addresses // 2]
     for address in (block[0], middle, block[-1]):
@@ -126,7 +126,7 @@ def test_a_special_range_is_refused_from_its_first_address_to_its_last(network: 
 
 
 @pytest.mark.parametrize("address", METADATA)
-def test_a_clouds_metadata_address_is_refused(address: str) -> None:
+def test_cloud_metadata_address_is_refused(address: str) -> None:
     assert refusal(ip_address(address)) is not None
 
 
@@ -140,12 +140,12 @@ def test_a_clouds_metadata_address_is_refused(address: str) -> None:
         "3ffe:ffff::1", "64:ff9b::5db8:d70e", "::ffff:93.184.215.14", "2606:4700::5efe:5db8:d70e",
     ],
 )  # fmt: skip
-def test_a_public_address_beside_the_special_ranges_is_accepted(address: str) -> None:
+def test_public_address_next_to_a_special_range_is_accepted(address: str) -> None:
     assert refusal(ip_address(address)) is None
 
 
 @pytest.mark.parametrize("form", ["::ffff:{}", "::{}", "::ffff:0:{}", "64:ff9b::{}", "2002:0a01:0203::1"])
-def test_a_denied_address_is_refused_in_every_form_that_embeds_it_even_if_all_are_exempted(form: str) -> None:
+def test_denied_address_is_refused_in_every_embedding_despite_exemptions(form: str) -> None:
     address = ip_address(form.format("10.1.2.3"))
     everything = (ip_network("::/0"), ip_network("0.0.0.0/0"))
     assert refusal(address, everything) is None
@@ -153,7 +153,7 @@ def test_a_denied_address_is_refused_in_every_form_that_embeds_it_even_if_all_ar
 
 
 @pytest.mark.parametrize("inside", ["127.0.0.1", "10.1.2.3", "169.254.169.254"])
-def test_6to4_and_teredo_are_refused_by_what_they_carry(inside: str) -> None:
+def test_6to4_and_Teredo_are_refused_with_a_public_embedded_address(inside: str) -> None:
     number = int(IPv4Address(inside))
     six_to_four = IPv6Address((0x2002 << 112) | (number << 80) | 1)
     as_server = IPv6Address((0x20010000 << 96) | (number << 64) | (int(PUBLIC4) ^ 0xFFFFFFFF))
@@ -163,11 +163,11 @@ def test_6to4_and_teredo_are_refused_by_what_they_carry(inside: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["fe80::1%eth0", "2606:4700::1%1", "::1%lo"])
-def test_an_address_with_a_scope_is_refused_even_when_exempted(address: str) -> None:
+def test_address_with_a_scope_is_refused_even_if_exempted(address: str) -> None:
     assert "scope" in (refusal(ip_address(address), [IPv6Network("::/0")]) or "")
 
 
-def test_the_machines_own_addresses_are_refused_in_every_form() -> None:
+def test_own_addresses_of_the_machine_are_refused_in_every_form() -> None:
     own: set[IPv4Address | IPv6Address] = {PUBLIC4, PUBLIC6}
     for address in (PUBLIC4, PUBLIC6, *map(ip_address, (f"::ffff:{PUBLIC4}", f"64:ff9b::{PUBLIC4}"))):
         assert refusal(address) is None
@@ -178,11 +178,11 @@ def test_own_addresses_are_those_of_the_interfaces(monkeypatch: pytest.MonkeyPat
     assert ip_address("127.0.0.1") in own_addresses()
 
     listed = (str(PUBLIC4), "02:42:ac:11:00:02", "fe80::1%eth0")
-    found = {"eth0": [SimpleNamespace(address=each) for each in listed]}
-    monkeypatch.setattr(psutil, "net_if_addrs", lambda: found)
+    interfaces = {"eth0": [SimpleNamespace(address=text) for text in listed]}
+    monkeypatch.setattr(psutil, "net_if_addrs", lambda: interfaces)
     assert own_addresses() == {PUBLIC4, IPv6Address("fe80::1")}
-    # Addresses come and go while the service runs.
-    found["eth1"] = [SimpleNamespace(address=str(PUBLIC6))]
+    # Addresses of interfaces change while the service runs.
+    interfaces["eth1"] = [SimpleNamespace(address=str(PUBLIC6))]
     assert own_addresses() == {PUBLIC4, IPv6Address("fe80::1"), PUBLIC6}
 
 
@@ -197,7 +197,7 @@ def test_own_addresses_are_those_of_the_interfaces(monkeypatch: pytest.MonkeyPat
         ("192.0.2.7/32", "::ffff:192.0.2.7"),
     ],
 )
-def test_an_exempted_network_is_accepted_with_its_mapped_addresses(network: str, address: str) -> None:
+def test_exempted_network_is_accepted_with_its_mapped_addresses(network: str, address: str) -> None:
     allowed = [ip_network(network)]
     assert refusal(ip_address(address)) is not None
     assert refusal(ip_address(address), allowed, own={ip_address(address)}) is None
@@ -207,7 +207,7 @@ def test_an_exempted_network_is_accepted_with_its_mapped_addresses(network: str,
 @pytest.mark.parametrize(
     "address", ["93.184.215.14", "::ffff:93.184.215.14", "64:ff9b::5db8:d70e", "2002:5db8:d70e::1"]
 )
-def test_what_the_operator_denies_is_refused_in_every_wrapping_whatever_is_exempted(address: str) -> None:
+def test_denied_network_is_refused_in_every_wrapping_despite_exemptions(address: str) -> None:
     denied = [ip_network("93.184.215.0/24")]
     assert "operator denies" in (refusal(ip_address(address), denied=denied) or "")
     assert refusal(ip_address(address), [ip_network("0.0.0.0/0"), ip_network("::/0")], denied=denied) is not None
@@ -215,7 +215,7 @@ def test_what_the_operator_denies_is_refused_in_every_wrapping_whatever_is_exemp
 
 
 @pytest.mark.parametrize("address", ["10.0.1.0", "::ffff:10.0.1.0", "::1", "fd00::1", "127.0.0.1"])
-def test_an_exemption_reaches_no_further_than_its_network(address: str) -> None:
+def test_exemption_applies_only_to_its_network(address: str) -> None:
     assert refusal(ip_address(address), [ip_network("10.0.0.0/24"), ip_network("2606::/16")]) is not None
 
 
@@ -243,9 +243,9 @@ SPELLINGS: dict[str, Callable[[int], str]] = {
     "three parts": lambda number: f"{number >> 24}.{number >> 16 & 0xFF}.0x{number & 0xFFFF:x}",
     "leading zeros": lambda number: ".".join(f"0{part:04o}" for part in _parts(number)),
     "final dot": lambda number: f"{_dotted(number)}.",
-    "percent-encoded": lambda number: "".join(f"%{ord(each):02x}" for each in _dotted(number)),
-    "full-width": lambda number: "".join(chr(ord(each) + 0xFEE0) for each in _dotted(number)),
-    "bold digits": lambda number: "".join(chr(ord(each) + 0x1D79E) if each != "." else "." for each in _dotted(number)),
+    "percent-encoded": lambda number: "".join(f"%{ord(char):02x}" for char in _dotted(number)),
+    "full-width": lambda number: "".join(chr(ord(char) + 0xFEE0) for char in _dotted(number)),
+    "bold digits": lambda number: "".join(chr(ord(char) + 0x1D79E) if char != "." else "." for char in _dotted(number)),
     "ideographic stops": lambda number: _dotted(number).replace(".", "\u3002"),
     "soft hyphens": lambda number: "\u00ad".join(_dotted(number)),
     "mapped": lambda number: f"[::ffff:{_dotted(number)}]",
@@ -262,10 +262,10 @@ def _inside(networks: Iterable[IPNetwork]) -> st.SearchStrategy[IPv4Address | IP
     return st.sampled_from(list(networks)).flatmap(lambda each: st.ip_addresses(network=each))
 
 
-SPECIAL_IPV4 = tuple(IPv4Network(each) for each in (*REGISTRY_IPV4, "168.63.129.16/32", "224.0.0.0/4"))
+SPECIAL_IPV4 = tuple(IPv4Network(network) for network in (*REGISTRY_IPV4, "168.63.129.16/32", "224.0.0.0/4"))
 TABLES = [network for table in (IPV4_SPECIAL, IPV6_SPECIAL) for network, _ in table]
 ADDRESSES = st.one_of(st.ip_addresses(), st.ip_addresses(network=str(IPV6_GLOBAL)), _inside(TABLES))
-# Positions of an IPv4 address in an IPv6 address, most significant bit first, so that every form has a place for it.
+# Positions of an embedded IPv4 address in an IPv6 address, most significant bit first, for every form.
 WRAPPED = {
     "mapped": lambda inner: 0xFFFF << 32 | inner,
     "compatible": lambda inner: inner,
@@ -276,7 +276,7 @@ WRAPPED = {
     "Teredo, server": lambda inner: 0x20010000 << 96 | inner << 64 | int(PUBLIC4) ^ 0xFFFFFFFF,
     "ISATAP": lambda inner: 0x26064700 << 96 | 0x5EFE << 32 | inner,
     "ISATAP, unique": lambda inner: 0x26064700 << 96 | 0x02005EFE << 32 | inner,
-    # RFC 6052, section 2.2: bits 64 to 71 are left out. RFC 8215's block has room for these prefixes.
+    # RFC 6052, section 2.2: bits 64 to 71 are skipped. RFC 8215's block allows these prefix lengths.
     "local NAT64 /48": lambda inner: NAT64_LOCAL | inner >> 16 << 64 | (inner & 0xFFFF) << 40,
     "local NAT64 /56": lambda inner: NAT64_LOCAL | inner >> 24 << 64 | (inner & 0xFFFFFF) << 32,
     "local NAT64 /64": lambda inner: NAT64_LOCAL | inner << 24,
@@ -287,7 +287,7 @@ NAT64_LOCAL = 0x64FF9B0001 << 80
 
 @given(ADDRESSES)
 @example(IPv6Address("::ffff:10.0.0.1"))
-def test_nothing_that_python_calls_special_is_accepted(address: IPv4Address | IPv6Address) -> None:
+def test_addresses_that_Python_classifies_as_special_are_refused(address: IPv4Address | IPv6Address) -> None:
     inner = (address.ipv4_mapped if isinstance(address, IPv6Address) else None) or address
     is_special = (
         inner.is_private
@@ -298,33 +298,33 @@ def test_nothing_that_python_calls_special_is_accepted(address: IPv4Address | IP
         or inner.is_unspecified
         or (isinstance(inner, IPv6Address) and inner.is_site_local)
     )
-    # Python treats 64:ff9b::/96 as reserved. For the guard it is the address that it carries.
+    # Python classifies 64:ff9b::/96 as reserved, but the guard judges the embedded address.
     if is_special and inner not in IPv6Network("64:ff9b::/96"):
         assert refusal(address) is not None
 
 
 @given(st.one_of(st.ip_addresses(v=4), _inside(SPECIAL_IPV4)))
 @example(IPv4Address("192.0.0.9"))
-def test_an_ipv4_address_is_public_exactly_when_no_registry_lists_it(address: IPv4Address | IPv6Address) -> None:
+def test_IPv4_address_is_public_exactly_if_no_registry_lists_it(address: IPv4Address | IPv6Address) -> None:
     is_listed = any(address in network for network in SPECIAL_IPV4)
     assert (refusal(address) is not None) is is_listed
 
 
 @given(_inside(SPECIAL_IPV4), st.sampled_from(sorted(WRAPPED)))
-def test_a_special_address_is_never_public_whatever_carries_it(inner: IPv4Address | IPv6Address, form: str) -> None:
+def test_special_address_is_never_public_in_any_embedding(inner: IPv4Address | IPv6Address, form: str) -> None:
     assert refusal(IPv6Address(WRAPPED[form](int(inner)))) is not None
 
 
 @given(_inside(SPECIAL_IPV4), st.sampled_from(sorted(SPELLINGS)))
 @example(IPv4Address("127.0.0.1"), "full-width")
-def test_a_special_address_is_never_public_however_it_is_spelled(address: IPv4Address | IPv6Address, form: str) -> None:
+def test_special_address_is_never_public_in_any_spelling(address: IPv4Address | IPv6Address, form: str) -> None:
     for policy in (Policy(), Policy(allowed_networks=(IPv6Network("2a00::/16"),))):
         with pytest.raises(Blocked):
             parse_target(f"http://{SPELLINGS[form](int(address))}/", policy)
 
 
 @given(st.ip_addresses(v=4))
-def test_an_address_is_judged_the_same_however_it_is_wrapped(address: IPv4Address) -> None:
+def test_IPv4_address_is_judged_the_same_in_any_wrapping(address: IPv4Address) -> None:
     is_refused = refusal(address) is not None
     for form in ("::ffff:{}", "64:ff9b::{}"):
         assert (refusal(ip_address(form.format(address))) is not None) is is_refused
@@ -333,13 +333,13 @@ def test_an_address_is_judged_the_same_however_it_is_wrapped(address: IPv4Addres
 
 
 @given(st.ip_addresses(v=6))
-def test_ipv6_is_accepted_only_as_global_unicast_or_for_what_it_carries(address: IPv6Address) -> None:
+def test_IPv6_is_accepted_only_as_global_unicast_or_for_its_embedded_address(address: IPv6Address) -> None:
     if refusal(address) is None:
         carries = address.ipv4_mapped is not None or address in IPv6Network("64:ff9b::/96")
         assert address in IPV6_GLOBAL or carries
 
 
-def test_the_tables_list_no_range_twice_and_every_row_of_the_registries() -> None:
+def test_tables_list_every_registry_row_once() -> None:
     for table, rows in ((IPV4_SPECIAL, REGISTRY_IPV4), (IPV6_SPECIAL, REGISTRY_IPV6)):
         networks = [network for network, _ in table]
         assert len(set(networks)) == len(networks)

@@ -1,4 +1,4 @@
-"""Chromium behind the proxy: a page that tries all ways to reach a refused address."""
+"""Chromium behind the proxy, with a page that tries every way to reach a refused address."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from website_scan.net.proxy import BrowserProxy
 
 GOOD = ip_network("127.0.0.1/32")
 CANARY = "127.0.0.2"
-# Condition that the page sets when every attempt has been made.
+# Expression that is true once the page has made every attempt.
 DONE = "document.documentElement.dataset.done === 'yes'"
 
 PAGE = """<!doctype html><html lang="en"><head><title>Attempts</title>
@@ -104,7 +104,7 @@ self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim(
 
 
 class Datagrams:
-    """A counter of UDP datagrams."""
+    """Counter of received UDP datagrams."""
 
     def __init__(self, address: str) -> None:
         self.count = 0
@@ -132,7 +132,7 @@ class Datagrams:
 
 @contextmanager
 def attempts(canary: Site, udp: int, good_udp: int) -> Iterator[Site]:
-    """A site with the page and its files."""
+    """Site with the page and its files."""
     with Site() as site:
         values = {
             "canary": canary.url,
@@ -166,7 +166,7 @@ def make_attempts(context: BrowserContext, site: Site) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Chromium]:
-    """Chromium that may open windows, unlike the service's: here pages shall try that, too."""
+    """Chromium that may open windows, unlike in the service, so that the page can attempt this as well."""
     with chromium({"args": [each for each in ARGUMENTS if each != "--block-new-web-contents"]}) as running:
         yield running
 
@@ -186,7 +186,7 @@ def anything(request: Request) -> Answer:
     return Answer("x", headers={"Access-Control-Allow-Origin": "*", "Content-Type": "text/plain"})
 
 
-def test_a_page_reaches_no_refused_address_whatever_it_tries(browser: Chromium) -> None:
+def test_page_in_a_browser_reaches_no_refused_address(browser: Chromium) -> None:
     with (
         Site({"*": anything}, address=CANARY) as canary,
         Datagrams(CANARY) as udp,
@@ -201,8 +201,8 @@ def test_a_page_reaches_no_refused_address_whatever_it_tries(browser: Chromium) 
         assert (canary.connections, canary.paths(), udp.count, good_udp.count) == (0, [], 0, 0)
 
 
-def test_the_same_page_reaches_the_canary_where_it_may(browser: Chromium) -> None:
-    """Control: these attempts are real, and only the guard stops them."""
+def test_page_in_a_browser_reaches_the_canary_if_exempted(browser: Chromium) -> None:
+    """Control: the attempts succeed if only the guard permits them."""
     with (
         Site({"*": anything}, address=CANARY) as canary,
         Datagrams(CANARY) as udp,
@@ -235,8 +235,8 @@ def test_the_same_page_reaches_the_canary_where_it_may(browser: Chromium) -> Non
     }
 
 
-def test_without_its_arguments_chromium_would_send_datagrams_around_the_proxy() -> None:
-    """Control for WebRTC."""
+def test_Chromium_without_its_arguments_bypasses_the_proxy_with_UDP() -> None:
+    """Control: WebRTC sends datagrams without these arguments."""
     with (
         Site({"*": anything}, address=CANARY) as canary,
         Datagrams(CANARY) as udp,
@@ -250,7 +250,7 @@ def test_without_its_arguments_chromium_would_send_datagrams_around_the_proxy() 
         assert udp.came.is_set() or good_udp.came.is_set()
 
 
-def test_outside_of_a_context_with_a_proxy_nothing_is_reached() -> None:
+def test_browser_context_without_a_proxy_reaches_no_server() -> None:
     program = find_browser("auto")
     assert program is not None
     with Site({"/": Answer("Hello")}) as site, chromium() as walled:
@@ -267,7 +267,7 @@ def test_outside_of_a_context_with_a_proxy_nothing_is_reached() -> None:
     assert site.connections == 0
 
 
-def test_the_browser_is_chosen_as_the_setting_says(tmp_path: Path) -> None:
+def test_SCAN_BROWSER_selects_the_browser(tmp_path: Path) -> None:
     program = tmp_path / "chromium"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
@@ -277,9 +277,7 @@ def test_the_browser_is_chosen_as_the_setting_says(tmp_path: Path) -> None:
         find_browser(str(tmp_path / "missing"))
 
 
-def test_a_browser_is_looked_for_on_the_path_and_where_playwright_puts_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_browser_is_searched_on_PATH_and_in_Playwright_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("HOME", str(tmp_path))
     assert find_browser("auto") is None

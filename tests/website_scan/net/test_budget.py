@@ -11,7 +11,7 @@ from website_scan.net.deadline import Deadline
 from website_scan.net.errors import BudgetExceeded, TimedOut
 
 
-def test_no_race_lets_more_requests_through() -> None:
+def test_concurrent_requests_never_exceed_the_budget() -> None:
     meter = Meter(Limits(requests=100, requests_per_host=60))
 
     def ask(host: str) -> bool:
@@ -27,7 +27,7 @@ def test_no_race_lets_more_requests_through() -> None:
     assert sum(granted) == meter.requests == 100
 
 
-def test_a_refused_request_names_the_limit() -> None:
+def test_refused_request_names_the_exceeded_limit() -> None:
     meter = Meter(Limits(requests=2, requests_per_host=1))
     meter.request("a.example.com")
     with pytest.raises(BudgetExceeded, match=r"more than 1 requests to a\.example\.com\."):
@@ -37,7 +37,7 @@ def test_a_refused_request_names_the_limit() -> None:
         meter.request("c.example.com")
 
 
-def test_tunnels_and_exchanges_share_the_bytes_of_the_scan_and_have_their_own_deadlines() -> None:
+def test_tunnels_and_exchanges_share_bytes_but_not_deadlines() -> None:
     meter = Meter(Limits(total_bytes=10))
     tunnel = Meters(Deadline(20), meter)
     exchange = Exchange(Deadline(20), Limits(), meter, "/", is_fresh=False)
@@ -52,7 +52,7 @@ def test_tunnels_and_exchanges_share_the_bytes_of_the_scan_and_have_their_own_de
         Meters(Deadline(0), meter).timeout_s()
 
 
-def test_bytes_add_up_to_their_limit() -> None:
+def test_received_bytes_add_up_to_their_limit() -> None:
     meter = Meter(Limits(total_bytes=3 * MIB))
     meter.received(2 * MIB)
     meter.received(MIB)
@@ -60,7 +60,7 @@ def test_bytes_add_up_to_their_limit() -> None:
         meter.received(1)
 
 
-def test_each_phase_of_an_exchange_has_its_time_and_none_outlives_the_exchange() -> None:
+def test_each_phase_of_an_exchange_has_a_time_limit_within_the_exchange() -> None:
     limits = Limits(connect_s=1, first_byte_s=10)
     exchange = Exchange(Deadline(20), limits, Meter(limits), "/", is_fresh=False)
     assert 19 < exchange.timeout_s() <= 20
@@ -86,7 +86,7 @@ def test_deadlines_only_get_shorter() -> None:
         Deadline(0).check()
 
 
-def test_repetition_needs_room_for_all_requests_and_for_those_to_the_busiest_host() -> None:
+def test_repetition_requires_budget_in_total_and_for_the_busiest_host() -> None:
     meter = Meter(Limits(requests=6, requests_per_host=4))
     for host in ("a.example.com", "a.example.com", "b.example.com"):
         meter.request(host)
@@ -94,7 +94,7 @@ def test_repetition_needs_room_for_all_requests_and_for_those_to_the_busiest_hos
     meter.request("b.example.com")
     assert not meter.has_room_again(times=1)
     assert meter.has_room_again(times=2)
-    assert Meter(Limits(requests=1, requests_per_host=1)).has_room_again(times=1)  # of nothing
+    assert Meter(Limits(requests=1, requests_per_host=1)).has_room_again(times=1)  # no requests so far
     busy = Meter(Limits(requests=100, requests_per_host=4))
     for _ in range(3):
         busy.request("a.example.com")

@@ -1,4 +1,4 @@
-"""Canary: a listener that no scan and no delivery may reach, no matter what a site or its DNS tries.
+"""Canary: a listener that no scan and no delivery may reach, whatever a site or its DNS tries.
 
 The site is on 127.0.0.1, which is exempted; the canary is on 127.0.0.2, which is not, on the same port, and that port
 is allowed. The service's own resolver resolves names, through a name server on loopback.
@@ -81,7 +81,7 @@ class World:
         )
 
     def scan(self, url: str, scan_type: ScanType, networks: tuple[IPNetwork, ...] = GUARDED) -> ScanResult | None:
-        """Scan as a worker does. None if the URL itself is refused."""
+        """Return the result of a scan like a worker's, or None if the URL itself is refused."""
         policy = self.policy(networks)
         try:
             target = parse_target(url, policy)
@@ -107,7 +107,7 @@ each_type = pytest.mark.parametrize("scan_type", list(ScanType))
 
 
 @each_type
-def test_no_spelling_and_no_name_leads_a_scan_to_the_canary(world: World, scan_type: ScanType) -> None:
+def test_no_spelling_or_name_leads_a_scan_to_the_canary(world: World, scan_type: ScanType) -> None:
     for host in HOSTS:
         result = world.scan(world.url(host), scan_type)
         if result is not None:
@@ -117,25 +117,27 @@ def test_no_spelling_and_no_name_leads_a_scan_to_the_canary(world: World, scan_t
 
 
 @plain_only
-@pytest.mark.parametrize("host", [each for each in HOSTS if each != "mixed.example.com"])  # which begins with the site
-def test_the_same_hosts_lead_to_the_canary_once_it_is_exempted(world: World, host: str) -> None:
-    # Control: otherwise the tests could pass because nothing ever leads to the canary.
+@pytest.mark.parametrize("host", [host for host in HOSTS if host != "mixed.example.com"])  # resolves to the site first
+def test_same_hosts_lead_to_the_canary_if_exempted(world: World, host: str) -> None:
+    # Control: the hosts do lead to the canary unless the guard refuses them.
     result = world.scan(world.url(host), ScanType.SEO, UNGUARDED)
     assert result is not None
     assert world.canary.count() > 0
 
 
 @each_type
-def test_a_name_that_is_rebound_in_the_middle_of_a_scan_stays_with_the_site(world: World, scan_type: ScanType) -> None:
+def test_name_rebound_during_a_scan_retains_its_pinned_address(world: World, scan_type: ScanType) -> None:
     world.site.routes["*"] = Answer(
         "<!doctype html><title>A page</title><h1>A page</h1>", headers=[("Connection", "close")]
     )
     result = world.scan(world.url("rebind.example.com"), scan_type)
     assert result is not None
     assert result.status in ("completed", "partial")
-    assert world.site.connections > 1 or scan_type is ScanType.ACCESSIBILITY  # which needs only the page
+    assert (
+        world.site.connections > 1 or scan_type is ScanType.ACCESSIBILITY
+    )  # accessibility scans request only the page
     assert world.canary.count() == 0
-    # The name server has changed its answer: the next scan is refused.
+    # The name now resolves to the canary, so the next scan is refused.
     again = world.scan(world.url("rebind.example.com"), scan_type)
     assert again is not None
     assert again.error is not None
@@ -145,7 +147,7 @@ def test_a_name_that_is_rebound_in_the_middle_of_a_scan_stays_with_the_site(worl
 
 # Redirects
 
-# Locations that browsers would follow, then locations that nothing follows, exempted or not.
+# Locations that browsers follow, then locations that no client follows.
 FOLLOWED = (
     "//{host}/", "http://{host}/", "/\\{host}/", "\\\\{host}\\", "ht\ttp://{host}/", "HTTP:\\\\{host}",
     " http://{host}/ ", "http:///{host}/", "/hop",
@@ -157,7 +159,7 @@ NOT_FOLLOWED = (
 
 
 def redirecting(location: str, host: str, status: int) -> dict[str, Route]:
-    """Return a site whose pages redirect there, `/hop` in a second step."""
+    """Return a site whose pages redirect to the location, `/hop` with an intermediate redirect."""
     answer = Answer.redirect(location.format(host=host), status)
     return {"*": answer, "/hop": Answer.redirect(f"//{host}/", status)}
 
@@ -194,7 +196,7 @@ def test_no_redirect_to_a_spelling_or_a_name_leads_a_scan_to_the_canary(world: W
 
 @plain_only
 @pytest.mark.parametrize("location", FOLLOWED)
-def test_the_same_redirects_lead_to_the_canary_once_it_is_exempted(world: World, location: str) -> None:
+def test_same_redirects_lead_to_the_canary_if_exempted(world: World, location: str) -> None:
     world.site.routes = redirecting(location, f"{CANARY}:{world.port}", 302)
     assert world.scan(world.url(), ScanType.SEO, UNGUARDED) is not None
     assert world.canary.count() > 0
@@ -202,7 +204,7 @@ def test_the_same_redirects_lead_to_the_canary_once_it_is_exempted(world: World,
 
 @plain_only
 @pytest.mark.parametrize("location", NOT_FOLLOWED)
-def test_what_is_no_redirect_on_the_web_is_not_followed_even_then(world: World, location: str) -> None:
+def test_invalid_redirects_are_not_followed_even_if_the_canary_is_exempted(world: World, location: str) -> None:
     world.site.routes = redirecting(location, f"{CANARY}:{world.port}", 302)
     assert world.scan(world.url(), ScanType.SEO, UNGUARDED) is not None
     assert world.canary.count() == 0
@@ -215,9 +217,7 @@ def test_what_is_no_redirect_on_the_web_is_not_followed_even_then(world: World, 
 @pytest.mark.parametrize(
     "host", ["127.0.0.2", "2130706434", "inside.example.com", "mixed.example.com", "alias.example.com"]
 )
-def test_nothing_that_a_page_loads_or_names_leads_a_scan_to_the_canary(
-    world: World, scan_type: ScanType, host: str
-) -> None:
+def test_no_resource_or_link_of_a_page_leads_a_scan_to_the_canary(world: World, scan_type: ScanType, host: str) -> None:
     for routes in (luring(world.url(path=""), f"{host}:{world.port}"), redirecting_files(f"{host}:{world.port}")):
         world.site.routes = routes
         result = world.scan(world.url(), scan_type)
@@ -227,7 +227,7 @@ def test_nothing_that_a_page_loads_or_names_leads_a_scan_to_the_canary(
 
 
 @plain_only
-def test_a_sub_resources_name_that_is_rebound_stays_with_its_first_address(world: World) -> None:
+def test_rebound_name_of_a_sub_resource_retains_its_pinned_address(world: World) -> None:
     world.site.routes = luring(world.url(path=""), f"rebind.example.com:{world.port}")
     assert world.scan(world.url(), ScanType.PERFORMANCE) is not None
     assert "/img" in world.site.paths()
@@ -235,7 +235,7 @@ def test_a_sub_resources_name_that_is_rebound_stays_with_its_first_address(world
 
 
 @plain_only
-def test_the_same_pages_lead_to_the_canary_once_it_is_exempted(world: World) -> None:
+def test_same_pages_lead_to_the_canary_if_exempted(world: World) -> None:
     lure = f"inside.example.com:{world.port}"
     for scan_type in ScanType:
         for routes in (luring(world.url(path=""), lure), redirecting_files(lure)):
@@ -246,7 +246,7 @@ def test_the_same_pages_lead_to_the_canary_once_it_is_exempted(world: World) -> 
 
 
 def naming_its_issuer(url: str, folder: Path) -> Callable[[ssl.SSLContext], None]:
-    """Return TLS settings for a site whose certificate names the URL of the missing issuer."""
+    """Return TLS settings of a site whose certificate has the URL of its missing issuer."""
 
     def present(context: ssl.SSLContext) -> None:
         leaf = Identity.root("Nobody knows").issue(SITE, ca_issuers=url)
@@ -258,7 +258,7 @@ def naming_its_issuer(url: str, folder: Path) -> Callable[[ssl.SSLContext], None
 
 
 @pytest.mark.parametrize(("networks", "visits"), [(GUARDED, 0), (UNGUARDED, 1)])
-def test_the_issuer_that_a_certificate_names_is_not_asked_at_the_canary(
+def test_issuer_URL_of_a_certificate_does_not_lead_to_the_canary(
     networks: tuple[IPNetwork, ...], visits: int, tmp_path: Path
 ) -> None:
     with Canary(CANARY) as canary:
@@ -270,12 +270,12 @@ def test_the_issuer_that_a_certificate_names_is_not_asked_at_the_canary(
         assert canary.count() == visits
 
 
-def test_an_issuer_at_a_port_that_is_not_allowed_costs_no_check(tmp_path: Path) -> None:
+def test_issuer_URL_with_a_forbidden_port_does_not_skip_checks(tmp_path: Path) -> None:
     tune = naming_its_issuer(f"http://{PUBLIC}:22/issuer", tmp_path)
     with Canary(CANARY) as canary, Site({"*": Answer("x")}, certificate=Certificate.VALID, tune=tune) as site:
         result = World(site, canary).scan(site.url + "/", ScanType.SECURITY)
     assert result is not None
-    assert [each for each in result.skipped_checks if "Port 22" in each.reason] == []
+    assert [skipped for skipped in result.skipped_checks if "Port 22" in skipped.reason] == []
 
 
 # The API and deliveries
@@ -283,7 +283,7 @@ def test_an_issuer_at_a_port_that_is_not_allowed_costs_no_check(tmp_path: Path) 
 
 @pytest.fixture
 def open_settings(world: World, settings: pytest_django.Settings) -> World:
-    """The world with its policy in the settings, where the API and the workers read it."""
+    """Return the world with its policy in the settings, which the API and the workers read."""
     settings.SCAN_ALLOWED_NETWORKS = GUARDED
     settings.SCAN_ALLOWED_PORTS = world.policy(()).allowed_ports
     settings.SCAN_CA_BUNDLE = world.site.ca_file
@@ -292,7 +292,7 @@ def open_settings(world: World, settings: pytest_django.Settings) -> World:
 
 @plain_only
 @pytest.mark.django_db
-def test_the_api_accepts_neither_a_scan_nor_a_receiver_at_the_canary(open_settings: World, home: Member) -> None:
+def test_API_refuses_scans_and_webhooks_at_the_canary(open_settings: World, home: Member) -> None:
     for host in HOSTS:
         url = open_settings.url(host)
         for path, body in (("/v1/scan", {"type": "seo"}), ("/api/webhooks", {"events": ["scan.completed"]})):
@@ -303,7 +303,7 @@ def test_the_api_accepts_neither_a_scan_nor_a_receiver_at_the_canary(open_settin
 
 @plain_only
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
-def test_a_name_that_is_rebound_after_its_scan_was_accepted_is_refused(open_settings: World, home: Member) -> None:
+def test_name_rebound_after_its_scan_was_accepted_is_refused(open_settings: World, home: Member) -> None:
     answer = home.api.post("/v1/scan", {"url": open_settings.url("rebind.example.com"), "type": "seo"})
     assert answer.status_code == 201
     run_scan(answer.json()["id"])
@@ -313,7 +313,7 @@ def test_a_name_that_is_rebound_after_its_scan_was_accepted_is_refused(open_sett
 
 
 def delivered(world: World, home: Member, host: str) -> tuple[str, Attempt]:
-    """Register a receiver, deliver an event to it, and return the delivery's status and its one attempt."""
+    """Return the status and the only attempt of a delivery to a new receiver."""
     registered = home.api.post("/api/webhooks", {"url": world.url(host, "/hook"), "events": ["scan.completed"]})
     assert registered.status_code == 201
     finished_scan(home)
@@ -322,7 +322,7 @@ def delivered(world: World, home: Member, host: str) -> tuple[str, Attempt]:
 
 
 @plain_only
-def test_a_receiver_that_is_rebound_after_its_registration_gets_nothing(open_settings: World, home: Member) -> None:
+def test_receiver_rebound_after_its_registration_gets_no_delivery(open_settings: World, home: Member) -> None:
     status, attempt = delivered(open_settings, home, "rebind.example.com")
     assert (status, attempt.blocked) == ("pending", True)
     assert "not publicly accessible" in attempt.error_message
@@ -330,7 +330,7 @@ def test_a_receiver_that_is_rebound_after_its_registration_gets_nothing(open_set
 
 
 @plain_only
-def test_the_same_receiver_gets_its_delivery_once_it_is_exempted(
+def test_same_receiver_gets_its_delivery_if_exempted(
     open_settings: World, home: Member, settings: pytest_django.Settings
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = UNGUARDED

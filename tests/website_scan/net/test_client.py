@@ -48,7 +48,7 @@ def raw(*parts: bytes) -> Callable[[ReceivedRequest], None]:
     return answer
 
 
-def test_a_response_tells_the_exchange_as_it_was() -> None:
+def test_response_has_the_details_of_the_exchange() -> None:
     page = b"<h1>Hello</h1>" * 100
     answer = Answer(
         gzip.compress(page),
@@ -74,7 +74,7 @@ def test_a_response_tells_the_exchange_as_it_was() -> None:
         assert still_packed.connect_s == 0.0
 
 
-def test_what_is_sent_is_ours_and_nothing_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_contains_no_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1/")
     with Site({"*": Answer("x", headers={"Set-Cookie": "kept=no"})}) as site, network() as net:
@@ -98,11 +98,11 @@ def test_what_is_sent_is_ours_and_nothing_from_the_environment(monkeypatch: pyte
     assert fourth.header("Content-Length") == "0"
 
 
-def test_connections_are_kept_and_a_stale_one_is_replaced() -> None:
+def test_kept_alive_connection_is_reused_and_replaced_if_stale() -> None:
     def once(request: ReceivedRequest) -> Answer | None:
         # The second request on a connection finds it closed, as after a server's keep-alive timeout.
-        asked = [each for each in site.requests if each.connection_number == request.connection_number]
-        return Answer("fresh") if len(asked) == 1 else None
+        on_connection = [other for other in site.requests if other.connection_number == request.connection_number]
+        return Answer("fresh") if len(on_connection) == 1 else None
 
     with Site({"/": Answer("kept"), "/once": once}) as site, network() as net:
         for _ in range(5):
@@ -112,7 +112,7 @@ def test_connections_are_kept_and_a_stale_one_is_replaced() -> None:
         assert net.fetch(site.url + "/once").body == b"fresh"
 
 
-def test_a_connection_is_not_reused_behind_a_body_that_was_not_read() -> None:
+def test_connection_with_an_unread_body_is_not_reused() -> None:
     with Site({"/long": Answer(b"x" * MIB), "/": Answer("short")}) as site, network() as net:
         cut = net.fetch(Request(site.url + "/long", max_bytes=1000))
         assert (len(cut.body), cut.truncated, cut.body_wire_bytes) == (1000, True, 1000)
@@ -120,7 +120,7 @@ def test_a_connection_is_not_reused_behind_a_body_that_was_not_read() -> None:
         assert site.connections == 2
 
 
-def test_threads_share_a_network() -> None:
+def test_network_can_be_used_by_several_threads() -> None:
     with Site({"*": lambda request: Answer(request.path)}) as site, network() as net:
         with ThreadPoolExecutor(8) as pool:
             bodies = list(pool.map(lambda n: net.fetch(f"{site.url}/{n}").body.decode(), range(80)))
@@ -129,7 +129,7 @@ def test_threads_share_a_network() -> None:
         assert site.connections <= 8
 
 
-def test_methods_without_a_body_in_the_answer() -> None:
+def test_response_to_HEAD_has_no_body() -> None:
     with Site({"/": Answer("hello"), "/none": Answer(status=204)}) as site, network() as net:
         response = net.fetch(Request(site.url, method="HEAD"))
         assert (response.method, response.body, response.truncated) == ("HEAD", b"", False)
@@ -138,7 +138,7 @@ def test_methods_without_a_body_in_the_answer() -> None:
         assert site.connections == 1
 
 
-def test_ipv6_literals() -> None:
+def test_IPv6_literal_can_be_fetched() -> None:
     with Site({"/": Answer("six")}, address="::1") as site, network() as net:
         response = net.fetch(site.url)
         assert (response.body, response.address) == (b"six", "::1")
@@ -148,7 +148,7 @@ def test_ipv6_literals() -> None:
 # TLS
 
 
-def test_a_trusted_certificate_with_the_right_name() -> None:
+def test_trusted_certificate_with_the_right_name_is_accepted() -> None:
     with Site({"/": Answer("safe")}, certificate=Certificate.VALID) as site, network(site) as net:
         for url in (site.url, site.url_as("localhost")):
             response = net.fetch(url)
@@ -168,7 +168,7 @@ def test_a_trusted_certificate_with_the_right_name() -> None:
         (Certificate.INCOMPLETE, "unable to get local issuer certificate"),
     ],
 )
-def test_an_untrusted_certificate_is_refused_or_recorded(certificate: Certificate, reason: str) -> None:
+def test_untrusted_certificate_is_refused_or_recorded(certificate: Certificate, reason: str) -> None:
     with Site({"/": Answer("unsafe")}, certificate=certificate) as site, network(site) as net:
         for _ in range(2):
             with pytest.raises(Untrusted, match=reason):
@@ -180,7 +180,7 @@ def test_an_untrusted_certificate_is_refused_or_recorded(certificate: Certificat
         assert len(site.requests) == 2
 
 
-def test_a_root_that_the_policy_does_not_name_is_not_trusted() -> None:
+def test_root_certificate_outside_of_the_policy_is_not_trusted() -> None:
     with (
         Site({"/": Answer()}, certificate=Certificate.VALID) as site,
         network() as net,
@@ -189,7 +189,7 @@ def test_a_root_that_the_policy_does_not_name_is_not_trusted() -> None:
         net.fetch(site.url)
 
 
-def test_outdated_tls_is_spoken_only_without_verify_and_is_no_distrust() -> None:
+def test_outdated_TLS_is_used_only_without_verify_and_is_no_trust_error() -> None:
     def outdated(context: ssl.SSLContext) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -207,7 +207,7 @@ def test_outdated_tls_is_spoken_only_without_verify_and_is_no_distrust() -> None
 
 
 @pytest.mark.parametrize("greeting", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-x\r\n", b""])
-def test_a_port_that_does_not_speak_tls(greeting: bytes) -> None:
+def test_port_without_TLS_raises_TlsFailed(greeting: bytes) -> None:
     def converse(connection: socket.socket) -> None:
         connection.recv(65536)
         connection.sendall(greeting)
@@ -230,7 +230,7 @@ def patient() -> Iterator[threading.Event]:
 
 
 def drip(first: bytes, drop: bytes, stopped: threading.Event) -> Callable[[ReceivedRequest], None]:
-    """Return a route that never stops, and never pauses longer than a socket's timeout."""
+    """Return a route that drips bytes forever, with pauses shorter than a socket's time-out."""
 
     def answer(request: ReceivedRequest) -> None:
         request.connection.sendall(first)
@@ -251,7 +251,7 @@ def drip(first: bytes, drop: bytes, stopped: threading.Event) -> Callable[[Recei
     ],
     ids=["status line", "header", "body", "endless body"],
 )
-def test_a_dripping_answer_ends_with_the_exchange(
+def test_dripping_response_ends_at_the_time_limit_of_the_exchange(
     first: bytes, certificate: Certificate | None, patient: threading.Event
 ) -> None:
     with Site({"/": drip(first, b"1", patient)}, certificate=certificate) as site, network(site) as net:
@@ -260,13 +260,13 @@ def test_a_dripping_answer_ends_with_the_exchange(
         assert net.elapsed_s < 5
 
 
-def test_a_dripping_chunk_size_ends_with_the_exchange(patient: threading.Event) -> None:
+def test_dripping_chunk_size_ends_at_the_time_limit_of_the_exchange(patient: threading.Event) -> None:
     first = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     with Site({"/": drip(first, b"0", patient)}) as site, network() as net, pytest.raises(TimedOut):
         net.fetch(Request(site.url, timeout_s=0.5))
 
 
-def test_a_dripping_tls_handshake_ends_with_the_connection_time(patient: threading.Event) -> None:
+def test_dripping_TLS_handshake_ends_at_the_connection_time_limit(patient: threading.Event) -> None:
     def converse(connection: socket.socket) -> None:
         connection.recv(65536)
         connection.sendall(b"\x16\x03\x03\x40\x00")  # a record of 16 KiB that arrives byte by byte
@@ -279,14 +279,14 @@ def test_a_dripping_tls_handshake_ends_with_the_connection_time(patient: threadi
         assert net.elapsed_s < 5
 
 
-def test_a_site_that_accepts_and_never_answers_ends_at_the_first_byte_time() -> None:
+def test_silent_site_ends_at_the_first_byte_time_limit() -> None:
     with Site({"/": Answer(delay_s=60)}) as site, network(limits=Limits(first_byte_s=0.2)) as net:
         with pytest.raises(TimedOut):
             net.fetch(site.url)
         assert net.elapsed_s < 5
 
 
-def test_the_networks_own_time_ends_everything() -> None:
+def test_time_limit_of_the_network_ends_every_exchange() -> None:
     with Site({"/": Answer(delay_s=60)}) as site, network(time_limit_s=0.3) as net:
         for _ in range(2):
             with pytest.raises(TimedOut):
@@ -295,7 +295,7 @@ def test_the_networks_own_time_ends_everything() -> None:
         assert len(site.requests) == 1
 
 
-def test_header_bombs() -> None:
+def test_oversized_headers_raise_BadResponse() -> None:
     endless = Answer(headers=[(f"X-{number}", "y" * 1000) for number in range(200)])
     many = Answer("fine", headers=[(f"X-{number}", "y") for number in range(300)])
     long_line = raw(b"HTTP/1.1 200 OK\r\nX: ", b"y" * MIB)
@@ -308,7 +308,7 @@ def test_header_bombs() -> None:
         assert response.body == b"fine"
 
 
-def test_bodies_are_cut_on_the_wire_and_when_unpacked() -> None:
+def test_bodies_are_cut_on_the_wire_and_after_decoding() -> None:
     limits = Limits(body_bytes=100 * KIB, decoded_bytes=200 * KIB)
     bomb = Answer(gzip.compress(b"\0" * (50 * MIB)), headers={"Content-Encoding": "gzip"})
     routes: dict[str, Route] = {
@@ -326,14 +326,14 @@ def test_bodies_are_cut_on_the_wire_and_when_unpacked() -> None:
         assert net.fetch(Request(site.url + "/plain", max_bytes=0)).body == b""
 
 
-def test_a_redirects_body_is_cut_too() -> None:
+def test_body_of_a_redirect_is_cut() -> None:
     page = Answer(b"x" * (20 * MIB), status=302, headers={"Location": "/"})
     with Site({"/": page}) as site, network(limits=Limits(body_bytes=10 * KIB)) as net:
         assert len(net.fetch(site.url).body) == 10 * KIB
         assert net.received_bytes < 5 * MIB
 
 
-def test_requests_are_counted_and_limited_in_all_and_per_host() -> None:
+def test_requests_are_limited_in_total_and_by_host() -> None:
     with Site({"*": Answer("x")}) as site:
         with network(limits=Limits(requests=5, requests_per_host=3)) as net:
             for _ in range(3):
@@ -348,7 +348,7 @@ def test_requests_are_counted_and_limited_in_all_and_per_host() -> None:
         assert len(site.requests) == 5
 
 
-def test_bytes_are_counted_and_limited_over_the_whole_scan() -> None:
+def test_bytes_are_limited_over_the_whole_scan() -> None:
     limits = Limits(total_bytes=250 * KIB)
     with Site({"*": Answer(b"x" * 100 * KIB)}) as site, network(limits=limits) as net:
         net.fetch(site.url)
@@ -358,7 +358,7 @@ def test_bytes_are_counted_and_limited_over_the_whole_scan() -> None:
             net.fetch(site.url)
 
 
-def test_bytes_over_a_bare_connection_count_too() -> None:
+def test_bytes_of_a_TCP_connection_count_in_the_budget() -> None:
     with (
         Site(converse=lambda connection: connection.sendall(b"x" * MIB)) as site,
         network(limits=Limits(total_bytes=10 * KIB)) as net,
@@ -371,7 +371,7 @@ def test_bytes_over_a_bare_connection_count_too() -> None:
         assert 10 * KIB < net.received_bytes <= 14 * KIB
 
 
-# Responses that are not quite HTTP
+# Responses that are not valid HTTP
 
 
 @pytest.mark.parametrize(
@@ -384,7 +384,7 @@ def test_bytes_over_a_bare_connection_count_too() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nhello",
     ],
 )
-def test_answers_that_can_not_be_understood(answer: bytes) -> None:
+def test_invalid_HTTP_raises_BadResponse(answer: bytes) -> None:
     with Site({"/": raw(answer)}) as site, network() as net:
         with pytest.raises(BadResponse) as raised:
             net.fetch(site.url)
@@ -392,14 +392,14 @@ def test_answers_that_can_not_be_understood(answer: bytes) -> None:
             assert internal not in str(raised.value)
 
 
-def test_a_site_that_hangs_up_without_an_answer_is_not_reachable() -> None:
+def test_closed_connection_without_a_response_raises_NotReachable() -> None:
     with Site({"/": raw()}) as site, network() as net:
         with pytest.raises(NotReachable, match="without an answer"):
             net.fetch(site.url)
         assert len(site.requests) == 1
 
 
-def test_a_body_that_ends_too_early_is_kept() -> None:
+def test_truncated_body_is_returned() -> None:
     routes = {
         "/length": raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"),
         "/chunks": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\nhello"),
@@ -411,7 +411,7 @@ def test_a_body_that_ends_too_early_is_kept() -> None:
                 assert (response.body, response.truncated) == (b"hello", True)
 
 
-def test_a_body_may_end_with_the_connection() -> None:
+def test_body_may_end_with_the_connection() -> None:
     endless = raw(b"HTTP/1.0 200 OK\r\n\r\nhello")
     for certificate in (None, Certificate.VALID):
         with Site({"/": endless}, certificate=certificate) as site, network(site) as net:
@@ -419,7 +419,7 @@ def test_a_body_may_end_with_the_connection() -> None:
             assert (response.body, response.truncated, response.http_version) == (b"hello", False, "1.0")
 
 
-def test_an_early_answer_to_a_large_upload_is_read() -> None:
+def test_early_response_to_a_large_upload_is_read() -> None:
     def refuse(connection: socket.socket) -> None:
         connection.recv(1000)
         connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -431,8 +431,8 @@ def test_an_early_answer_to_a_large_upload_is_read() -> None:
         assert net.fetch(Request(url, method="POST", body=b"x" * MIB)).status == 413
 
 
-def test_an_answer_counts_though_the_server_closes_without_reading_the_request() -> None:
-    """Regression: sending into the closed connection failed, and nobody looked for the answer."""
+def test_response_is_read_although_the_server_closes_without_reading_the_request() -> None:
+    """Regression: sending to the closed connection failed, and the client did not read the response."""
 
     def refuse(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -442,8 +442,8 @@ def test_an_answer_counts_though_the_server_closes_without_reading_the_request()
         assert net.fetch(Request(url, method="POST", body=b"x" * 8 * MIB)).status == 413
 
 
-def test_the_networks_of_a_policy_are_addresses_not_names() -> None:
-    # Control for the tests above: nothing here is reachable without an exemption.
+def test_networks_of_a_policy_must_be_addresses() -> None:
+    # Control for the tests above: loopback is not reachable without an exemption.
     with (
         Site({"/": Answer()}) as site,
         Network(Policy(allowed_networks=(ipaddress.ip_network("::1/128"),))) as net,

@@ -1,4 +1,4 @@
-"""Credentials: which are valid for a target, and to which origin the network sends them."""
+"""Credentials: validation, and the origin to which the network sends them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from website_scan.net.policy import Policy
 SECRET = "s3cret-value"
 GIVEN = Credentials(headers=(("X-Key", SECRET),), basic_auth=("user", "pass:word"), cookies=(("sid", "a"), ("b", "c")))
 BASIC = "Basic dXNlcjpwYXNzOndvcmQ="
-SHOWN = ("X-Key", "Authorization", "Cookie")
+CREDENTIAL_HEADERS = ("X-Key", "Authorization", "Cookie")
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ SHOWN = ("X-Key", "Authorization", "Cookie")
         {"headers": {f"X-{number}": "v" for number in range(20)}},
     ],
 )
-def test_what_is_taken_comes_back_whole(request_: dict[str, Any]) -> None:
+def test_parsed_credentials_round_trip(request_: dict[str, Any]) -> None:
     credentials = parse(request_)
     assert credentials is not None
     assert credentials.request == request_
@@ -40,7 +40,7 @@ def test_what_is_taken_comes_back_whole(request_: dict[str, Any]) -> None:
 
 
 def headers(count: int, total_bytes: int) -> dict[str, str]:
-    """Return headers that have as many bytes in all, names included."""
+    """Return headers with this number of bytes in total, names included."""
     names = [f"X-{number:02}" for number in range(count)]
     return {name: "v" * (total_bytes // count - len(name)) for name in names}
 
@@ -128,21 +128,23 @@ def headers(count: int, total_bytes: int) -> dict[str, str]:
         ),
     ],
 )
-def test_a_refusal_names_the_part_and_the_rule_that_it_breaks(accepted: object, refused: object, reason: str) -> None:
+def test_refusal_of_credentials_names_the_part_and_the_violated_rule(
+    accepted: object, refused: object, reason: str
+) -> None:
     parse(accepted)
     with pytest.raises(InvalidRequestField) as refusal:
         parse(refused)
     assert str(refusal.value) == reason
 
 
-def test_cookies_that_the_site_has_set_replace_the_given_ones() -> None:
+def test_cookies_set_by_the_site_replace_the_users_cookies() -> None:
     credentials = OriginCredentials("https://example.com", GIVEN)
     assert credentials.added_to({"cookie": "b=1=2;sid=new"}, "https://example.com")["Cookie"] == "b=1=2;sid=new"
     assert credentials.added_to({"Cookie": "sid=new"}, "https://example.com")["Cookie"] == "sid=new; b=c"
 
 
 @pytest.mark.parametrize("nothing", [None, {}, {"headers": {}}, {"cookies": None, "basic_auth": None}])
-def test_nothing_is_none(nothing: object) -> None:
+def test_empty_credentials_are_None(nothing: object) -> None:
     assert parse(nothing) is None
 
 
@@ -154,7 +156,7 @@ def test_nothing_is_none(nothing: object) -> None:
         ),
     )
 )
-def test_whatever_comes_is_taken_or_refused(value: object) -> None:
+def test_any_credentials_are_parsed_or_refused(value: object) -> None:
     try:
         credentials = parse(value)
     except InvalidRequestField:
@@ -162,7 +164,7 @@ def test_whatever_comes_is_taken_or_refused(value: object) -> None:
     assert credentials is None or parse(credentials.request) == credentials
 
 
-def test_their_values_are_in_no_repr() -> None:
+def test_credentials_have_no_values_in_repr() -> None:
     assert SECRET not in repr(GIVEN) + repr(OriginCredentials("https://x", GIVEN))
 
 
@@ -171,40 +173,40 @@ def network(site: Site, **options: Any) -> Network:
     return Network(policy, credentials=OriginCredentials(options.pop("origin", site.url), GIVEN))
 
 
-def shown(site: Site) -> list[tuple[str | None, ...]]:
-    return [tuple(each.header(name) for name in SHOWN) for each in site.requests]
+def sent_credentials(site: Site) -> list[tuple[str | None, ...]]:
+    return [tuple(request.header(name) for name in CREDENTIAL_HEADERS) for request in site.requests]
 
 
 ALL, NONE = (SECRET, BASIC, "sid=a; b=c"), (None, None, None)
 
 
-def test_each_hop_is_judged_by_its_own_origin() -> None:
+def test_credentials_are_sent_to_their_origin_only_on_each_hop() -> None:
     with Site() as site, Site() as other, network(site) as out:
         site.routes |= {"/": Answer.redirect("/in"), "/in": Answer.redirect(f"{other.url}/"), "/back": Answer("end")}
         other.routes["/"] = Answer.redirect(f"{site.url}/back")
         out.follow(Request(f"{site.url}/", with_credentials=True))
-        assert shown(site) == [ALL, ALL, ALL]
-        assert shown(other) == [NONE]
+        assert sent_credentials(site) == [ALL, ALL, ALL]
+        assert sent_credentials(other) == [NONE]
         # Another name of the same address is another origin.
         out.fetch(Request(site.url_as("localhost"), with_credentials=True))
-        assert shown(site)[-1] == NONE
+        assert sent_credentials(site)[-1] == NONE
 
 
-def test_who_does_not_ask_for_them_gets_none() -> None:
+def test_request_without_with_credentials_gets_none() -> None:
     with Site() as site, network(site) as out:
         out.follow(f"{site.url}/")
         out.fetch(Request(f"{site.url}/", headers={"Cookie": "own=1"}))
-        assert shown(site) == [NONE, (None, None, "own=1")]
+        assert sent_credentials(site) == [NONE, (None, None, "own=1")]
 
 
-def test_a_cookie_that_the_site_sets_anew_replaces_the_one_that_was_given() -> None:
+def test_cookie_set_by_the_site_replaces_the_users_cookie_in_redirects() -> None:
     with Site() as site, network(site) as out:
         site.routes["/"] = Answer.redirect("/in", Set_Cookie="sid=new")
         out.follow(Request(f"{site.url}/", with_credentials=True))
-        assert [each.header("Cookie") for each in site.requests] == ["sid=a; b=c", "sid=new; b=c"]
+        assert [request.header("Cookie") for request in site.requests] == ["sid=a; b=c", "sid=new; b=c"]
 
 
-def test_what_is_given_goes_before_what_the_scan_sends_itself() -> None:
+def test_headers_of_the_user_replace_those_of_the_scan() -> None:
     own = OriginCredentials("https://x", Credentials(headers=(("accept-language", "de"),)))
     assert own.added_to({"Accept-Language": "en", "Accept": "*/*"}, "https://x") == {
         "Accept": "*/*",
@@ -213,14 +215,14 @@ def test_what_is_given_goes_before_what_the_scan_sends_itself() -> None:
 
 
 @pytest.mark.parametrize("trusts", [True, False])
-def test_a_certificate_that_nobody_trusts_is_shown_nothing(trusts: bool) -> None:
+def test_credentials_are_not_sent_over_an_untrusted_certificate(trusts: bool) -> None:
     with Site({"*": Answer("page")}, certificate=Certificate.VALID) as site, network(site, trusts=trusts) as out:
         for _ in range(2):
             out.fetch(Request(f"{site.url}/", verify=False, with_credentials=True))
-        assert shown(site) == [ALL if trusts else NONE] * 2
+        assert sent_credentials(site) == [ALL if trusts else NONE] * 2
 
 
-def test_https_cookies_are_not_for_http() -> None:
+def test_cookies_with_a_secure_prefix_are_not_sent_over_HTTP() -> None:
     credentials = Credentials(cookies=(("__Host-a", "1"), ("__Secure-b", "2"), ("c", "3")))
     assert OriginCredentials("http://x", credentials).cookies_for("http://x") == (("c", "3"),)
     assert OriginCredentials("https://x", credentials).cookies_for("https://x") == credentials.cookies

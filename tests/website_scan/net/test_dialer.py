@@ -1,4 +1,4 @@
-"""The guard: it judges every address, dials the judged address, and checks the peer of the connection."""
+"""Dialer: checks every address, connects to a checked address, and verifies the peer of the connection."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from website_scan.net.targets import InvalidUrl, parse_target
 HELLO = {"*": Answer("hello")}
 
 
-def test_a_public_name_is_reached_at_the_address_that_was_judged() -> None:
+def test_public_name_is_dialed_at_its_checked_address() -> None:
     with Site(HELLO) as site:
         wires = Wires({PUBLIC: site})
         with Network(Policy(), resolver=Names({"www.example.com": (PUBLIC,)}), dialer=wires) as network:
@@ -50,7 +50,7 @@ def test_a_public_name_is_reached_at_the_address_that_was_judged() -> None:
         (PUBLIC6, "fe80::1%eth0"),
     ],
 )
-def test_a_name_with_any_address_that_is_not_public_is_refused_before_anything_is_dialed(
+def test_name_with_any_private_address_is_refused_before_dialing(
     answers: tuple[str, ...],
 ) -> None:
     wires = Wires({})
@@ -67,10 +67,8 @@ def test_a_name_with_any_address_that_is_not_public_is_refused_before_anything_i
 
 
 @pytest.mark.parametrize("address", ["10.20.30.40", "fd00::20", "192.168.7.9"])
-def test_a_refusal_of_a_name_does_not_say_what_our_name_servers_know(
-    address: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Otherwise reports could be used to read an internal zone. Operators find the reason in the log."""
+def test_refusal_of_a_name_does_not_reveal_its_addresses(address: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Otherwise reports would reveal an internal DNS zone. The log has the reason for operators."""
     caplog.set_level(logging.INFO)
     names = Names({"jenkins.corp.example.org": (PUBLIC, address)})
     with Network(Policy(), resolver=names, dialer=Wires({})) as network, pytest.raises(Blocked) as refusal:
@@ -79,7 +77,7 @@ def test_a_refusal_of_a_name_does_not_say_what_our_name_servers_know(
     assert address in caplog.text
 
 
-def test_a_refusal_of_an_address_does_not_say_that_it_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusal_of_an_address_does_not_reveal_that_it_is_the_machines_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(targets, "own_addresses", lambda: frozenset({ip_address(PUBLIC)}))
     with pytest.raises(Blocked) as refusal:
         parse_target(f"http://{PUBLIC}/", Policy())
@@ -88,7 +86,7 @@ def test_a_refusal_of_an_address_does_not_say_that_it_is_ours(monkeypatch: pytes
         parse_target("http://10.0.0.1/", Policy())
 
 
-def test_a_denied_network_is_refused_by_address_whatever_name_leads_there() -> None:
+def test_denied_network_is_refused_by_address_for_any_name() -> None:
     policy = Policy(denied_networks=(ip_network(f"{PUBLIC}/32"),))
     with pytest.raises(Blocked):
         parse_target(f"http://{PUBLIC}/", policy)
@@ -102,7 +100,7 @@ def test_a_denied_network_is_refused_by_address_whatever_name_leads_there() -> N
     assert wires.dialed == []
 
 
-def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
+def test_next_address_is_tried_if_one_does_not_respond() -> None:
     with Site(HELLO) as site:
         wires = Wires({PUBLIC: site})
         names = Names({"two.example.com": (PUBLIC6, PUBLIC)})
@@ -111,7 +109,7 @@ def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
         assert wires.dialed == [(PUBLIC6, 80), (PUBLIC, 80)]
 
 
-def test_nobody_listening_is_not_reachable() -> None:
+def test_refused_connection_raises_NotReachable() -> None:
     with Network(Policy(), resolver=Names({"down.example.com": (PUBLIC,)}), dialer=Wires({})) as network:
         with pytest.raises(NotReachable, match="refuses connections on port 443"):
             network.fetch("https://down.example.com/")
@@ -119,7 +117,7 @@ def test_nobody_listening_is_not_reachable() -> None:
             network.fetch("https://unknown.example.com/")
 
 
-def test_a_dial_that_takes_too_long_is_timed_out_and_not_reachable() -> None:
+def test_slow_dial_raises_TimedOut() -> None:
     def slow(address: str, port: int, timeout_s: float) -> socket.socket:
         raise TimeoutError
 
@@ -130,7 +128,7 @@ def test_a_dial_that_takes_too_long_is_timed_out_and_not_reachable() -> None:
             network.reach(parse_target("http://slow.example.com/", Policy()))
 
 
-def test_each_address_gets_an_equal_share_of_the_time_that_is_left() -> None:
+def test_each_address_gets_an_equal_share_of_the_remaining_time() -> None:
     shares: list[float] = []
 
     def unreachable(address: str, port: int, timeout_s: float) -> socket.socket:
@@ -144,7 +142,7 @@ def test_each_address_gets_an_equal_share_of_the_time_that_is_left() -> None:
     assert shares == pytest.approx([20, 30, 60], abs=2)
 
 
-def test_a_name_that_did_not_resolve_in_time_is_resolved_again_with_more_time() -> None:
+def test_name_that_timed_out_is_resolved_again_with_more_time() -> None:
     asked: list[str] = []
 
     class Slow:
@@ -161,7 +159,7 @@ def test_a_name_that_did_not_resolve_in_time_is_resolved_again_with_more_time() 
     assert dialer.addresses("slow.example.com", 80, Deadline(60)) == (PUBLIC,)
 
 
-def test_a_name_without_an_address_is_asked_for_once() -> None:
+def test_unresolvable_name_is_queried_once() -> None:
     names = Names({"empty.example.com": ()})
     dialer = Dialer(Policy(), names, Wires({}), Limits(), Deadline(60))
     for host in ("unknown.example.com", "empty.example.com"):
@@ -171,7 +169,7 @@ def test_a_name_without_an_address_is_asked_for_once() -> None:
     assert names.asked == ["unknown.example.com", "empty.example.com"]
 
 
-def test_dialer_knows_only_addresses_that_the_policy_has_allowed() -> None:
+def test_known_addresses_contains_only_allowed_addresses() -> None:
     names = Names({"www.example.com": (PUBLIC,), "inside.example.com": ("10.0.0.1",)})
     dialer = Dialer(Policy(), names, Wires({}), Limits(), Deadline(60))
     assert dialer.known_addresses("www.example.com", 80) == ()
@@ -182,14 +180,14 @@ def test_dialer_knows_only_addresses_that_the_policy_has_allowed() -> None:
     assert dialer.known_addresses("inside.example.com", 80) == ()
 
 
-def test_an_exempted_network_may_be_scanned_on_any_port() -> None:
+def test_exempted_network_is_allowed_on_any_port() -> None:
     with Site(HELLO) as site, Network(Policy(allowed_networks=NETWORKS)) as network:
         assert site.port not in network.policy.allowed_ports
         assert network.fetch(site.url + "/").body == b"hello"
 
 
 @pytest.mark.parametrize("exempted", ["127.0.0.0/8", "::1/128"])
-def test_localhost_means_the_loopback_that_is_exempted(exempted: str) -> None:
+def test_localhost_resolves_to_the_exempted_loopback_address(exempted: str) -> None:
     policy = Policy(allowed_networks=(ip_network(exempted),))
     loopback = "::1" if ":" in exempted else "127.0.0.1"
     with Network(policy) as network:
@@ -202,7 +200,7 @@ def test_localhost_is_refused_without_an_exemption() -> None:
         network.addresses("localhost", 80)
 
 
-def test_an_exemption_of_one_network_opens_no_port_of_another() -> None:
+def test_exemption_of_one_network_allows_no_port_of_another() -> None:
     policy = Policy(allowed_networks=NETWORKS)
     wires = Wires({})
     names = Names({"public.example.com": (PUBLIC,), "half.example.com": ("127.0.0.1", PUBLIC)})
@@ -216,7 +214,7 @@ def test_an_exemption_of_one_network_opens_no_port_of_another() -> None:
     assert wires.dialed == []
 
 
-def test_an_exemption_of_a_port_opens_no_other_port_of_the_address() -> None:
+def test_exemption_of_a_port_allows_no_other_port_of_the_address() -> None:
     with Site(HELLO) as site:
         policy = Policy(allowed_networks=((ip_network("127.0.0.0/8"), site.port),))
         names = Names(dict.fromkeys(("app.example.com", "127.0.0.1"), ("127.0.0.1",)))
@@ -231,7 +229,7 @@ def test_an_exemption_of_a_port_opens_no_other_port_of_the_address() -> None:
         assert names.asked == ["app.example.com", "127.0.0.1"]
 
 
-def test_an_exemption_of_a_port_is_left_by_no_redirect() -> None:
+def test_redirect_from_an_exempted_port_to_another_is_refused() -> None:
     with Site(HELLO) as other:
         answers = {"*": Answer(status=302, headers={"Location": other.url + "/"})}
         with Site(answers) as site:
@@ -241,7 +239,7 @@ def test_an_exemption_of_a_port_is_left_by_no_redirect() -> None:
         assert other.requests == []
 
 
-def test_an_own_address_is_reached_on_the_exempted_port_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_address_is_reached_only_on_the_exempted_port(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(addresses, "own_addresses", lambda: frozenset({ip_address(PUBLIC)}))
     wires = Wires({})
     policy = Policy(allowed_networks=((ip_network(f"{PUBLIC}/32"), 8080),))
@@ -253,9 +251,9 @@ def test_an_own_address_is_reached_on_the_exempted_port_alone(monkeypatch: pytes
     assert wires.dialed == [(PUBLIC, 8080)]
 
 
-def test_closing_the_network_wakes_who_waits_for_a_connection() -> None:
+def test_close_wakes_threads_that_wait_for_a_connection() -> None:
     with contextlib.ExitStack() as cleanup:
-        # Nothing accepts and the queue is full, so a new connection waits for the kernel's answer.
+        # The listener's queue is full, so a new connection waits for the kernel's response.
         server = cleanup.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(4):
             filler = cleanup.enter_context(socket.socket())
@@ -264,8 +262,11 @@ def test_closing_the_network_wakes_who_waits_for_a_connection() -> None:
         port = server.getsockname()[1]
 
         def connecting() -> int:
-            found = psutil.Process().net_connections("tcp4")
-            return sum(each.status == psutil.CONN_SYN_SENT and each.raddr.port == port for each in found)
+            connections = psutil.Process().net_connections("tcp4")
+            return sum(
+                connection.status == psutil.CONN_SYN_SENT and connection.raddr.port == port
+                for connection in connections
+            )
 
         before = connecting()
         network = Network(Policy(allowed_networks=NETWORKS), limits=Limits(connect_s=60))
@@ -279,7 +280,7 @@ def test_closing_the_network_wakes_who_waits_for_a_connection() -> None:
         assert [(type(error), str(error)) for error in raised] == [(TimedOut, "The scan has ended.")]
 
 
-def test_a_name_with_a_thousand_addresses_is_judged_whole_and_tried_in_part() -> None:
+def test_all_addresses_of_a_name_are_checked_but_few_are_tried() -> None:
     many = tuple(f"93.184.{number // 250}.{number % 250}" for number in range(1000))
     wires = Wires({})
     names = Names({"many.example.com": many, "nearly.example.com": (*many, "10.0.0.1")})
@@ -292,7 +293,7 @@ def test_a_name_with_a_thousand_addresses_is_judged_whole_and_tried_in_part() ->
     assert [address for address, _ in wires.dialed] == list(many[:6])
 
 
-def test_closing_the_network_wakes_who_waits_in_a_tls_handshake() -> None:
+def test_close_wakes_threads_that_wait_in_a_TLS_handshake() -> None:
     waiting = threading.Event()
 
     def silent(connection: socket.socket) -> None:
@@ -314,7 +315,7 @@ def test_closing_the_network_wakes_who_waits_in_a_tls_handshake() -> None:
         assert len(raised) == 1
 
 
-def test_addresses_of_one_host_are_resolved_once_for_all_threads() -> None:
+def test_host_is_resolved_once_for_all_threads() -> None:
     names = Names({"a.example.com": (PUBLIC,)})
     with Network(Policy(), resolver=names, dialer=Wires({})) as network:
         threads = [threading.Thread(target=network.addresses, args=("a.example.com", 80)) for _ in range(8)]
@@ -325,7 +326,7 @@ def test_addresses_of_one_host_are_resolved_once_for_all_threads() -> None:
     assert names.asked == ["a.example.com"]
 
 
-def test_a_connection_ends_with_its_time_and_with_its_own_time_out() -> None:
+def test_connection_ends_at_its_deadline_or_its_own_time_out() -> None:
     def wait(connection: socket.socket) -> None:
         connection.recv(1)
 

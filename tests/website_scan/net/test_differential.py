@@ -1,4 +1,4 @@
-"""A request goes to the target that was judged, for any spelling of a URL: observed at the seams and on the wire.
+"""A request goes to the checked target for any spelling of a URL, as observed at the fakes and on the wire.
 
 The resolver and the dialer record the names and addresses that they get, and the connection what is sent. `requests`
 and urllib3 are in between; they must not find another host, port or path in anything.
@@ -84,7 +84,7 @@ TAILS = (
 FILLERS = st.text(alphabet="a1.-_%@:/\\?#[]&=;\u3002\uff0e\uff0f\uff1a\uff20\u00ad\u200b ", max_size=4)
 
 HOSTILE = st.tuples(
-    st.sampled_from(SCHEMES + SCHEMES[:4] * 3),  # most of them have an allowed scheme
+    st.sampled_from(SCHEMES + SCHEMES[:4] * 3),  # mostly allowed schemes
     st.sampled_from(USERS),
     st.lists(st.one_of(st.sampled_from(HOSTS), FILLERS), min_size=1, max_size=2).map("".join),
     st.sampled_from(PORTS),
@@ -94,7 +94,7 @@ HOSTILE = st.tuples(
 
 
 class Record:
-    """A recording resolver and dialer in one: each name has one address, each connection a prepared response."""
+    """Recording resolver and dialer: each name has one address, each connection a prepared response."""
 
     def __init__(self, address: str, answer: bytes) -> None:
         self.asked: list[str] = []
@@ -127,7 +127,7 @@ class Record:
 
 
 class Nowhere(Elsewhere):
-    """A socket that reports a fixed address as its own, because it has none."""
+    """Socket that reports a fixed address as its own, because a socket pair has none."""
 
     def getsockname(self) -> tuple[str, int]:
         return ("192.0.2.1", 1)
@@ -139,7 +139,7 @@ def goes_where_it_was_judged_to_go(target: Target, address: str) -> None:
         try:
             network.fetch(target)
         except TlsFailed:
-            assert target.is_https  # nothing completes the handshake, but the ClientHello was sent
+            assert target.is_https  # the handshake fails, but the ClientHello was sent
     assert record.asked == [target.host]
     try:
         expected = str(ip_address(target.host))
@@ -165,13 +165,13 @@ def judged(value: str, policy: Policy) -> Target | None:
         return None
 
 
-@settings(max_examples=300, deadline=None)  # each needs a connection, and machines are shared
+@settings(max_examples=300, deadline=None)  # each example needs a connection, which is slow on a shared machine
 @given(HOSTILE)
 @example("http://example.com\\@127.0.0.1/")
 @example("http://127.0.0.1..:8080\\x")
 @example("https://ex\u00adample.com:/?#@evil.org")
 @example("http://[::ffff:5db8:d70e]//x?//y")
-def test_a_url_that_is_accepted_leads_where_it_was_judged_to_lead(value: str) -> None:
+def test_accepted_URL_leads_to_the_checked_host_in_every_parser(value: str) -> None:
     for policy, address in ((OPEN, PUBLIC), (EXEMPTING, "127.0.0.1")):
         target = judged(value, policy)
         if target is not None:
@@ -183,7 +183,7 @@ def test_a_url_that_is_accepted_leads_where_it_was_judged_to_lead(value: str) ->
 @example("http://example.com/", "/\\evil.org")
 @example("http://example.com/", "\\\\evil.org:8080\\x")
 @example("http://example.com/", "http:evil.org")
-def test_a_reference_that_is_accepted_leads_where_it_was_judged_to_lead(base: str, reference: str) -> None:
+def test_accepted_reference_leads_to_the_checked_host_in_every_parser(base: str, reference: str) -> None:
     page = parse_target(base, OPEN)
     try:
         target = page.join(reference)
@@ -192,12 +192,12 @@ def test_a_reference_that_is_accepted_leads_where_it_was_judged_to_lead(base: st
     goes_where_it_was_judged_to_go(target, PUBLIC)
 
 
-def test_the_grammar_makes_urls_of_which_many_are_accepted() -> None:
-    # Control: the tests above must have something to compare.
-    found = [
+def test_grammar_generates_many_accepted_URLs() -> None:
+    # Control: the tests above compare only accepted URLs.
+    targets = [
         judged(f"{scheme}{user}{host}{port}{tail}", OPEN)
         for scheme in SCHEMES for user in USERS[:3] for host in HOSTS for port in PORTS[:4] for tail in TAILS[:3]
     ]  # fmt: skip
-    accepted = [each for each in found if each is not None]
-    assert len(accepted) > len(found) / 10
-    assert len({each.host for each in accepted}) >= 10
+    accepted = [accepted_target for accepted_target in targets if accepted_target is not None]
+    assert len(accepted) > len(targets) / 10
+    assert len({accepted_target.host for accepted_target in accepted}) >= 10

@@ -19,14 +19,14 @@ CONNECTING = (
     "socketserver", "ssl", "telnetlib", "trio", "urllib.request", "urllib3", "websocket", "websockets",
     "xmlrpc.client",
 )  # fmt: skip
-# The embedded stack and its supervisor check if ports of this machine are free or answer.
+# The embedded stack and its supervisor check whether local ports are free or respond.
 LOCAL_MODULES = {"socket", "http.client"}
 LOCAL_PORTS = {
     "operations/stack/embedded.py",
     "operations/stack/postgres.py",
     "operations/stack/redis.py",
-    "config/gunicorn.py",  # answers on connections that others opened
-    "infrastructure/postgresql/silence.py",  # asks the database if it still answers
+    "config/gunicorn.py",  # responds on connections that clients opened
+    "infrastructure/postgresql/silence.py",  # checks whether the database still responds
     "operations/stack/launcher.py",
     "operations/stack/management/commands/up.py",
     "operations/stack/processes.py",
@@ -74,7 +74,7 @@ def modules() -> Iterator[Path]:
 
 
 def imported(source: str) -> set[str]:
-    """Return every module name that the source imports, in any form of import."""
+    """Return the name of every module that the source imports, in any form of import."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -94,23 +94,25 @@ def _is_import(function: ast.expr) -> bool:
 
 
 def connecting(names: set[str]) -> set[str]:
-    """Return the names that are, or are inside, a module that can connect."""
-    return {name for name in names if any(name == each or name.startswith(f"{each}.") for each in CONNECTING)}
+    """Return the imported names of modules that can connect, or of parts of them."""
+    return {name for name in names if any(name == module or name.startswith(f"{module}.") for module in CONNECTING)}
 
 
-def test_no_module_outside_the_net_can_open_a_connection() -> None:
-    found = {
+def test_no_module_outside_the_network_guard_opens_connections() -> None:
+    imports_by_path = {
         str(path.relative_to(ROOT)): names
         for path in modules()
         if (names := connecting(imported(path.read_text(encoding="utf-8"))))
     }
-    assert {path: found.pop(path) for path in HARMLESS} == HARMLESS
-    assert {path: names for path, names in found.items() if path not in LOCAL_PORTS} == {}
-    for path in LOCAL_PORTS & set(found):
-        assert all(any(f"{name}.".startswith(f"{each}.") for each in LOCAL_MODULES) for name in found[path])
+    assert {path: imports_by_path.pop(path) for path in HARMLESS} == HARMLESS
+    assert {path: names for path, names in imports_by_path.items() if path not in LOCAL_PORTS} == {}
+    for path in LOCAL_PORTS & set(imports_by_path):
+        assert all(
+            any(f"{name}.".startswith(f"{module}.") for module in LOCAL_MODULES) for name in imports_by_path[path]
+        )
 
 
-def test_only_the_dial_connects_within_the_net() -> None:
+def test_only_dial_connects_within_the_network_guard() -> None:
     callers = {
         f"{path.name}:{function.name}"
         for path in DOOR.rglob("*.py")
@@ -140,12 +142,12 @@ def test_only_the_dial_connects_within_the_net() -> None:
         "import dns.resolver",
     ],
 )
-def test_the_search_finds_every_way_to_import(source: str) -> None:
+def test_import_search_detects_every_form_of_import(source: str) -> None:
     assert connecting(imported(source))
 
 
 @pytest.mark.parametrize(
     "source", ["import http", "from urllib.parse import urlsplit", "from website_scan.net import client"]
 )
-def test_the_search_leaves_harmless_imports_alone(source: str) -> None:
+def test_import_search_ignores_harmless_imports(source: str) -> None:
     assert not connecting(imported(source))

@@ -1,4 +1,4 @@
-"""The browser's proxy, with requests that no browser would send."""
+"""Proxy of the browser, with requests that no browser would send."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def tunnel(proxy: BrowserProxy, authority: str) -> socket.socket:
     return connection
 
 
-def test_a_tunnel_carries_tls_end_to_end(proxy: BrowserProxy) -> None:
+def test_tunnel_relays_TLS_end_to_end(proxy: BrowserProxy) -> None:
     with Site({"/": Answer("Hello")}, certificate=Certificate.VALID) as site:
         context = ssl.create_default_context(cafile=site.ca_file)
         with context.wrap_socket(tunnel(proxy, f"127.0.0.1:{site.port}"), server_hostname="127.0.0.1") as secure:
@@ -86,7 +86,7 @@ def test_a_tunnel_carries_tls_end_to_end(proxy: BrowserProxy) -> None:
     assert proxy.received_bytes > 1000
 
 
-def test_of_a_host_whose_cookies_the_browser_holds_only_its_port_is_served() -> None:
+def test_host_with_cookies_is_served_only_on_the_targets_port() -> None:
     with Site({"*": Answer("Hello")}) as site, Site({"*": Answer("Hello")}) as port:
         with proxied(only_port_of=parse_target(f"{site.url}/", POLICY)) as proxy:
             assert answer(ask(proxy, f"GET {site.url}/ HTTP/1.1", "Host: x")).endswith(b"Hello")
@@ -96,7 +96,7 @@ def test_of_a_host_whose_cookies_the_browser_holds_only_its_port_is_served() -> 
         assert port.connections == 1
 
 
-def test_a_plain_request_reaches_the_site_as_the_browser_would_send_it_itself(proxy: BrowserProxy) -> None:
+def test_plain_request_is_forwarded_without_proxy_headers(proxy: BrowserProxy) -> None:
     with Site({"*": Answer("Hello")}) as site:
         got = answer(
             ask(
@@ -124,7 +124,7 @@ def test_a_plain_request_reaches_the_site_as_the_browser_would_send_it_itself(pr
     }
 
 
-def test_without_the_scans_password_nobody_gets_through(proxy: BrowserProxy) -> None:
+def test_request_without_the_proxy_password_is_refused(proxy: BrowserProxy) -> None:
     with Site({"/": Answer("Hello")}) as site:
         for line in (f"CONNECT 127.0.0.1:{site.port} HTTP/1.1", f"GET {site.url}/ HTTP/1.1"):
             for headers in ([], [f"Proxy-Authorization: {authorization(proxy, 'guess')}"]):
@@ -157,14 +157,14 @@ def test_without_the_scans_password_nobody_gets_through(proxy: BrowserProxy) -> 
         (f"{'a' * 70}.example.com:443", "INVALID_URL"),
     ],
 )
-def test_a_tunnel_to_what_may_not_be_contacted_is_refused(proxy: BrowserProxy, authority: str, code: str) -> None:
+def test_tunnel_to_a_forbidden_host_is_refused(proxy: BrowserProxy, authority: str, code: str) -> None:
     assert answer(ask(proxy, f"CONNECT {authority} HTTP/1.1")).startswith(b"HTTP/1.1 403 ")
     (refused,) = proxy.refused
     assert refused.code == code
 
 
-def test_a_plain_request_to_what_may_not_be_contacted_gets_no_answer(proxy: BrowserProxy) -> None:
-    """The browser would take an answer for the site's own."""
+def test_plain_request_to_a_forbidden_host_gets_no_response(proxy: BrowserProxy) -> None:
+    """The page would take a response of the proxy for the site's own."""
     with Site({"/": Answer("Hello")}, address="127.0.0.2") as canary:
         assert answer(ask(proxy, f"GET {canary.url}/ HTTP/1.1")) == b""
     assert canary.connections == 0
@@ -174,7 +174,7 @@ def test_a_plain_request_to_what_may_not_be_contacted_gets_no_answer(proxy: Brow
 @pytest.mark.parametrize(
     "uri", ["/", "*", "https://127.0.0.1/", "ftp://127.0.0.1/", "http://a b/", "http:///x", "http://u:p@127.0.0.1/"]
 )
-def test_what_is_no_plain_request_for_a_proxy_gets_no_answer(proxy: BrowserProxy, uri: str) -> None:
+def test_invalid_plain_request_gets_no_response(proxy: BrowserProxy, uri: str) -> None:
     assert answer(ask(proxy, f"GET {uri} HTTP/1.1")) in (
         b"",
         b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
@@ -193,18 +193,18 @@ def test_what_is_no_plain_request_for_a_proxy_gets_no_answer(proxy: BrowserProxy
         b"CONNECT a:1 HTTP/1.1\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
     ],
 )
-def test_nonsense_is_refused(proxy: BrowserProxy, raw: bytes) -> None:
+def test_invalid_request_to_the_proxy_is_refused(proxy: BrowserProxy, raw: bytes) -> None:
     with connect(proxy) as connection:
         connection.sendall(raw)
         try:
             assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
         except ConnectionResetError:
-            assert len(raw) > 65536  # unread bytes reset the connection
+            assert len(raw) > 65536  # unread bytes make the kernel reset the connection
     assert proxy.connections == 0
 
 
-def test_a_name_keeps_the_address_that_was_judged() -> None:
-    """A rebinding name is resolved only once, for the page's own fetches and the browser together."""
+def test_proxy_uses_the_pinned_address_of_a_rebound_name() -> None:
+    """A rebinding name is resolved only once for the client and the browser together."""
     names = Names({"rebind.example.com": [(PUBLIC,), ("127.0.0.1",)]})
     with Site({"*": Answer("Hello")}) as site:
         wires = Wires({PUBLIC: site})
@@ -216,7 +216,7 @@ def test_a_name_keeps_the_address_that_was_judged() -> None:
     assert wires.dialed == [(PUBLIC, 80), (PUBLIC, 443)]
 
 
-def test_ports_that_are_not_allowed_are_refused() -> None:
+def test_forbidden_ports_are_refused_by_the_proxy() -> None:
     names = Names({"site.example.com": (PUBLIC,)})
     wires = Wires({})
     with Network(Policy(), resolver=names, dialer=wires) as network, BrowserProxy(network) as proxy:
@@ -224,13 +224,13 @@ def test_ports_that_are_not_allowed_are_refused() -> None:
     assert (names.asked, wires.dialed) == ([], [])
 
 
-def test_bytes_from_sites_are_bounded_over_all_connections() -> None:
+def test_bytes_from_sites_are_limited_over_all_connections() -> None:
     with Site({"/": Answer(b"x" * 300_000)}) as site, proxied(limits=Limits(total_bytes=500_000)) as proxy:
         assert len(answer(ask(proxy, f"GET {site.url}/ HTTP/1.1"))) > 300_000
         assert len(answer(ask(proxy, f"GET {site.url}/ HTTP/1.1"))) < 300_000
 
 
-def test_bytes_to_sites_are_bounded_over_all_connections() -> None:
+def test_bytes_to_sites_are_limited_over_all_connections() -> None:
     received = threading.Event()
 
     def post(request: Request) -> Answer:
@@ -246,14 +246,14 @@ def test_bytes_to_sites_are_bounded_over_all_connections() -> None:
         assert not received.is_set()
 
 
-def test_connections_are_bounded() -> None:
+def test_proxy_connections_are_limited() -> None:
     with Site({"/": Answer("Hello")}) as site, proxied(limits=Limits(requests=2)) as proxy:
         answers = [answer(ask(proxy, f"GET {site.url}/ HTTP/1.1")) for _ in range(3)]
-    assert [each.endswith(b"Hello") for each in answers] == [True, True, False]
+    assert [answer.endswith(b"Hello") for answer in answers] == [True, True, False]
     assert proxy.refused == (Refused(f"127.0.0.1:{site.port}", "BUDGET_EXCEEDED"),)
 
 
-def test_connections_that_say_nothing_do_not_keep_the_browser_out(proxy: BrowserProxy) -> None:
+def test_silent_connections_do_not_block_the_browser(proxy: BrowserProxy) -> None:
     with contextlib.ExitStack() as cleanup, Site({"/": Answer("Hello")}) as site:
         for _ in range(MAX_CONNECTIONS + 20):
             cleanup.enter_context(connect(proxy))
@@ -270,7 +270,7 @@ def test_connections_that_say_nothing_do_not_keep_the_browser_out(proxy: Browser
         b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nX-Kept: 1\r\nContent-Length: 2\r\n\r\nok",
     ],
 )
-def test_the_browser_is_told_to_use_a_plain_connection_once(proxy: BrowserProxy, sent: bytes) -> None:
+def test_response_to_a_plain_request_gets_Connection_close(proxy: BrowserProxy, sent: bytes) -> None:
     def converse(connection: socket.socket) -> None:
         connection.recv(65536)
         for position in range(len(sent)):
@@ -296,8 +296,8 @@ def test_the_browser_is_told_to_use_a_plain_connection_once(proxy: BrowserProxy,
         b"HTTP/1.1 200 OK\r\n",
     ],
 )
-def test_an_answer_that_would_confuse_the_browser_is_not_passed_on(proxy: BrowserProxy, sent: bytes) -> None:
-    """A site's 407 would make the browser forget the proxy's password, and all later requests would fail."""
+def test_invalid_response_or_status_407_is_not_forwarded(proxy: BrowserProxy, sent: bytes) -> None:
+    """A site's 407 would make the browser discard the proxy's password, and all later requests would fail."""
 
     def converse(connection: socket.socket) -> None:
         connection.recv(65536)
@@ -310,7 +310,7 @@ def test_an_answer_that_would_confuse_the_browser_is_not_passed_on(proxy: Browse
     assert b"SSH" not in got
 
 
-def test_closing_ends_what_runs_and_leaves_nothing_behind() -> None:
+def test_close_ends_all_connections_and_threads_of_the_proxy() -> None:
     before = threading.active_count()
 
     def silent(connection: socket.socket) -> None:

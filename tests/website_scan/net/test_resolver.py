@@ -31,14 +31,14 @@ def resolve(host: str, seconds: float = 2.0) -> tuple[str, ...]:
 
 @pytest.fixture(autouse=True)
 def hosts_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty hosts file in place of the machine's."""
+    """Replace the machine's hosts file by an empty file."""
     path = tmp_path / "hosts"
     path.write_text("")
     monkeypatch.setattr(resolver, "HOSTS_FILE", path)
     return path
 
 
-def test_a_hosts_file_with_comments_in_another_encoding_is_read(hosts_file: Path) -> None:
+def test_hosts_file_with_comments_in_another_encoding_is_read(hosts_file: Path) -> None:
     hosts_file.write_bytes("# Büro\n\n93.184.215.14 büro office.example.com\n".encode("latin-1"))
     assert resolve("office.example.com") == ("93.184.215.14",)
 
@@ -47,35 +47,35 @@ def test_a_hosts_file_with_comments_in_another_encoding_is_read(hosts_file: Path
     ("literal", "address"),
     [("93.184.215.14", "93.184.215.14"), ("2606:4700:0:0::1111", "2606:4700::1111"), ("::1", "::1")],
 )
-def test_an_address_is_its_own_answer_and_starts_no_thread(literal: str, address: str) -> None:
+def test_IP_literal_resolves_to_itself_without_a_thread(literal: str, address: str) -> None:
     threads = threading.active_count()
     assert resolve(literal, seconds=0) == (address,)
     assert threading.active_count() == threads
 
 
-def test_localhost_is_never_asked_of_dns(monkeypatch: pytest.MonkeyPatch) -> None:
-    with name_server(records(A=["93.184.215.14"]), monkeypatch) as asked:
+def test_localhost_is_never_resolved_by_DNS(monkeypatch: pytest.MonkeyPatch) -> None:
+    with name_server(records(A=["93.184.215.14"]), monkeypatch) as queries:
         for host in ("localhost", "shop.localhost"):
             assert resolve(host) == ("127.0.0.1", "::1")
-    assert asked == []
+    assert queries == []
 
 
-def test_both_kinds_of_address_are_found_ipv4_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_IPv4_and_IPv6_addresses_are_returned_IPv4_first(monkeypatch: pytest.MonkeyPatch) -> None:
     zone = records(AAAA=["2606:4700::1111"], A=["93.184.215.15", "93.184.215.14"])
-    with name_server(zone, monkeypatch) as asked:
+    with name_server(zone, monkeypatch) as queries:
         *first, last = resolve(HOST)
         assert (sorted(first), last) == (["93.184.215.14", "93.184.215.15"], "2606:4700::1111")
-    assert sorted(asked) == ["www.example.com. A", "www.example.com. AAAA"]
+    assert sorted(queries) == ["www.example.com. A", "www.example.com. AAAA"]
 
 
 @pytest.mark.parametrize("kind", ["A", "AAAA"])
-def test_one_kind_of_address_is_enough(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_addresses_of_a_single_family_are_enough(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     address = {"A": "93.184.215.14", "AAAA": "2606:4700::1111"}[kind]
     with name_server(records(**{kind: [address]}), monkeypatch):
         assert resolve(HOST) == (address,)
 
 
-def test_private_answers_are_reported_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_private_addresses_are_returned_by_the_resolver(monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(records(A=["93.184.215.14", "10.0.0.1"]), monkeypatch):
         assert set(resolve(HOST)) == {"93.184.215.14", "10.0.0.1"}
 
@@ -83,21 +83,21 @@ def test_private_answers_are_reported_not_hidden(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     "zone", [records(), failing(dns.rcode.NXDOMAIN), failing(dns.rcode.SERVFAIL), failing(dns.rcode.REFUSED)]
 )
-def test_a_name_without_an_address_is_not_reachable(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> None:
-    with name_server(zone, monkeypatch) as asked, pytest.raises(NotReachable, match="does not resolve"):
+def test_name_without_an_address_raises_NotReachable(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> None:
+    with name_server(zone, monkeypatch) as queries, pytest.raises(NotReachable, match="does not resolve"):
         resolve(HOST)
-    # Names are not tried in the system's search domains, which could turn a public name into an internal one.
-    assert set(asked) == {"www.example.com. A", "www.example.com. AAAA"}
+    # The system's search domains are not used, because they could turn a public name into an internal one.
+    assert set(queries) == {"www.example.com. A", "www.example.com. AAAA"}
 
 
-def test_a_chain_of_aliases_leads_to_all_addresses_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_CNAME_chain_is_resolved_to_all_final_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     zone = hosts({HOST: ("a.example.net.",), "a.example.net": ("b.internal.",), "b.internal": ("10.0.0.1", PUBLIC)})
     with name_server(zone, monkeypatch):
         assert set(resolve(HOST)) == {"10.0.0.1", PUBLIC}
 
 
 @pytest.mark.parametrize(
-    "known",
+    "aliases",
     [
         {HOST: ("nowhere.example.net.",)},
         {HOST: (f"{HOST}.",)},
@@ -105,14 +105,14 @@ def test_a_chain_of_aliases_leads_to_all_addresses_at_its_end(monkeypatch: pytes
     ],
     ids=["to nothing", "to itself", "in a circle"],
 )
-def test_a_chain_of_aliases_that_leads_nowhere_is_not_reachable(
-    known: dict[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+def test_CNAME_chain_without_an_end_raises_NotReachable(
+    aliases: dict[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with name_server(hosts(known, longest=20), monkeypatch), pytest.raises(NotReachable, match="does not resolve"):
+    with name_server(hosts(aliases, longest=20), monkeypatch), pytest.raises(NotReachable, match="does not resolve"):
         resolve(HOST)
 
 
-def test_an_answer_about_another_name_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_DNS_answer_about_another_name_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     def zone(query: dns.message.Message) -> dns.message.Message:
         return (
             reply(query, ("www.example.org.", PUBLIC)) if query.question[0].rdtype == dns.rdatatype.A else reply(query)
@@ -122,7 +122,7 @@ def test_an_answer_about_another_name_is_none(monkeypatch: pytest.MonkeyPatch) -
         resolve(HOST)
 
 
-def test_an_answer_to_another_question_is_waited_past(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_DNS_answer_to_another_question_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     def zone(query: dns.message.Message) -> dns.message.Message:
         other = dns.message.make_query("www.example.org", query.question[0].rdtype, id=query.id)
         return reply(other)
@@ -131,7 +131,7 @@ def test_an_answer_to_another_question_is_waited_past(monkeypatch: pytest.Monkey
         resolve(HOST, seconds=0.3)
 
 
-def test_an_answer_with_another_id_is_waited_past(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_DNS_answer_with_another_ID_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     def zone(query: dns.message.Message) -> dns.message.Message:
         response = records(A=[PUBLIC])(query)
         assert response is not None
@@ -142,24 +142,24 @@ def test_an_answer_with_another_id_is_waited_past(monkeypatch: pytest.MonkeyPatc
         resolve(HOST, seconds=0.3)
 
 
-def test_addresses_that_need_tcp_are_all_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [f"93.184.{number // 250}.{number % 250}" for number in range(1000)]
-    with name_server(records(A=found, AAAA=["2606:4700::1111"]), monkeypatch) as asked:
-        assert set(resolve(HOST)) == {*found, "2606:4700::1111"}
-    assert asked.count(f"{HOST}. A") == 2
+def test_truncated_DNS_answer_is_queried_again_over_TCP(monkeypatch: pytest.MonkeyPatch) -> None:
+    ipv4_addresses = [f"93.184.{number // 250}.{number % 250}" for number in range(1000)]
+    with name_server(records(A=ipv4_addresses, AAAA=["2606:4700::1111"]), monkeypatch) as queries:
+        assert set(resolve(HOST)) == {*ipv4_addresses, "2606:4700::1111"}
+    assert queries.count(f"{HOST}. A") == 2
 
 
-def test_a_failure_for_one_kind_keeps_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    known, broken = records(A=[PUBLIC]), failing(dns.rcode.SERVFAIL)
+def test_failed_query_for_one_family_does_not_discard_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering, broken = records(A=[PUBLIC]), failing(dns.rcode.SERVFAIL)
 
     def zone(query: dns.message.Message) -> dns.message.Message | None:
-        return (known if query.question[0].rdtype == dns.rdatatype.A else broken)(query)
+        return (answering if query.question[0].rdtype == dns.rdatatype.A else broken)(query)
 
     with name_server(zone, monkeypatch):
         assert resolve(HOST) == (PUBLIC,)
 
 
-def test_a_silent_name_server_ends_with_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_name_server_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     begin = time.monotonic()
     with name_server(lambda query: None, monkeypatch):
         with pytest.raises(NotReachable, match="in time"):
@@ -169,17 +169,17 @@ def test_a_silent_name_server_ends_with_the_deadline(monkeypatch: pytest.MonkeyP
     assert time.monotonic() - begin < 2
 
 
-def test_a_silent_answer_for_one_kind_keeps_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = records(A=["93.184.215.14"])
+def test_unanswered_query_for_one_family_does_not_discard_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering = records(A=["93.184.215.14"])
 
     def zone(query: dns.message.Message) -> dns.message.Message | None:
-        return known(query) if query.question[0].rdtype == dns.rdatatype.A else None
+        return answering(query) if query.question[0].rdtype == dns.rdatatype.A else None
 
     with name_server(zone, monkeypatch):
         assert resolve(HOST, seconds=0.5) == ("93.184.215.14",)
 
 
-def test_no_name_server_at_all_is_not_reachable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_name_server_raises_NotReachable(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(*_: object) -> dns.resolver.Resolver:
         raise dns.resolver.NoResolverConfiguration
 
@@ -188,13 +188,13 @@ def test_no_name_server_at_all_is_not_reachable(monkeypatch: pytest.MonkeyPatch)
         resolve(HOST)
 
 
-def test_name_servers_that_the_operator_names_are_asked_instead_of_the_system_s(
+def test_SCAN_NAME_SERVERS_replace_the_systems_name_servers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[list[object]] = []
+    used_servers: list[list[object]] = []
 
     def answer(resolver: dns.resolver.Resolver, *_: object, **__: object) -> dns.resolver.Answer:
-        asked.append(list(resolver.nameservers))
+        used_servers.append(list(resolver.nameservers))
         raise dns.resolver.NXDOMAIN
 
     monkeypatch.setattr(dns.resolver.Resolver, "resolve", answer)
@@ -202,10 +202,10 @@ def test_name_servers_that_the_operator_names_are_asked_instead_of_the_system_s(
         with pytest.raises(NotReachable):
             network.addresses(HOST, 80)
         network.records(HOST, "CAA")
-    assert asked == [["192.0.2.53"]] * 3
+    assert used_servers == [["192.0.2.53"]] * 3
 
 
-def test_the_hosts_file_speaks_before_dns(hosts_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hosts_file_takes_precedence_over_DNS(hosts_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hosts_file.write_text(
         "# 10.0.0.9 www.example.com\n"
         "\n"
@@ -214,9 +214,9 @@ def test_the_hosts_file_speaks_before_dns(hosts_file: Path, monkeypatch: pytest.
         "10.0.0.1 www.example.com\n"
         "10.0.0.2 notwww.example.com\n"
     )
-    with name_server(records(A=["93.184.215.14"]), monkeypatch) as asked:
+    with name_server(records(A=["93.184.215.14"]), monkeypatch) as queries:
         assert resolve(HOST) == ("10.0.0.1", "2606:4700::1111")
-        assert asked == []
+        assert queries == []
         assert resolve("example.com") == ("93.184.215.14",)
 
 
@@ -230,7 +230,7 @@ def test_the_hosts_file_speaks_before_dns(hosts_file: Path, monkeypatch: pytest.
         ("elsewhere.example.net", "something that is no address"),
     ],
 )
-def test_what_the_hosts_file_says_is_judged_like_anything(
+def test_addresses_of_the_hosts_file_are_checked(
     line: str, reason: str, hosts_file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -240,7 +240,7 @@ def test_what_the_hosts_file_says_is_judged_like_anything(
     assert reason in f"{refusal.value} {caplog.text}"
 
 
-def test_a_missing_hosts_file_is_no_fault(hosts_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_hosts_file_is_ignored(hosts_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hosts_file.unlink()
     with name_server(records(A=["93.184.215.14"]), monkeypatch):
         assert resolve(HOST) == ("93.184.215.14",)

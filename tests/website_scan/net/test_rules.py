@@ -1,4 +1,4 @@
-"""Rules about the addresses that the guard connects to, each tested with and without it; see `rules.Rule`.
+"""Rules about the addresses to which the guard connects, tested with and without each rule; see `rules.Rule`.
 
 Rules about requests and responses are in `test_rules_exchanges.py`. The details of each rule are tested beside its
 module.
@@ -51,7 +51,7 @@ def public(address: str) -> Callable[[], bool]:
 
 
 def public_behind_its_range(address: str) -> Callable[[], bool]:
-    """Two rules overlap: the range, and the address inside. Here only the second is tested."""
+    """The rules on the range and on the embedded address overlap; only the latter is tested here."""
 
     def harm() -> bool:
         with mock.patch.multiple(addresses, IPV6_SPECIAL=(), IPV6_GLOBAL=IPv6Network("::/0")):
@@ -64,7 +64,7 @@ def without_unwrapping(form: str) -> Remove:
     return replaced(addresses, "UNWRAPPERS", {name: each for name, each in UNWRAPPERS.items() if name != form})
 
 
-# An address of each range that contains no other address.
+# An address of each range that embeds no other address.
 INSIDE = {"2001::/23": "2001:2::1", "2002::/16": "2002:5db8:d70e::1"}
 NOT_GLOBAL = (
     "100::1",
@@ -157,7 +157,7 @@ URLS = [
 ]
 
 
-# Names become addresses, addresses become connections
+# Resolution and connections
 
 
 def judging_one(original: Any = Dialer._judged) -> Any:
@@ -208,7 +208,7 @@ def speaks_to_a_stray_peer() -> bool:
 
 
 def speaks_to_itself() -> bool:
-    # Loopback stands in for a public address that the kernel delivers locally.
+    # Loopback replaces a public address that the kernel delivers locally.
     with Site({"*": Answer("x")}) as itself, mock.patch.object(addresses, "refusal", return_value=None):
 
         def local(address: str, port: int, timeout_s: float) -> socket.socket:
@@ -250,7 +250,7 @@ def asks_dns(host: str) -> Callable[[], bool]:
 def searches() -> bool:
     with pytest.MonkeyPatch.context() as inner, name_server(failing(dns.rcode.NXDOMAIN), inner) as asked:
         done(lambda: SystemResolver().resolve("www.example.com", Deadline(2.0)))
-        return any("search.invalid" in each for each in asked)
+        return any("search.invalid" in name for name in asked)
 
 
 def searching(patch: pytest.MonkeyPatch) -> None:
@@ -325,5 +325,5 @@ CONNECTIONS = [
 
 
 @pytest.mark.parametrize("rule", [*ADDRESSES, *URLS, *CONNECTIONS], ids=lambda rule: rule.name)
-def test_a_rule_holds_and_without_it_the_harm_is_done(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rule_prevents_an_attack_that_succeeds_without_the_rule(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
     rule.holds(monkeypatch)

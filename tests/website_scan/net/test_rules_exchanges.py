@@ -1,4 +1,4 @@
-"""Rules about what the guard sends and how much it reads, each tested with and without it; see `rules.Rule`."""
+"""Rules about what the guard sends and how much it reads, tested with and without each rule; see `rules.Rule`."""
 
 from __future__ import annotations
 
@@ -132,13 +132,13 @@ def without_names(ca_bundle: Any, trust: Trust) -> ssl.SSLContext:
 
 
 def without_any_names(patch: pytest.MonkeyPatch) -> None:
-    """OpenSSL checks the name, and urllib3 checks it once more."""
+    """Both OpenSSL and urllib3 check the name of the certificate."""
     patch.setattr(client, "tls_context", without_names)
     patch.setattr(urllib3.connection, "_match_hostname", lambda *_: None)
 
 
 def over(*hosts: str) -> Callable[[], bool]:
-    """Return a harm that succeeds if the requests to all these hosts are made."""
+    """Return an attack that succeeds if requests are sent to all these hosts."""
 
     def harm() -> bool:
         with Site({"*": Answer("x")}) as site, exempting() as network:
@@ -173,7 +173,7 @@ def only_the_total(self: Exchange) -> None:
 
 def waits_for_a_drip() -> bool:
     def drip(request: ReceivedRequest) -> None:
-        # Never silent for long, and not finished in time.
+        # The response is never silent for long, and does not end in time.
         request.connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n")
         for _ in range(40):
             if site.ended.wait(0.02):
@@ -190,7 +190,7 @@ def outlives_the_network() -> bool:
 
 
 def reads(headers: Sequence[tuple[str, str]], body: bytes, over: int) -> Callable[[], bool]:
-    """Return a harm that succeeds if more than `over` bytes of such a response are read."""
+    """Return an attack that succeeds if more than `over` bytes of this response are read."""
 
     def harm() -> bool:
         with Site({"*": Answer(body, headers=headers)}) as site, exempting() as network:
@@ -230,7 +230,7 @@ EXCHANGES = [
     Rule("requests to a host", lifted(requests_per_host=HUGE), over(*["127.0.0.1"] * 4)),
     Rule("time to connect", lifted(connect_s=HUGE, total_s=HUGE), hands_out_more_time),
     Rule("time to the first byte", replaced(Exchange, "sending", only_the_total), waits_for_the_first_byte),
-    Rule("time before every read", replaced(deadline, "_shorter", lambda *_: 5.0), waits_for_a_drip),
+    Rule("time before every read", replaced(deadline, "_shorter_timeout", lambda *_: 5.0), waits_for_a_drip),
     Rule("time of a scan", replaced(Deadline, "within", lambda _, seconds: Deadline(seconds)), outlives_the_network),
     Rule("header bytes", lifted(header_bytes=HUGE), reads([("X", "y" * 5000)], b"", 4000)),
     Rule("body bytes", lifted(body_bytes=HUGE), reads([], b"x" * 3900, 3500)),
@@ -240,5 +240,5 @@ EXCHANGES = [
 
 
 @pytest.mark.parametrize("rule", EXCHANGES, ids=lambda rule: rule.name)
-def test_a_rule_holds_and_without_it_the_harm_is_done(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rule_prevents_an_attack_that_succeeds_without_the_rule(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
     rule.holds(monkeypatch)

@@ -1,4 +1,4 @@
-"""Rules of the browser's proxy, each tested with and without it; see `rules.Rule`."""
+"""Rules of the browser's proxy, tested with and without each rule; see `rules.Rule`."""
 
 from __future__ import annotations
 
@@ -159,11 +159,13 @@ RULES = [
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_the_proxys_rule_prevents_the_harm(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_rule_prevents_an_attack_that_succeeds_without_the_rule(
+    rule: Rule, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rule.holds(monkeypatch)
 
 
-def test_the_number_of_connections_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_proxy_connections_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert crowds(), "two connections are no crowd"
     monkeypatch.setattr(module, "MAX_CONNECTIONS", 2)
     assert not crowds()

@@ -1,4 +1,4 @@
-"""Parsing of a string into a target: every rule of the API's `url`. The result is never parsed a second time."""
+"""Parsing of a string into a target, with every rule for the API's `url`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXEMPTING = Policy(allowed_networks=LOOPBACK)
 
 
 def refused(value: object, policy: Policy = OPEN) -> type[Exception] | None:
-    """Return the class of the refusal. None for a URL that is accepted."""
+    """Return the class of the refusal, or None for an accepted URL."""
     try:
         parse_target(value, policy)
     except (InvalidUrl, Blocked) as refusal:
@@ -59,7 +59,7 @@ def refused(value: object, policy: Policy = OPEN) -> type[Exception] | None:
         ("https://@example.com/", "https://example.com/", "example.com", 443, "/"),
     ],
 )
-def test_a_url_becomes_one_canonical_target(value: str, url: str, host: str, port: int, path: str) -> None:
+def test_URL_is_parsed_into_one_canonical_target(value: str, url: str, host: str, port: int, path: str) -> None:
     target = parse_target(value, OPEN)
     assert (target.url, target.host, target.port, target.path) == (url, host, port, path)
     assert target.is_https is url.startswith("https:")
@@ -77,7 +77,7 @@ def test_a_url_becomes_one_canonical_target(value: str, url: str, host: str, por
         "https:", "https://", "http:// /", "https://?q", "https://#part", "https://:443/",
     ],
 )  # fmt: skip
-def test_what_is_no_url_with_the_specified_prefix_is_invalid(value: object) -> None:
+def test_text_without_an_http_prefix_is_invalid(value: object) -> None:
     assert refused(value) is InvalidUrl
 
 
@@ -92,7 +92,7 @@ def test_what_is_no_url_with_the_specified_prefix_is_invalid(value: object) -> N
         "https://127.0{}.0.1/",
     ],
 )
-def test_control_characters_are_invalid_wherever_they_stand(form: str, control: str) -> None:
+def test_control_characters_are_invalid_at_any_position(form: str, control: str) -> None:
     assert refused(form.format(control)) is InvalidUrl
 
 
@@ -128,18 +128,18 @@ def test_credentials_are_invalid(value: str) -> None:
         ("https://shop.local/", "shop.local is a reserved name, not a public site."),
     ],
 )
-def test_a_refusal_names_the_rule_that_the_url_breaks(value: object, reason: str) -> None:
+def test_refusal_of_a_URL_names_the_violated_rule(value: object, reason: str) -> None:
     with pytest.raises((InvalidUrl, Blocked)) as refusal:
         parse_target(value, Policy(blocked_domains=("evil.com",)))
     assert str(refusal.value) == reason
 
 
-def test_a_reference_of_another_scheme_is_refused_with_its_reason() -> None:
+def test_reference_with_another_scheme_is_refused_with_a_reason() -> None:
     with pytest.raises(InvalidUrl, match=r"^Only https:// and http:// addresses can be scanned\.$"):
         parse_target("https://example.com/", OPEN).join("mailto:ada@example.com")
 
 
-def test_the_length_is_limited_as_sent_and_as_encoded() -> None:
+def test_URL_length_is_limited_as_sent_and_as_encoded() -> None:
     base = "https://example.com/"
     assert refused(base + "a" * (MAX_LENGTH - len(base))) is None
     assert refused(base + "a" * (MAX_LENGTH - len(base) + 1)) is InvalidUrl
@@ -167,7 +167,7 @@ def test_the_length_is_limited_as_sent_and_as_encoded() -> None:
         "\u3000example.com", "ex\u2003ample.com", "\u00e4" * 60 + ".com",
     ],
 )  # fmt: skip
-def test_a_host_that_is_no_host_name_is_invalid(host: str) -> None:
+def test_invalid_host_name_is_refused(host: str) -> None:
     assert refused(f"https://{host}/") is InvalidUrl
 
 
@@ -187,7 +187,7 @@ def test_a_host_that_is_no_host_name_is_invalid(host: str) -> None:
         "[fd00:ec2::254]", "[ff02::1]", "[2001:db8::1]", "[2001:0:7f00:1::]",
     ],
 )  # fmt: skip
-def test_an_address_that_is_not_public_is_blocked_however_it_is_spelled(host: str) -> None:
+def test_private_address_is_blocked_in_any_spelling(host: str) -> None:
     for url in (f"http://{host}/", f"https://{host}:8443/x", f"http://{host}:22/"):
         assert refused(url) is Blocked
 
@@ -201,7 +201,7 @@ def test_an_address_that_is_not_public_is_blocked_however_it_is_spelled(host: st
         "com", "kubernetes", "LOCAL.",
     ],
 )  # fmt: skip
-def test_a_reserved_name_is_blocked_whatever_it_resolves_to(host: str) -> None:
+def test_reserved_name_is_blocked_regardless_of_DNS(host: str) -> None:
     for url in (f"http://{host}/", f"https://{host}:22/"):
         assert refused(url) is Blocked
     if host.lower().rstrip(".") not in ("localhost", "\uff4cocalhost", "%6cocalhost"):
@@ -212,11 +212,11 @@ def test_a_reserved_name_is_blocked_whatever_it_resolves_to(host: str) -> None:
     "host",
     ["example.com", "www.example.org", "localhost.example.com", "mylocal", "notlocalhost.com", "test.com"],
 )
-def test_a_name_that_only_resembles_a_reserved_one_is_accepted(host: str) -> None:
+def test_name_that_resembles_a_reserved_name_is_accepted(host: str) -> None:
     assert refused(f"https://{host}/") is (None if "." in host else Blocked)
 
 
-def test_localhost_is_accepted_when_its_address_is_exempted() -> None:
+def test_localhost_is_accepted_if_its_address_is_exempted() -> None:
     for networks in (LOOPBACK, LOOPBACK[:1], LOOPBACK[1:]):
         target = parse_target("http://localhost:5000/", Policy(allowed_networks=networks))
         assert (target.host, target.port) == ("localhost", 5000)
@@ -232,7 +232,7 @@ def test_localhost_is_accepted_when_its_address_is_exempted() -> None:
         ("10.0.0.1", ("10.0.0.0/8",), ("10.0.0.1/32",), ""),
     ],
 )
-def test_a_refusal_says_what_is_public_about_an_address_but_not_what_an_operator_denies(
+def test_refusal_has_public_facts_about_an_address_but_no_denied_networks(
     host: str, allowed: tuple[str, ...], denied: tuple[str, ...], reason: str
 ) -> None:
     policy = Policy(allowed_networks=tuple(map(ip_network, allowed)), denied_networks=tuple(map(ip_network, denied)))
@@ -241,7 +241,7 @@ def test_a_refusal_says_what_is_public_about_an_address_but_not_what_an_operator
     assert str(refusal.value) == f"The target is not publicly accessible{reason}."
 
 
-def test_a_target_has_no_fragment() -> None:
+def test_target_has_no_fragment() -> None:
     target = parse_target("https://example.com/page#part", OPEN)
     assert (target.url, target.address.fragment) == ("https://example.com/page", "")
 
@@ -265,25 +265,25 @@ def test_a_target_has_no_fragment() -> None:
         ("2606:4700:0:0::1111", "[2606:4700::1111]"),
     ],
 )
-def test_an_operators_domain_is_blocked_with_all_that_is_below_it(entry: str, host: str) -> None:
+def test_blocklisted_domain_is_blocked_with_its_subdomains(entry: str, host: str) -> None:
     policy = Policy(blocked_domains=("other.org", entry), allowed_networks=LOOPBACK)
     for url in (f"https://{host}/", f"https://{host}:22/"):
         assert refused(url, policy) is Blocked
 
 
 @pytest.mark.parametrize("host", ["notevil.com", "evil.com.org", "evil.co", "example.com"])
-def test_an_operators_domain_blocks_no_other(host: str) -> None:
+def test_blocklisted_domain_blocks_no_other_domain(host: str) -> None:
     assert refused(f"https://{host}/", Policy(blocked_domains=("evil.com", "", ".", "not a domain"))) is None
 
 
-def test_an_operators_domain_is_blocked_even_at_an_exempted_address() -> None:
+def test_blocklisted_domain_is_blocked_even_at_an_exempted_address() -> None:
     policy = Policy(blocked_domains=("127.0.0.1", "localhost"), allowed_networks=LOOPBACK)
     assert refused("http://127.0.0.1/", policy) is Blocked
     assert refused("http://localhost/", policy) is Blocked
 
 
 @pytest.mark.parametrize("port", [80, 443, 8080, 8443])
-def test_the_allowed_ports_are_accepted_with_both_schemes(port: int) -> None:
+def test_allowed_ports_are_accepted_with_both_schemes(port: int) -> None:
     for scheme in ("http", "https"):
         assert parse_target(f"{scheme}://example.com:{port}/", OPEN).port == port
 
@@ -299,7 +299,7 @@ def test_other_ports_are_invalid_unless_the_address_is_exempted(port: int) -> No
 
 
 @pytest.mark.parametrize(("network", "host"), [("10.0.0.5/32", "10.0.0.5"), ("fd00::1/128", "[fd00::1]")])
-def test_an_address_that_is_exempted_on_a_port_is_accepted_there_alone(network: str, host: str) -> None:
+def test_address_exempted_on_a_port_is_accepted_only_on_that_port(network: str, host: str) -> None:
     policy = Policy(allowed_networks=((ip_network(network), 3000),))
     assert refused(f"http://{host}:3000/", policy) is None
     for port in (0, 22, 80, 3001, 8080):
@@ -309,7 +309,7 @@ def test_an_address_that_is_exempted_on_a_port_is_accepted_there_alone(network: 
     assert refused("http://example.com:3001/", policy) is InvalidUrl
 
 
-def test_localhost_is_accepted_on_the_exempted_port_alone() -> None:
+def test_localhost_is_accepted_only_on_the_exempted_port() -> None:
     policy = Policy(allowed_networks=((ip_network("127.0.0.0/8"), 3000),))
     assert refused("http://localhost:3000/", policy) is None
     assert refused("http://localhost:8080/", policy) is Blocked
@@ -330,7 +330,7 @@ def test_localhost_is_accepted_on_the_exempted_port_alone() -> None:
         ("a" * 3000, "https://example.com/dir/" + "a" * 3000),
     ],
 )
-def test_a_reference_leads_where_it_leads_in_a_browser(reference: str, url: str) -> None:
+def test_reference_is_resolved_like_in_a_browser(reference: str, url: str) -> None:
     joined = parse_target("https://example.com/dir/page?q", OPEN).join(reference)
     assert joined.url == url
     assert joined.url == joined.origin + joined.path
@@ -353,7 +353,7 @@ def test_a_reference_leads_where_it_leads_in_a_browser(reference: str, url: str)
         ("/\ud800", InvalidUrl),
     ],
 )
-def test_a_reference_is_judged_like_any_other_url(reference: str, kind: type[Exception]) -> None:
+def test_reference_is_checked_like_any_other_URL(reference: str, kind: type[Exception]) -> None:
     with pytest.raises(kind):
         parse_target("https://example.com/", OPEN).join(reference)
 
@@ -382,7 +382,7 @@ URLS = st.one_of(
 @example("http://example.com?@127.0.0.1/")
 @example("http://./")
 @example("http://[::ffff:5db8:d70e]//x?//y")
-def test_every_other_parser_finds_in_the_canonical_url_what_was_judged(value: str) -> None:
+def test_canonical_URL_has_the_checked_host_in_every_other_parser(value: str) -> None:
     for policy in (OPEN, EXEMPTING):
         try:
             target = parse_target(value, policy)
@@ -422,7 +422,7 @@ def _is_public_by_its_looks(target: Target) -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_no_string_does_anything_but_parse_or_be_refused(value: str, reference: str) -> None:
+def test_any_string_is_parsed_or_refused(value: str, reference: str) -> None:
     for policy in (OPEN, EXEMPTING):
         refused(value, policy)
         refused("http://" + value, policy)

@@ -1,4 +1,4 @@
-"""A loopback address that somebody typed: reachable on its port, under names that mean loopback whatever DNS says."""
+"""Loopback address that a user of the command typed: reachable on its port, under loopback names only."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def refused(url: str, rules: Policy) -> type[Exception] | None:
 @pytest.mark.parametrize(
     "host", ["localhost", "LOCALHOST.", "app.localhost", "127.0.0.1", "127.1", "0x7f000001", "[::1]"]
 )
-def test_every_spelling_of_the_address_is_accepted_on_its_port_alone(host: str) -> None:
+def test_typed_loopback_is_accepted_in_every_spelling_on_its_port_only(host: str) -> None:
     assert refused(f"http://{host}:3000/", policy()) is None
     for port in (80, 3001, 8080, 22):
         assert refused(f"http://{host}:{port}/", policy()) is Blocked
@@ -46,21 +46,21 @@ def test_every_spelling_of_the_address_is_accepted_on_its_port_alone(host: str) 
         *("169.254.169.254", "192.168.0.1", "[fd00::1]", "router.local", "app.test", "intranet", "localhost.local"),
     ],
 )
-def test_no_other_address_and_no_reserved_name_is(host: str) -> None:
+def test_typed_loopback_allows_no_other_address_and_no_reserved_name(host: str) -> None:
     assert refused(f"http://{host}:3000/", policy()) is Blocked
 
 
-def test_the_port_is_allowed_for_no_public_host() -> None:
+def test_port_of_typed_loopback_is_not_allowed_for_public_hosts() -> None:
     assert refused("http://example.com:3000/", policy()) is InvalidUrl
     assert refused(f"http://{PUBLIC}:3000/", policy()) is InvalidUrl
 
 
-def test_what_the_operator_denies_stays_denied() -> None:
+def test_denied_network_is_refused_despite_typed_loopback() -> None:
     assert refused("http://127.0.0.1:3000/", policy(denied_networks=(ip_network("127.0.0.0/8"),))) is Blocked
 
 
-def test_a_name_that_is_bound_to_the_address_is_refused_before_and_after_it_is_rebound() -> None:
-    """DNS rebinding: the port is the page's own, so that only the guard stands between the name and the server."""
+def test_name_that_resolves_to_typed_loopback_is_refused() -> None:
+    """DNS rebinding with the page's own port, so that only the guard protects the server."""
     with Site(HELLO) as site:
         names = Names(
             {
@@ -90,7 +90,7 @@ def test_a_name_that_is_bound_to_the_address_is_refused_before_and_after_it_is_r
 @pytest.mark.parametrize(
     "location", ["http://127.0.0.1:{port}/", "http://localhost:{port}/", "http://127.0.0.2:{own}/"]
 )
-def test_no_redirect_leaves_the_port_or_the_address(location: str) -> None:
+def test_redirect_away_from_typed_loopback_is_refused(location: str) -> None:
     with Site({"*": Answer("secret")}) as other, Site() as site:
         site.routes["*"] = Answer.redirect(location.format(port=other.port, own=site.port))
         with Network(policy(site.port)) as network, pytest.raises(Blocked):
@@ -98,7 +98,7 @@ def test_no_redirect_leaves_the_port_or_the_address(location: str) -> None:
         assert other.requests == []
 
 
-def test_ipv6_loopback_is_reached_when_it_was_typed() -> None:
+def test_typed_IPv6_loopback_is_reached() -> None:
     with Site(HELLO, address="::1") as site:
         rules = Policy(typed_loopback=((IPV6, site.port),))
         with Network(rules) as network:
@@ -108,7 +108,7 @@ def test_ipv6_loopback_is_reached_when_it_was_typed() -> None:
                 network.fetch(f"http://127.0.0.1:{site.port}/")
 
 
-def test_localhost_finds_a_server_that_listens_on_ipv6_alone() -> None:
-    """As servers of Node do."""
+def test_localhost_reaches_a_server_on_IPv6_only() -> None:
+    """Servers of Node.js listen like this."""
     with Site(HELLO, address="::1") as site, Network(policy(site.port)) as network:
         assert network.fetch(f"http://localhost:{site.port}/").body == b"hello"

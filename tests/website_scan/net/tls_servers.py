@@ -27,7 +27,7 @@ DAY = datetime.timedelta(days=1)
 
 @dataclass(frozen=True)
 class Identity:
-    """A certificate with its key. It can issue others if it is an authority's."""
+    """Certificate with its key. An authority's certificate can issue others."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
@@ -49,7 +49,7 @@ class Identity:
         rsa_bits: int = 0,
         client_only: bool = False,
     ) -> Identity:
-        """Issue a leaf for these names or addresses. The first is also the common name."""
+        """Return a leaf certificate for these names or addresses. The first is also the common name."""
         return Identity(
             *_certificate(
                 names[0],
@@ -64,7 +64,7 @@ class Identity:
         )
 
     def issue_with_sha1(self, name: str) -> Identity:
-        """Issue a leaf signed with SHA-1, which the library refuses to do. Only for an authority with an RSA key."""
+        """Return a leaf signed with SHA-1, which the library refuses. Requires an authority with an RSA key."""
         assert isinstance(self.key, rsa.RSAPrivateKey)
         leaf = self.issue(name)
         with_sha256, with_sha1 = (bytes.fromhex(f"06092a864886f70d0101{last}") for last in ("0b", "05"))
@@ -133,7 +133,7 @@ def _certificate(
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
-    # From Python 3.13 on, a default context requires what RFC 5280 does (VERIFY_X509_STRICT).
+    # From Python 3.13 on, a default context enforces RFC 5280 (VERIFY_X509_STRICT).
     if authority:
         builder = builder.add_extension(_KEY_USAGE_OF_AUTHORITIES, critical=True)
     if issuer:
@@ -142,7 +142,7 @@ def _certificate(
         )
     if names:
         builder = builder.add_extension(
-            x509.SubjectAlternativeName([_general_name(each) for each in names]), critical=False
+            x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False
         )
     if client_only:
         builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
@@ -163,7 +163,7 @@ def _general_name(name: str) -> x509.GeneralName:
 
 @contextlib.contextmanager
 def serve(answer: Callable[[socket.socket], None]) -> Iterator[int]:
-    """Run a server on loopback that passes each connection to `answer`. Yields the port. It ends with the block."""
+    """Run a server on loopback that passes each connection to `answer`, until the block ends. Yields the port."""
     threads: list[threading.Thread] = []
     connections: list[socket.socket] = []
     with socket.create_server((LOOPBACK, 0)) as listener:
@@ -233,7 +233,7 @@ def tls_server(
 
 
 def http_answer(body: bytes, status: int = 200, headers: str = "") -> Callable[[socket.socket], None]:
-    """Return an HTTP server for `serve` with one answer to every request. `headers` are whole lines."""
+    """Return an HTTP server for `serve` with the same response to every request. `headers` are whole lines."""
 
     def answer(connection: socket.socket) -> None:
         if connection.recv(65536):

@@ -9,7 +9,7 @@ from website_scan.page import bounded_parser
 from website_scan.page.bounded_parser import MAX_DEPTH, MAX_ELEMENTS, SAMPLED, bounded, is_bounded
 
 LONG = 300_000
-# Each looks harmless when tags are counted, and none is.
+# Hostile pages with few tags.
 NESTED = {
     "plain": "<div>" * LONG,
     "stray ends": "<div></i>" * LONG,
@@ -30,29 +30,29 @@ def parse_cost_s(markup: str) -> float:
 
 
 @pytest.mark.parametrize("name", NESTED)
-def test_what_is_nested_too_deep_is_cut_off(name: str) -> None:
+def test_markup_nested_too_deeply_is_cut_off(name: str) -> None:
     kept = bounded(NESTED[name])
     assert 0 < len(kept) < 200_000
     assert NESTED[name].startswith(kept)
     assert parse_cost_s(kept) < 1
 
 
-def test_formatting_that_is_reopened_in_every_paragraph_does_not_fill_the_memory() -> None:
-    """82 KB of this become a tree of two gigabytes."""
+def test_formatting_reopened_in_every_paragraph_does_not_exhaust_memory() -> None:
+    """Such markup of 82 KB becomes a tree of two gigabytes."""
     page = "<p>" + "".join(f"<b {number}>" for number in range(300)) + "</p>" + "<p>x" * 20_000
     kept = bounded(page)
     assert 1000 < len(kept) < 20_000
     assert len(LexborHTMLParser(kept, scripting=True).css("*")) <= MAX_ELEMENTS
 
 
-def test_a_tag_with_very_many_attributes_takes_no_minutes() -> None:
+def test_tag_with_very_many_attributes_is_parsed_fast() -> None:
     page = "<p " + " ".join(f"a{number}" for number in range(400_000)) + ">"
     kept = bounded(page)
     assert 100_000 < len(kept) < len(page)
     assert parse_cost_s(kept) < bounded_parser.CPU_S + 1
 
 
-def test_what_is_too_large_is_cut_off() -> None:
+def test_markup_with_too_many_elements_is_cut_off() -> None:
     page = "<p>" * (MAX_ELEMENTS + 10)
     assert 100_000 < len(bounded(page)) < len(page)
 
@@ -71,11 +71,11 @@ def test_what_is_too_large_is_cut_off() -> None:
         "<template>" * 1000 + "x" * 50_000,
     ],
 )
-def test_what_can_be_parsed_is_kept_whole(page: str) -> None:
+def test_affordable_markup_is_returned_whole(page: str) -> None:
     assert bounded(page) is page
 
 
-def test_a_cut_never_splits_a_character() -> None:
+def test_cut_never_splits_a_character() -> None:
     page = "<b>" + "ö€😀" * 10 + "<i>" * 100_000
     for shift in range(4):
         shifted = "x" * shift + page
@@ -83,12 +83,12 @@ def test_a_cut_never_splits_a_character() -> None:
 
 
 @pytest.mark.parametrize("shift", [0, SAMPLED // 2, SAMPLED - 1])
-def test_depth_does_not_hide_between_the_samples(shift: int) -> None:
+def test_deep_nesting_between_sampled_elements_is_detected(shift: int) -> None:
     deep = b"<p>" * shift + b"<div>" * (MAX_DEPTH + SAMPLED)
     assert not is_bounded(deep)
     assert is_bounded(b"<p>" * shift + b"<div>" * (MAX_DEPTH - SAMPLED))
 
 
-def test_a_trial_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_trial_process_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_parser, "WAIT_S", 0.0)
     assert len(bounded("<p>x</p>" * 100_000)) < 100_000

@@ -13,8 +13,10 @@ Parsed = tuple[str, tuple[tuple[str, str], ...] | None, tuple[str, ...]]
 
 def parsed(css: str, *, is_closed: bool = False) -> list[Parsed]:
     """Return prelude, declarations (None for a statement) and enclosing preludes of each rule."""
-    found = rules(css, is_closed=is_closed)
-    return [(each.prelude, None if each.block is None else each.declarations, each.within) for each in found]
+    return [
+        (rule.prelude, None if rule.block is None else rule.declarations, rule.within)
+        for rule in rules(css, is_closed=is_closed)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -37,11 +39,11 @@ def parsed(css: str, *, is_closed: bool = False) -> list[Parsed]:
         ("a{b}", [("a", (), ())]),
     ],
 )
-def test_rules(css: str, expected: list[Parsed]) -> None:
+def test_css_rules_are_parsed(css: str, expected: list[Parsed]) -> None:
     assert parsed(css) == expected
 
 
-def test_the_end_of_a_style_sheet_that_is_whole_closes_all() -> None:
+def test_end_of_a_style_sheet_closes_open_rules() -> None:
     assert parsed("@media x{a{b:c", is_closed=True) == [
         ("a", (("b", "c"),), ("@media x",)),
         ("@media x", (), ()),
@@ -62,11 +64,11 @@ def test_the_end_of_a_style_sheet_that_is_whole_closes_all() -> None:
         ("", [Compound()]),
     ],
 )
-def test_last_compounds(selectors: str, expected: list[Compound]) -> None:
+def test_last_compound_of_each_selector_is_returned(selectors: str, expected: list[Compound]) -> None:
     assert list(last_compounds(selectors)) == expected
 
 
-def test_a_compound_matches_what_has_all_its_names() -> None:
+def test_compound_matches_elements_with_all_its_names() -> None:
     compound = Compound("img", "", frozenset({"a"}))
     assert compound.may_match("img", "x", frozenset({"a", "b"}))
     assert not compound.may_match("p", "x", frozenset({"a"}))
@@ -75,7 +77,7 @@ def test_a_compound_matches_what_has_all_its_names() -> None:
 
 
 @given(st.text("ab:;{}()[]'\"\\/*@.,# \n", max_size=100))
-def test_no_text_breaks_it(css: str) -> None:
+def test_any_text_is_parsed_as_css(css: str) -> None:
     for rule in rules(css):
         list(last_compounds(rule.prelude))
         assert all(":" not in name for name, _ in rule.declarations)
@@ -83,7 +85,7 @@ def test_no_text_breaks_it(css: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["a{", "a,", "/*", "'", "\\", "url(", ".a", "((", "[", ":is(", "a>", "a{b:c}", "::"])
-def test_a_style_sheet_that_is_made_to_be_slow_is_not(piece: str) -> None:
+def test_hostile_style_sheet_is_parsed_fast(piece: str) -> None:
     begin = time.process_time()
     for css in (piece * 200_000, f"{piece * 100_000}{{}}"):
         for rule in rules(css):

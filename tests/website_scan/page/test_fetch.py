@@ -49,16 +49,16 @@ def page(body: bytes | str, content_type: str | None = "text/html", url: str = "
 
 
 @pytest.mark.parametrize("status", [200, 204, 304, 401, 403])
-def test_what_the_site_itself_says_is_a_page(network: Network, status: int) -> None:
+def test_page_with_a_success_or_authentication_status_is_accepted(network: Network, status: int) -> None:
     with serve(http_answer(b"<p>Hello", status=status)) as port:
-        seen = fetch_page(target(f"http://{LOOPBACK}:{port}/x?y"), network)
-    assert seen.response.status == status
-    assert seen.target.path == "/x?y"
+        fetched = fetch_page(target(f"http://{LOOPBACK}:{port}/x?y"), network)
+    assert fetched.response.status == status
+    assert fetched.target.path == "/x?y"
 
 
 @pytest.mark.parametrize("status", [400, 404, 410, 500, 502, 503])
 @pytest.mark.parametrize("scan_type", [ScanType.SECURITY, ScanType.PERFORMANCE, ScanType.ACCESSIBILITY])
-def test_an_error_status_is_not_the_site(network: Network, status: int, scan_type: ScanType) -> None:
+def test_error_status_is_refused_as_TARGET_STATUS(network: Network, status: int, scan_type: ScanType) -> None:
     with serve(http_answer(b"<p>Gone", status=status)) as port:
         address = target(f"http://{LOOPBACK}:{port}/")
         refusal = refusal_of(fetch_page(address, network).response, scan_type)
@@ -67,14 +67,14 @@ def test_an_error_status_is_not_the_site(network: Network, status: int, scan_typ
     assert refusal.code == "TARGET_STATUS"
 
 
-def test_an_error_status_is_what_an_seo_scan_is_about(network: Network) -> None:
+def test_SEO_scan_accepts_an_error_status(network: Network) -> None:
     with serve(http_answer(b"<p>Gone", status=404)) as port:
-        seen = fetch_page(target(f"http://{LOOPBACK}:{port}/"), network)
-    assert seen.response.status == 404
-    assert refusal_of(seen.response, ScanType.SEO) is None
+        fetched = fetch_page(target(f"http://{LOOPBACK}:{port}/"), network)
+    assert fetched.response.status == 404
+    assert refusal_of(fetched.response, ScanType.SEO) is None
 
 
-def test_too_many_requests_fail_every_type(network: Network) -> None:
+def test_status_429_fails_every_scan_type(network: Network) -> None:
     with serve(http_answer(b"slow down", status=429)) as port:
         address = target(f"http://{LOOPBACK}:{port}/")
         with pytest.raises(SiteProtected, match="protection answered, not the site") as refusal:
@@ -118,7 +118,7 @@ ANUBIS = (
         response(("SG-Captcha", "challenge"), status=202),
     ],
 )
-def test_a_challenge_is_recognised(challenge: Response) -> None:
+def test_bot_challenge_is_recognised(challenge: Response) -> None:
     assert challenge_sign(challenge)
 
 
@@ -141,36 +141,36 @@ def test_a_challenge_is_recognised(challenge: Response) -> None:
         response(body=b"<p>Anubis writes &lt;script id=anubis_challenge>"),
     ],
 )
-def test_a_page_about_challenges_is_none(ordinary: Response) -> None:
+def test_page_about_bot_challenges_is_accepted(ordinary: Response) -> None:
     assert challenge_sign(ordinary) is None
 
 
-def test_redirects_are_followed_and_kept(network: Network) -> None:
+def test_redirects_are_followed_and_listed_as_hops(network: Network) -> None:
     with (
         serve(http_answer(b"<p>Here")) as port,
         serve(http_answer(b"", status=301, headers=f"Location: http://{LOOPBACK}:{port}/there\r\n")) as first,
     ):
-        seen = fetch_page(target(f"http://{LOOPBACK}:{first}/"), network)
-    assert [hop.status for hop in seen.hops] == [301, 200]
-    assert (seen.requested.port, seen.target.port, seen.target.path) == (first, port, "/there")
+        fetched = fetch_page(target(f"http://{LOOPBACK}:{first}/"), network)
+    assert [hop.status for hop in fetched.hops] == [301, 200]
+    assert (fetched.requested.port, fetched.target.port, fetched.target.path) == (first, port, "/there")
 
 
-def test_a_redirect_loop_fails_with_its_own_code(network: Network) -> None:
+def test_redirect_loop_raises_TooManyRedirects(network: Network) -> None:
     with serve(http_answer(b"", status=302, headers="Location: /\r\n")) as port:
         address = target(f"http://{LOOPBACK}:{port}/")
         with pytest.raises(TooManyRedirects):
             fetch_page(address, network)
 
 
-def test_where_tls_fails_altogether_the_page_is_what_plain_http_answers(network: Network) -> None:
+def test_page_is_fetched_over_HTTP_if_TLS_fails(network: Network) -> None:
     with serve(http_answer(b"<p>Plain")) as port:
-        seen = fetch_page(target(f"https://{LOOPBACK}:{port}/x"), network)
-    assert not seen.target.is_https
-    assert seen.requested.is_https
-    assert seen.response.body == b"<p>Plain"
+        fetched = fetch_page(target(f"https://{LOOPBACK}:{port}/x"), network)
+    assert not fetched.target.is_https
+    assert fetched.requested.is_https
+    assert fetched.response.body == b"<p>Plain"
 
 
-def test_where_neither_answers_the_scan_fails_with_the_tls_error(network: Network) -> None:
+def test_TLS_error_is_raised_if_HTTP_fails_as_well(network: Network) -> None:
     with serve(lambda connection: connection.sendall(b"SSH-2.0-x\r\n")) as port:
         address = target(f"https://{LOOPBACK}:{port}/")
         with pytest.raises(TlsFailed):
@@ -178,7 +178,7 @@ def test_where_neither_answers_the_scan_fails_with_the_tls_error(network: Networ
 
 
 class Refusing:
-    """A network on which nothing answers. It records the requests."""
+    """Network that records requests and never responds."""
 
     def __init__(self, error: Callable[[str], NetError]) -> None:
         self.error = error
@@ -189,7 +189,7 @@ class Refusing:
         raise self.error("no")
 
 
-def test_port_80_stands_in_for_443_and_only_when_tls_fails() -> None:
+def test_port_80_replaces_443_only_if_TLS_fails() -> None:
     failing, closed = Refusing(TlsFailed), Refusing(NotReachable)
     for network in (failing, closed):
         with pytest.raises(NetError):
@@ -206,7 +206,7 @@ def test_port_80_stands_in_for_443_and_only_when_tls_fails() -> None:
         ("https://[2606:4700::1111]/", "http://[2606:4700::1111]/"),
     ],
 )
-def test_plain_twins(url: str, twin: str) -> None:
+def test_plain_twin_is_the_same_URL_over_HTTP(url: str, twin: str) -> None:
     assert plain_twin(target(url)).url == twin
 
 
@@ -228,13 +228,15 @@ def test_plain_twins(url: str, twin: str) -> None:
          "utf-8"),
     ],
 )  # fmt: skip
-def test_decoding(body: bytes, content_type: str, text: str, encoding: str) -> None:
+def test_body_is_decoded_by_mark_header_or_declaration(
+    body: bytes, content_type: str, text: str, encoding: str
+) -> None:
     decoded, name = decode(page(body, content_type).response)
     assert decoded == text
     assert name.replace("-", "").lower() == encoding.replace("-", "")
 
 
-def test_a_body_cut_off_inside_a_character_is_still_utf_8() -> None:
+def test_body_truncated_inside_a_character_is_UTF_8() -> None:
     cut = Response("https://a.example.com/", 200, Headers(), "grü".encode()[:-1], truncated=True)
     assert decode(cut) == ("gr", "utf-8")
 
@@ -250,8 +252,8 @@ FRAGMENTS = (
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join))
 @example("<meta charset=utf-8x><p>")
 @example("<meta name=x><p>charset=utf-8>")
-def test_the_usual_declarations_are_read_as_by_beautiful_soup(markup: str) -> None:
-    """Reading them does not load the package, which takes 60 ms."""
+def test_common_encoding_declarations_are_read_like_by_Beautiful_Soup(markup: str) -> None:
+    """Common declarations are read without importing Beautiful Soup, which takes 60 ms."""
     body = markup.encode()
     label = EncodingDetector.find_declared_encoding(fetch.COMMENT.sub(b"", body), is_html=True)
     assert decode(page(body).response)[1] == (fetch._web_encoding(label or "") or "utf-8")
@@ -276,17 +278,17 @@ def test_any_bytes_can_be_decoded(body: bytes, charset: str) -> None:
         ("<base href='http://h.example.com:8080/q?r'>", "http://h.example.com:8080/q?r"),
     ],
 )
-def test_the_base_address(html: str, base: str) -> None:
-    seen = parse_document(page(f"<!doctype html><head>{html}</head>")).base
-    assert seen.url == base
+def test_base_URL_is_that_of_the_first_base_element(html: str, base: str) -> None:
+    base_url = parse_document(page(f"<!doctype html><head>{html}</head>")).base
+    assert base_url.url == base
     if "8080" in base:
-        assert (seen.host, seen.port, seen.path) == ("h.example.com", 8080, "/q?r")
+        assert (base_url.host, base_url.port, base_url.path) == ("h.example.com", 8080, "/q?r")
 
 
-def test_what_is_not_html_has_an_empty_tree() -> None:
-    seen = parse_document(page('{"a": "<p>"}', "application/json"))
-    assert seen.text == '{"a": "<p>"}'
-    assert seen.tree.css("p") == []
+def test_document_that_is_not_HTML_has_an_empty_tree() -> None:
+    parsed = parse_document(page('{"a": "<p>"}', "application/json"))
+    assert parsed.text == '{"a": "<p>"}'
+    assert parsed.tree.css("p") == []
     assert parse_document(page(b"\x89PNG", "image/png")).text == ""
 
 
@@ -294,14 +296,14 @@ def test_markup_without_a_media_type_is_sniffed() -> None:
     assert parse_document(page("<!doctype html><p>", None)).tree.css("p")
 
 
-def test_noscript_is_text_as_in_a_browser() -> None:
+def test_noscript_is_parsed_as_text_like_in_a_browser() -> None:
     html = "<head><noscript><img src=p.gif></noscript><link rel=canonical href=/a></head>"
     tree = parse_document(page(html)).tree
     assert tree.css("img") == []
     assert tree.css("head > link")
 
 
-def test_deeper_than_browsers_go_the_page_is_cut_off() -> None:
+def test_page_nested_deeper_than_in_browsers_is_cut_off() -> None:
     html = "<div>" * (MAX_DEPTH + SAMPLED) + "<p id=deep>"
     assert parse_document(page(html)).tree.css("#deep") == []
 
@@ -316,5 +318,5 @@ def test_deeper_than_browsers_go_the_page_is_cut_off() -> None:
         "<table>" + "<tr><td>x" * 5_000 + "</table>",
     ],
 )
-def test_a_long_page_is_not_cut_off(html: str) -> None:
+def test_long_page_is_not_cut_off(html: str) -> None:
     assert parse_document(page(f"<body>{html}<p id=end>")).tree.css("#end")

@@ -20,12 +20,12 @@ from website_scan.security.hsts import BadHsts, parse_hsts
 from website_scan.security.mixed_content import insecure_forms, insecure_resources
 
 
-def test_only_the_first_of_a_repeated_directive_counts() -> None:
+def test_first_of_repeated_csp_directives_counts() -> None:
     policy = parse_policy(" Script-Src 'self'  https://a.example ;; script-src *; img-src\thttps: ;")
     assert policy.directives == {"script-src": ("'self'", "https://a.example"), "img-src": ("https:",)}
 
 
-def test_lines_and_commas_are_policies_of_their_own() -> None:
+def test_csp_header_lines_and_commas_separate_policies() -> None:
     headers = Headers(
         (
             ("Content-Security-Policy", "default-src 'self', img-src *"),
@@ -41,14 +41,14 @@ def test_lines_and_commas_are_policies_of_their_own() -> None:
     ]
 
 
-def test_a_policy_in_meta_has_no_frame_ancestors_report_uri_or_sandbox() -> None:
+def test_policy_in_meta_has_no_frame_ancestors_report_uri_or_sandbox() -> None:
     content = "default-src 'self'; frame-ancestors 'none'; report-uri /r; sandbox"
-    seen = page(html=f'<head><meta http-equiv="content-security-policy" content="{content}"></head>')
-    assert [policy.directives for policy in meta_policies(document(seen))] == [{"default-src": ("'self'",)}]
+    parsed = page(html=f'<head><meta http-equiv="content-security-policy" content="{content}"></head>')
+    assert [policy.directives for policy in meta_policies(document(parsed))] == [{"default-src": ("'self'",)}]
 
 
 @pytest.mark.parametrize("source", ["*", "https:", "data:", "https://*", "*:443", "http://*:*/path", "HTTPS:"])
-def test_broad_sources(source: str) -> None:
+def test_broad_csp_sources_are_recognized(source: str) -> None:
     assert is_broad_source(source)
 
 
@@ -56,18 +56,18 @@ def test_broad_sources(source: str) -> None:
     "source",
     ["'self'", "'none'", "*.example.com", "https://a.example", "localhost:8080", "https://*.a.example"],
 )
-def test_narrow_sources(source: str) -> None:
+def test_narrow_csp_sources_are_not_broad(source: str) -> None:
     assert not is_broad_source(source)
 
 
 @given(st.lists(st.text()))
-def test_any_text_is_read_as_policies(values: list[str]) -> None:
+def test_any_text_is_parsed_as_csp(values: list[str]) -> None:
     for policy in parse_policies(values):
         assert all(name == name.lower() and name for name in policy.directives)
 
 
 @given(st.text(alphabet='max-age=0159;, \t"\\includeSubDomainspreload'))
-def test_any_text_is_a_policy_or_named_wrong(value: str) -> None:
+def test_any_text_is_parsed_as_hsts_or_has_a_fault(value: str) -> None:
     try:
         policy = parse_hsts(value)
     except BadHsts:
@@ -76,7 +76,7 @@ def test_any_text_is_a_policy_or_named_wrong(value: str) -> None:
 
 
 @given(st.integers(0, 10**17), st.booleans(), st.booleans(), st.sampled_from(["", " ", "\t"]))
-def test_a_policy_is_read_as_it_was_written(age: int, subdomains: bool, preload: bool, gap: str) -> None:
+def test_hsts_header_is_parsed(age: int, subdomains: bool, preload: bool, gap: str) -> None:
     parts = [f"max-age{gap}={gap}{age}"] + ["includeSubDomains"] * subdomains + ["PRELOAD"] * preload
     for value in (f"{gap};{gap}".join(parts), f"{gap};{gap}".join(reversed(parts)) + ";"):
         read = parse_hsts(value)
@@ -84,22 +84,22 @@ def test_a_policy_is_read_as_it_was_written(age: int, subdomains: bool, preload:
 
 
 @given(st.text(alphabet="<>/=\"' abcimgscriptforminputhttp:srcsetnoscripttemplate&;#\n"))
-def test_any_markup_can_be_looked_through(html: str) -> None:
-    seen = document(page(html=html))
-    insecure_resources(seen)
-    insecure_forms(seen, seen.base.url)
+def test_any_markup_can_be_searched(html: str) -> None:
+    parsed = document(page(html=html))
+    insecure_resources(parsed)
+    insecure_forms(parsed, parsed.base.url)
 
 
 @given(st.text(alphabet="http://a.b,() \t12xw"))
-def test_any_source_set_can_be_read(value: str) -> None:
-    seen = document(page(html=f'<img srcset="{value}">'))
-    assert all(each.url.startswith("http://") for each in insecure_resources(seen))
+def test_any_srcset_of_markup_can_be_parsed(value: str) -> None:
+    parsed = document(page(html=f'<img srcset="{value}">'))
+    assert all(resource.url.startswith("http://") for resource in insecure_resources(parsed))
 
 
-def test_what_is_not_rendered_is_not_live() -> None:
+def test_content_of_template_and_noscript_is_not_live() -> None:
     inert = "<template><p id=b></template><noscript><p id=c><b id=d></noscript><!-- <p id=e> -->"
-    seen = document(page(html=f"<body><p id=a>{inert}<p id=f>"))
-    assert [node.id for node in live(seen, "[id]")] == ["a", "f"]
+    parsed = document(page(html=f"<body><p id=a>{inert}<p id=f>"))
+    assert [node.id for node in live(parsed, "[id]")] == ["a", "f"]
 
 
 @pytest.mark.parametrize(
@@ -116,11 +116,11 @@ def test_what_is_not_rendered_is_not_live() -> None:
     ],
     ids=lambda html: html[:20],
 )
-def test_a_page_made_to_be_slow_is_not(html: str) -> None:
+def test_hostile_page_is_searched_fast(html: str) -> None:
     start = time.monotonic()
-    seen = document(page(html=html))
-    insecure_resources(seen)
-    insecure_forms(seen, seen.base.url)
+    parsed = document(page(html=html))
+    insecure_resources(parsed)
+    insecure_forms(parsed, parsed.base.url)
     assert time.monotonic() - start < 10
 
 
@@ -138,7 +138,7 @@ def test_a_page_made_to_be_slow_is_not(html: str) -> None:
         "https://a.example/?osCsid=hunter2hunter2",
     ],
 )
-def test_a_secret_by_its_name_is_masked(text: str) -> None:
+def test_value_after_a_secret_name_is_masked(text: str) -> None:
     assert "hunter2" not in masked(text)
     assert MASK in masked(text)
 
@@ -153,7 +153,7 @@ def test_a_secret_by_its_name_is_masked(text: str) -> None:
         "0123456789abcdef" * 2,
     ],
 )
-def test_a_secret_by_its_form_is_masked(secret: str) -> None:
+def test_value_in_the_form_of_a_secret_is_masked(secret: str) -> None:
     assert masked(f"Server: {secret} x") == f"Server: {MASK} x"
 
 
@@ -161,22 +161,22 @@ def test_a_secret_by_its_form_is_masked(secret: str) -> None:
     "text",
     ["max-age=31536000; includeSubDomains", "https://a.example/login?next=/home", "nginx/1.25.3", "CN=site"],
 )
-def test_ordinary_text_stays(text: str) -> None:
+def test_ordinary_text_is_not_masked(text: str) -> None:
     assert excerpt(text) == text
 
 
-def test_an_excerpt_is_short_and_printable() -> None:
-    shown = excerpt("a\x00b\r\n" + "x" * 500)
-    assert shown.startswith("a b x")
-    assert len(shown) <= 160
+def test_excerpt_is_short_and_printable() -> None:
+    text_of_excerpt = excerpt("a\x00b\r\n" + "x" * 500)
+    assert text_of_excerpt.startswith("a b x")
+    assert len(text_of_excerpt) <= 160
 
 
-def test_an_excerpt_names_what_changes_the_direction_of_text() -> None:
+def test_excerpt_names_bidi_characters() -> None:
     assert excerpt("a \u202egpj.exe\u2069 \ud800") == "a [U+202E]gpj.exe[U+2069] \N{REPLACEMENT CHARACTER}"
     assert len(excerpt("\u202e" * 500)) <= 160
 
 
-# Searches whose discarded objects have finalizers, which let other threads run.
+# Program: searches that discard objects with finalizers, which let other threads run.
 MANY_SEARCHES = """
 import sys, threading, time
 from selectolax.lexbor import LexborHTMLParser
@@ -197,7 +197,7 @@ def work(selector):
         Thrown()
         assert len(search(tree, selector)) in (0, 20_000)
 
-threads = [threading.Thread(target=work, args=(each,)) for each in ("p", "a[href]", "p.a", "a", "img")]
+threads = [threading.Thread(target=work, args=(selector,)) for selector in ("p", "a[href]", "p.a", "a", "img")]
 for thread in threads:
     thread.start()
 for thread in threads:
@@ -205,15 +205,15 @@ for thread in threads:
 """
 
 
-def test_many_threads_may_search_in_one_tree() -> None:
+def test_several_threads_can_search_one_tree() -> None:
     ran = subprocess.run([sys.executable, "-c", MANY_SEARCHES, "select"], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_nothing_searches_in_a_tree_by_itself() -> None:
+def test_every_tree_query_uses_select() -> None:
     engine = Path(markup.__file__).parents[1]
     searching = {
         path.name for path in engine.rglob("*.py") if re.search(r"\.css(_first|_matches)?\(", path.read_text())
     }
-    # The trial runs in a process of its own.
+    # The trial parse runs in a separate process.
     assert searching == {"markup.py", "bounded_parser.py"}

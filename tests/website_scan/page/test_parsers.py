@@ -1,4 +1,4 @@
-"""Small parsers that all scan types use: they read any input, and quickly."""
+"""Small parsers of all scan types accept any input, in linear time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FIELD = st.text(alphabet="abnoidex:;,=<>\"' \\/._-1237", max_size=60)
 
 
 @given(FIELD)
-def test_whatever_stands_in_a_refresh_it_is_read(value: str) -> None:
-    seen = page(head(""), ("Refresh", value))
-    found = refresh(seen, document(seen))
-    assert found is None or found.seconds >= 0
+def test_any_refresh_is_parsed(value: str) -> None:
+    page_with_refresh = page(head(""), ("Refresh", value))
+    parsed = refresh(page_with_refresh, document(page_with_refresh))
+    assert parsed is None or parsed.seconds >= 0
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,11 @@ def test_whatever_stands_in_a_refresh_it_is_read(value: str) -> None:
         ("localhost", "localhost"),
     ],
 )
-def test_the_site_of_a_host(host: str, site: str) -> None:
+def test_site_of_returns_the_registrable_domain(host: str, site: str) -> None:
     assert site_of(host) == site
 
 
-def test_two_addresses_are_two_sites() -> None:
+def test_two_IP_addresses_are_two_sites() -> None:
     assert not is_same_site("203.0.113.1", "203.0.114.1")
     assert not is_same_site("a.co.uk", "b.co.uk")
     assert is_same_site("m.example.com", "www.example.com")
@@ -68,12 +68,12 @@ def test_two_addresses_are_two_sites() -> None:
         lambda: page_rules(document(page(head(f"<style>{('a:hover,' * 199 + 'b{display:none}') * 900}</style>" * 5)))),
     ],
 )
-def test_what_is_made_to_be_slow_is_not(read: object) -> None:
+def test_hostile_values_are_parsed_fast(read: object) -> None:
     before = _cpu_s()
     read()  # type: ignore[operator]
     assert _cpu_s() - before < 5
 
 
 def _cpu_s() -> float:
-    """CPU time of this process and of the children that it waited for. The load of other processes does not count."""
+    """Return the CPU time of this process and its ended children, which other processes do not affect."""
     return sum(os.times()[:4])

@@ -14,9 +14,11 @@ from website_scan.security.mixed_content import insecure_resources
 BASE = "https://site.example.com/shop/"
 
 
-def found(markup: str) -> list[tuple[str, str, bool]]:
-    seen = document(page(head("", markup)))
-    return [(each.url.removeprefix(BASE), each.kind.value, each.eager) for each in references(seen)]
+def references_of_style(markup: str) -> list[tuple[str, str, bool]]:
+    parsed = document(page(head("", markup)))
+    return [
+        (reference.url.removeprefix(BASE), reference.kind.value, reference.eager) for reference in references(parsed)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -71,8 +73,8 @@ def found(markup: str) -> list[tuple[str, str, bool]]:
         ),
     ],
 )
-def test_what_a_document_asks_for(markup: str, expected: list[tuple[str, str, bool]]) -> None:
-    assert found(markup) == expected
+def test_references_of_a_document_are_listed(markup: str, expected: list[tuple[str, str, bool]]) -> None:
+    assert references_of_style(markup) == expected
 
 
 @pytest.mark.parametrize(
@@ -91,12 +93,12 @@ def test_what_a_document_asks_for(markup: str, expected: list[tuple[str, str, bo
         (",", None),
     ],
 )
-def test_the_candidate_for_a_phone(source_set: str, chosen: str | None) -> None:
+def test_srcset_candidate_for_a_phone_is_selected(source_set: str, chosen: str | None) -> None:
     assert best_candidate(source_set) == chosen
 
 
 @given(st.text(alphabet="ab,. 2xw()\t", max_size=30))
-def test_whatever_stands_in_a_srcset_it_is_read(source_set: str) -> None:
+def test_any_srcset_is_parsed(source_set: str) -> None:
     chosen = best_candidate(source_set)
     assert chosen is None or chosen in source_set
 
@@ -121,12 +123,12 @@ def test_whatever_stands_in_a_srcset_it_is_read(source_set: str) -> None:
         ("p{background:url(a.png", StyleReferences()),
     ],
 )
-def test_what_a_style_sheet_refers_to(css: str, expected: StyleReferences) -> None:
+def test_references_of_a_style_sheet_are_listed(css: str, expected: StyleReferences) -> None:
     assert style_references(css) == expected
 
 
 @given(st.text(alphabet="@importurl(fn-ace){};\"'/* :", max_size=60))
-def test_whatever_stands_in_a_style_sheet_it_is_read(css: str) -> None:
+def test_any_style_sheet_is_parsed_for_references(css: str) -> None:
     assert isinstance(style_references(css), StyleReferences)
 
 
@@ -141,11 +143,11 @@ def test_whatever_stands_in_a_style_sheet_it_is_read(css: str) -> None:
         ('@import "the-file-ends-it.css', ("the-file-ends-it.css",), ()),
     ],
 )
-def test_strings_of_a_style_sheet_are_read_as_browsers_do(
+def test_strings_in_css_are_parsed_like_in_browsers(
     css: str, imports: tuple[str, ...], images: tuple[str, ...]
 ) -> None:
-    found = style_references(css)
-    assert (found.imports, found.images) == (imports, images)
+    references_of_style = style_references(css)
+    assert (references_of_style.imports, references_of_style.images) == (imports, images)
 
 
 LIST = "a 1x, " * 333_000
@@ -163,14 +165,16 @@ LONG = "background:url(x);" * 11_000
     ],
     ids=range(5),
 )
-def test_two_megabytes_take_less_than_two_seconds_of_processor_time(markup: str) -> None:
-    seen = document(page(head("", markup)))
+def test_two_megabytes_of_references_take_less_than_two_seconds_of_cpu_time(markup: str) -> None:
+    parsed = document(page(head("", markup)))
     for look in (references, insecure_resources):
         began = time.thread_time()
-        look(seen)
+        look(parsed)
         assert time.thread_time() - began < 2.0
 
 
-def test_what_comes_behind_too_much_css_is_still_found() -> None:
+def test_references_after_too_much_css_are_listed() -> None:
     css = f"<style>{'a{b:c}' * (MAX_CHARACTERS // 6)}</style>"
-    assert found(f"{css}<p style='background:url(b.png)'><script src=a.js></script>") == [("a.js", "script", True)]
+    assert references_of_style(f"{css}<p style='background:url(b.png)'><script src=a.js></script>") == [
+        ("a.js", "script", True)
+    ]

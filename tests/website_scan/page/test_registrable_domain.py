@@ -10,7 +10,7 @@ from website_scan.page import registrable_domain
 from website_scan.page.registrable_domain import own_domain
 
 
-def test_threads_that_ask_first_read_the_list_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_first_calls_load_the_suffix_list_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     at_once = threading.Barrier(4)
 

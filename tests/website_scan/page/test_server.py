@@ -37,17 +37,17 @@ FIX = Fix("Switch it off.", SNIPPETS)
         ({}, None),
     ],
 )
-def test_the_server_is_known_by_its_own_word(headers: dict[str, str], server: Server | None) -> None:
+def test_web_server_is_detected_from_its_headers(headers: dict[str, str], server: Server | None) -> None:
     assert server_of(Headers(tuple(headers.items()))) is server
 
 
-def test_a_report_names_the_server_that_answered() -> None:
+def test_report_names_the_detected_web_server() -> None:
     with Site({"/": Answer("<h1>Hello</h1>", headers={"Server": "Caddy"})}) as site, Network(POLICY) as network:
         (result,) = scan(target(site.url + "/"), [ScanType.SECURITY], network, Budget())
     assert result.facts["server"] == "Caddy"
 
 
-def test_a_fix_shows_the_snippet_of_the_server_or_all_of_them() -> None:
+def test_fix_has_the_snippet_for_the_server_or_all_snippets() -> None:
     everything = {"nginx": "a off;", "IIS": "<a/>", "HTML": "<b>"}
     assert FIX.snippets_for(Server.IIS) == {"IIS": "<a/>", "HTML": "<b>"}
     assert FIX.snippets_for(Server.APACHE) == FIX.snippets_for(None) == everything
@@ -55,14 +55,14 @@ def test_a_fix_shows_the_snippet_of_the_server_or_all_of_them() -> None:
 
 
 @pytest.mark.parametrize("server", [Server.APACHE, Server.IIS, Server.STATIC])
-def test_no_other_server_s_configuration_is_shown(server: Server) -> None:
-    others = {str(each) for each in Server} - {str(server)}
+def test_fix_has_no_snippets_for_other_servers(server: Server) -> None:
+    others = {str(other) for other in Server} - {str(server)}
     for check in checks(ScanType.SECURITY):
         if (shown := check.own_fix.snippets_for(server)) != check.own_fix.snippets_for(None):
             assert shown.keys().isdisjoint(others), (check.id, shown)
 
 
-def test_a_report_on_iis_shows_how_to_configure_iis() -> None:
+def test_report_on_IIS_has_IIS_snippets() -> None:
     answer = Answer(head("", "<h1>Hello</h1>"), headers={"Server": "Microsoft-IIS/10.0"})
     with Site({"/": answer}) as site, Network(POLICY) as network:
         (result,) = scan(target(f"{site.url}/"), [ScanType.SECURITY], network, Budget())

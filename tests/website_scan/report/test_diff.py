@@ -244,7 +244,7 @@ def test_scores_of_different_rules_have_no_difference() -> None:
     assert (changes.points, changes.same_rules) == (None, False)
 
 
-def test_the_neediest_change_comes_first_in_each_group() -> None:
+def test_top_priority_change_comes_first_in_each_group() -> None:
     found = document({"low": "fail", "warned": "warn", "failed": "fail", "holder": "fail", "worst": "fail"})
     for category in found["categories"]:
         for check in category["checks"]:

@@ -79,7 +79,7 @@ def judge_headers(headers: HeaderLines) -> ScanResult:
         HttpsAnswer: HttpsAnswer(html_page.response),
     }
     judgement = Judgement(html_page.target, ScanType.SECURITY, scan_plan, evidence, lambda: 60.0)
-    return judgement.result(judgement.judge(lambda _: None))
+    return judgement.build_result(judgement.judge(lambda _: None))
 
 
 def scores(result: ScanResult) -> tuple[int, int]:

@@ -19,7 +19,7 @@ MOST = 50  # rows; the site chooses how many files a page loads
 
 @dataclass(frozen=True, slots=True)
 class FaultyFile:
-    """File with its transferred size, empty if no check tells it, and the findings that name it, the neediest first."""
+    """File with its transferred size, empty if no check states it, and the findings that name it, by priority."""
 
     address: Cell
     size: str
@@ -29,7 +29,7 @@ class FaultyFile:
 def faulty_files(checks: Iterable[ExportedCheck], prefix: str) -> tuple[FaultyFile, ...]:
     """Return the files that findings name, those with the most findings first; nothing if none has two.
 
-    `checks` are the report's, in the order of need; `prefix` goes before anchors.
+    `checks` are the report's, by priority; `prefix` goes before anchors.
     """
     verdicts: dict[str, dict[str, HeaderCheck]] = {}
     sizes: dict[str, str] = {}

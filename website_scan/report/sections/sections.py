@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from website_scan.json_types import JsonValue
-from website_scan.need import need_of
+from website_scan.priority import priority_of
 from website_scan.report.sections.files import FaultyFile, faulty_files
 from website_scan.report.sections.headers import JudgedHeader, judged_headers
 from website_scan.report.sections.policies import Policy, policy_tables
@@ -76,7 +76,9 @@ def sections_of(document: ExportJson, stored: StoredExhibits | None, prefix: str
         redirects=_redirects(stored.get("redirects", ())),
         search_result=search_result(stored["search_result"], checks) if "search_result" in stored else None,
         shared_link=shared_link(stored["shared_link"]) if "shared_link" in stored else None,
-        files=faulty_files(sorted(checks.values(), key=need_of), prefix) if document["type"] == "performance" else (),
+        files=faulty_files(sorted(checks.values(), key=priority_of), prefix)
+        if document["type"] == "performance"
+        else (),
         weights=weights(stored.get("weights", ())),
     )
 

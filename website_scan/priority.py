@@ -1,4 +1,4 @@
-"""Need of a finding: the one order in which reports, exports, audits, messages and the gate list findings."""
+"""Priority of findings: the one order in which reports, exports, audits, messages and the gate list them."""
 
 from __future__ import annotations
 
@@ -12,44 +12,45 @@ SEVERITY_RANK = {str(severity): rank for rank, severity in enumerate(Severity)}
 STATUS_RANK = {"fail": 0, "warn": 1, "pass": 2}
 
 
-class Need(NamedTuple):
-    """Sort key of a check; the neediest finding has the lowest."""
+class Priority(NamedTuple):
+    """Sort key of a check: a finding to be fixed first has the lowest key."""
 
     passes: bool
     is_not_emergency: bool
-    holds_nothing: bool
-    less_points: float
-    less_later: float
+    holds_under_no_cap: bool
+    negative_points: float
+    negative_later_points: float
     severity_rank: int
     status_rank: int
 
-    def with_other(self, other: Need) -> Need:
-        """Return the need of a finding on two pages: the worst of both, and the points of both."""
-        return Need(
+    def with_other(self, other: Priority) -> Priority:
+        """Return the priority of a finding on two pages: the more urgent ranks of both, and the sum of their points."""
+        return Priority(
             min(self.passes, other.passes),
             min(self.is_not_emergency, other.is_not_emergency),
-            min(self.holds_nothing, other.holds_nothing),
-            self.less_points + other.less_points,
-            self.less_later + other.less_later,
+            min(self.holds_under_no_cap, other.holds_under_no_cap),
+            self.negative_points + other.negative_points,
+            self.negative_later_points + other.negative_later_points,
             min(self.severity_rank, other.severity_rank),
             min(self.status_rank, other.status_rank),
         )
 
 
-def need(
+def priority(
     *,
     status: str,
     severity: str | None,
     holds: bool,
     points: float,
     later: float,
-) -> Need:
+) -> Priority:
     """Return the sort key of a check from its fields in a result, an export or an audit (docs/scoring.md, Order).
 
-    Critical failures come first, because their risk does not depend on the score. Then come the failures that hold the
-    score under a cap, then the points that a fix wins now, then those that it wins once no cap holds.
+    Critical failures come first, because their risk does not depend on the score. Next come the failures that hold the
+    score under a cap (`holds`), then findings by the points that a fix gains now (`points`), then findings by the
+    points that a fix gains once no cap applies (`later`).
     """
-    return Need(
+    return Priority(
         status == "pass",
         not is_emergency(status, severity),
         not holds,
@@ -60,9 +61,9 @@ def need(
     )
 
 
-def need_of(check: ExportedCheck | ReducedFinding) -> Need:
+def priority_of(check: ExportedCheck | ReducedFinding) -> Priority:
     """Return the sort key of a check of an export."""
-    return need(
+    return priority(
         status=check["status"],
         severity=check["severity"],
         holds=check["holds"],
@@ -71,16 +72,16 @@ def need_of(check: ExportedCheck | ReducedFinding) -> Need:
     )
 
 
-def need_of_result(result: CheckResult) -> Need:
+def priority_of_result(result: CheckResult) -> Priority:
     """Return the sort key of a check of a scan's result."""
-    return need(
+    return priority(
         status=result.status, severity=result.severity, holds=result.holds, points=result.points, later=result.later
     )
 
 
-def by_need(document: ExportJson) -> list[tuple[str, ExportedCheck]]:
-    """Return the checks of an export with the names of their categories, the neediest first."""
-    return sorted(checks_of(document), key=lambda found: need_of(found[1]))
+def by_priority(document: ExportJson) -> list[tuple[str, ExportedCheck]]:
+    """Return (category name, check) for all checks of an export, highest priority first."""
+    return sorted(checks_of(document), key=lambda pair: priority_of(pair[1]))
 
 
 def is_emergency(status: str, severity: str | None) -> bool:

@@ -4,16 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from website_scan.findings import Severity
-from website_scan.need import Need, need
+from website_scan.priority import Priority, priority
 
 POINTS = st.sampled_from((0.0, 1.2, 16.2))
 
 
-def of(status: str, severity: str | None, holds: bool = False, points: float = 0.0, later: float = 0.0) -> Need:
-    return need(status=status, severity=severity, holds=holds, points=points, later=later)
+def of(status: str, severity: str | None, holds: bool = False, points: float = 0.0, later: float = 0.0) -> Priority:
+    return priority(status=status, severity=severity, holds=holds, points=points, later=later)
 
 
-CHECKS = st.one_of(
+PRIORITIES = st.one_of(
     st.builds(of, st.sampled_from(("fail", "warn")), st.sampled_from(Severity), st.booleans(), POINTS, POINTS),
     st.builds(of, st.just("pass"), st.none(), st.just(False), POINTS, POINTS),
 )
@@ -36,11 +36,13 @@ ORDERED = [
 
 
 @given(st.permutations(ORDERED))
-def test_critical_failures_come_first_then_what_holds_the_score_then_points(mixed: list[Need]) -> None:
-    assert sorted(mixed) == ORDERED
+def test_critical_failures_sort_first_then_failures_that_hold_the_score_then_points(shuffled: list[Priority]) -> None:
+    assert sorted(shuffled) == ORDERED
 
 
-@given(CHECKS, CHECKS)
-def test_no_points_take_a_finding_before_a_critical_failure_nor_a_pass_before_a_finding(one: Need, other: Need) -> None:
-    if one.is_not_emergency < other.is_not_emergency or one.passes < other.passes:
-        assert one < other
+@given(PRIORITIES, PRIORITIES)
+def test_points_never_move_a_finding_before_a_critical_failure_or_a_pass_before_a_finding(
+    first: Priority, second: Priority
+) -> None:
+    if first.is_not_emergency < second.is_not_emergency or first.passes < second.passes:
+        assert first < second
