@@ -130,7 +130,7 @@ def test_draft_excludes_passwords_and_credentials(home: Member, client: Client) 
     secrets = {"headers": "X-Key: s3cret", "cookies": "a=s3cret", "username": "s3cret", "password": "s3cret"}
     send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/plain"} | secrets)
     log_in(client)
-    draft = drafts.DRAFTS._value(client.session["drafts"][SCAN_NEW])
+    draft = drafts.DRAFTS._decrypted(client.session["drafts"][SCAN_NEW])
     assert draft["text"] == "url=https%3A%2F%2Fexample.com%2Fplain"
     stored = [session.get_decoded() for session in Session.objects.all()]
     assert "example.com" not in str(stored), "sessions hold it encrypted"
