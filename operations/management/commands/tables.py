@@ -153,7 +153,7 @@ def repeats(_before: str) -> Iterator[Row]:
 def alerts(_before: str) -> Iterator[Row]:
     yield "alert", "default", "a message is sent when"
     for kind in KINDS:
-        yield f"`{kind.name}`", f"`{json.dumps(kind.usual)}`", kind.meaning
+        yield f"`{kind.name}`", f"`{json.dumps(kind.default)}`", kind.meaning
 
 
 # Generators of the tables, by the name in the mark; each gets the table's present text.

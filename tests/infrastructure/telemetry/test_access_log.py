@@ -141,9 +141,9 @@ def test_pages_of_an_audit_carry_it_too(home: Member, target: str) -> None:
     assert created.status_code == 202, created.json()
     audit = Audit.objects.get(id=created.json()["id"])
     assert audit.request_id == ASKED_BY
-    from sites.audits.release import release_pages
+    from sites.audits.dispatch import dispatch_pages
 
-    release_pages(home.organization.id)
+    dispatch_pages(home.organization.id)
     scan = Scan.objects.get(audit_page__in=AuditPage.objects.filter(audit=audit))
     assert scan.request_id == ASKED_BY
 
