@@ -16,7 +16,7 @@ from accounts.tenant_admin import ReadOnlyAdmin, link, page_of
 from scans.admin import SHOWN_URL, Moment
 from sites.models import Audit, Badge, ListRun, Monitor, MonitorRun, SiteList
 
-SHOWN_RUNS = 50
+MAX_RUNS = 50
 
 
 @admin.register(Audit)
@@ -53,7 +53,7 @@ class AuditAdmin(ReadOnlyAdmin):
 
     @admin.display(description="results")
     def results(self, audit: Audit) -> str:
-        return ", ".join(f"{each} {score['score']} ({score['grade']})" for each, score in audit.scores.items())
+        return ", ".join(f"{type} {score['score']} ({score['grade']})" for type, score in audit.scores.items())
 
     @admin.display(description="findings")
     def findings(self, audit: Audit) -> int:
@@ -103,13 +103,13 @@ class MonitorAdmin(ReadOnlyAdmin):
 
     @admin.display(description="results")
     def results(self, monitor: Monitor) -> str:
-        return ", ".join(f"{each} {score['score']} ({score['grade']})" for each, score in monitor.scores.items())
+        return ", ".join(f"{type} {score['score']} ({score['grade']})" for type, score in monitor.scores.items())
 
     @admin.display(description="last runs")
     def last_runs(self, monitor: Monitor) -> str:
         """Render the last runs with their results, newest first."""
-        runs = monitor.runs.select_related("audit").order_by("-due_at")[:SHOWN_RUNS]
-        return render_to_string("admin/scans/timeline.html", {"moments": [_moment_of(each) for each in runs]})
+        runs = monitor.runs.select_related("audit").order_by("-due_at")[:MAX_RUNS]
+        return render_to_string("admin/scans/timeline.html", {"moments": [_moment_of(run) for run in runs]})
 
     @admin.display(description="audits")
     def audits(self, monitor: Monitor) -> str:
@@ -143,14 +143,14 @@ class SiteListAdmin(ReadOnlyAdmin):
     @admin.display(description="last runs")
     def last_runs(self, site_list: SiteList) -> str:
         """Render the last runs with their numbers, newest first."""
-        runs = site_list.runs.order_by("-started_at", "-id")[:SHOWN_RUNS]
-        moments = [Moment(each.started_at, each.status, _numbers(each), page_of(each)) for each in runs]
+        runs = site_list.runs.order_by("-started_at", "-id")[:MAX_RUNS]
+        moments = [Moment(run.started_at, run.status, _numbers(run), page_of(run)) for run in runs]
         return render_to_string("admin/scans/timeline.html", {"moments": moments})
 
     @admin.display(description="shares")
     def shares(self, site_list: SiteList) -> str:
         shares = site_list.shares.order_by("-created_at")
-        return format_html_join(", ", "{}", ((link(each.share_url, each.id),) for each in shares)) or "none"
+        return format_html_join(", ", "{}", ((link(share.share_url, share.id),) for share in shares)) or "none"
 
 
 @admin.register(ListRun)
@@ -201,8 +201,8 @@ def _numbers(run: ListRun) -> str:
 
 def _moment_of(run: MonitorRun) -> Moment:
     scores = ", ".join(
-        f"{each} {found['score']}" for each, found in run.scores.items() if found.get("score") is not None
+        f"{type} {score['score']}" for type, score in run.scores.items() if score.get("score") is not None
     )
-    told = "; told" if run.is_told else ""
+    notified = "; told" if run.is_told else ""
     audit = page_of(run.audit) if run.audit is not None else ""
-    return Moment(run.due_at, run.status, (run.error_message or scores) + told, audit)
+    return Moment(run.due_at, run.status, (run.error_message or scores) + notified, audit)

@@ -9,23 +9,25 @@ class SitesConfig(AppConfig):
     name = "sites"
 
     def ready(self) -> None:
-        from accounts.closing.services import organization_closed  # models can't be imported before all apps are loaded
+        from accounts.closing.services import (
+            organization_closed,  # models need all apps to be loaded
+        )
         from accounts.models import Organization
         from scans import audit_sql
         from scans.signals import page_read, place_freed, scan_ended
         from sites import closing
-        from sites.audits import arrivals, events, release, scan_sql, settling
+        from sites.audits import arrivals, dispatch, events, scan_sql, settling
         from sites.lists import collecting
         from sites.monitors import outcome
         from sites.signals import audit_ended
 
         audit_sql.register(scan_sql.SCAN_SQL)
         scan_ended.connect(settling.settle_page, dispatch_uid="sites.audits.settling")
-        # After the audit has counted the page: the end of the audit ends the result, which this completes.
+        # After `settle_page`, because the end of the audit ends the result, which `collect_visit` completes.
         scan_ended.connect(collecting.collect_visit, dispatch_uid="sites.lists.collecting.visits")
         page_read.connect(arrivals.receive_page, dispatch_uid="sites.audits.arrivals")
-        place_freed.connect(release.give_place, dispatch_uid="sites.audits.release")
+        place_freed.connect(dispatch.fill_free_slot, dispatch_uid="sites.audits.dispatch")
         audit_ended.connect(events.record_audit_end, dispatch_uid="sites.audits.events")
-        audit_ended.connect(outcome.finish_soon, dispatch_uid="sites.monitors.outcome")
+        audit_ended.connect(outcome.enqueue_finish_run, dispatch_uid="sites.monitors.outcome")
         audit_ended.connect(collecting.end_result, dispatch_uid="sites.lists.collecting.audits")
         organization_closed.connect(closing.stop_audits, sender=Organization, dispatch_uid="sites.closing")

@@ -1,4 +1,4 @@
-"""Receiver that ends an organization's audits, monitors and lists when it is closed."""
+"""Signal receiver that ends an organization's audits, monitors and lists when the organization is closed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from website_scan.result import ScanError
 def stop_audits(*, organization: Organization, **_: object) -> None:
     """Cancel runs of lists and unfinished audits, and unschedule lists and monitors.
 
-    Runs after scans: the end of a visit locks scans first.
+    Receivers for scans run before this one, because the end of a visit locks scans first.
     """
     runs.stop_lists(organization.id, ScanError("SCAN_CANCELLED", "The organization was deleted."))
     audits = access.rows(Audit, organization.id)

@@ -1,4 +1,4 @@
-"""Audits, monitors, lists and badges in an organization's export, in the API's format."""
+"""Export of an organization's audits, monitors, lists and badges, in the API's format."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ def _audits(organization_id: int) -> QuerySet[Audit]:
     return access.rows(Audit, organization_id).defer("encrypted_credentials").select_related("created_by")
 
 
-def _asked_audit(audit: Audit) -> dict[str, Any]:
-    return {**audit_summary_of(audit), "run_of": audit.run_of or None, **_asked_by(audit)}
+def _audit_summary(audit: Audit) -> dict[str, Any]:
+    return {**audit_summary_of(audit), "run_of": audit.run_of or None, **_creator(audit)}
 
 
-def _asked_by(row: Audit | Monitor | SiteList) -> dict[str, str | None]:
+def _creator(row: Audit | Monitor | SiteList) -> dict[str, str | None]:
     return {"api_key": row.api_key_id, "created_by": row.created_by.email if row.created_by else None}
 
 
-def _audit(audit: Audit) -> Iterator[bytes]:
-    """Export an audit without mutes, which are applied when read and have their own file in the export."""
+def _audit_results(audit: Audit) -> Iterator[bytes]:
+    """Export an audit without mutes, because they are applied on reading and have their own file in the export."""
     return exports.export(audit, "json", AuditMutes(audit), limit_s=float("inf"))
 
 
 def _monitor(monitor: Monitor) -> dict[str, Any]:
-    return {**monitor_json_of(monitor), **_asked_by(monitor)}
+    return {**monitor_json_of(monitor), **_creator(monitor)}
 
 
 def _run(run: MonitorRun) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def _run(run: MonitorRun) -> dict[str, Any]:
 
 
 def _list(site_list: SiteList) -> dict[str, Any]:
-    return {**list_json_of(site_list), **_asked_by(site_list)}
+    return {**list_json_of(site_list), **_creator(site_list)}
 
 
 def _entries(organization_id: int) -> QuerySet[ListEntry]:
@@ -65,13 +65,13 @@ def _list_run(run: ListRun) -> dict[str, Any]:
 
 
 def _list_results(run: ListRun) -> Iterator[bytes]:
-    """Export the results of a run, whose counts can be calculated from them."""
+    """Export the results of a run, from which its counts can be calculated."""
     about = json.dumps({"list_id": run.site_list_id, "run_id": run.id, "checks": run.checks})
     yield f'{about[:-1]}, "sites": ['.encode()
     separator = ""
     for line in list_exports.export(run, "jsonl", limit_s=float("inf")):
-        for each in line.decode().splitlines():
-            yield f"{separator}{each}".encode()
+        for site in line.decode().splitlines():
+            yield f"{separator}{site}".encode()
             separator = ",\n"
     yield b"]}"
 
@@ -107,8 +107,8 @@ def _badge(badge: Badge) -> dict[str, Any]:
 BY_TIME = ("created_at", "pk")
 
 KINDS = (
-    Kind("audits", _audits, _asked_audit, BY_TIME),
-    Kind("audit_results", _audits, _audit, BY_TIME, has_own_files=True),
+    Kind("audits", _audits, _audit_summary, BY_TIME),
+    Kind("audit_results", _audits, _audit_results, BY_TIME, has_own_files=True),
     Kind("monitors", lambda id: access.rows(Monitor, id).select_related("created_by"), _monitor),
     Kind("monitor_runs", lambda id: MonitorRun.objects.filter(monitor__organization_id=id), _run, ("due_at", "pk")),
     Kind("lists", lambda id: access.rows(SiteList, id).select_related("created_by"), _list),

@@ -1,4 +1,4 @@
-"""Fields and rules that requests for monitors and for lists share."""
+"""Fields and rules that requests for monitors and requests for lists share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def name_field(**options: Any) -> Text:
 
 
 def zone_field() -> Text:
-    """Return the field for a time zone."""
+    """Return the field for an IANA time zone."""
     return Text(
         required=False,
         help_text="Of the IANA time zone database; else UTC.",
@@ -33,8 +33,8 @@ def zone_field() -> Text:
     )
 
 
-def refuse_shorter_than_plan(every: str, period: timedelta, tier: Tier) -> None:
-    """Raise InvalidParams if the interval `every`, which lasts for `period`, is shorter than the plan's shortest."""
+def refuse_shorter_than_tier(every: str, period: timedelta, tier: Tier) -> None:
+    """Raise InvalidParams if the interval `every`, of length `period`, is shorter than the tier allows."""
     shortest = Interval(tier.shortest_interval)
     if period < PERIODS[shortest]:
         raise InvalidParams(f"every is {every}; your plan allows {shortest.label} at most.", "every")

@@ -19,15 +19,15 @@ from infrastructure.api.inputs import Flag, Nested, Parsed, refusal_as_error
 from sites.models import Monitor, SiteList
 from webhooks.models import EventKind, Webhook
 
-MOST_EMAILS = 50
-EMAILS_RULE = f"notify.emails must be a list of at most {MOST_EMAILS} addresses."
-# The word for the row in topics of e-mails, names of events and sentences.
+MAX_EMAILS = 50
+EMAILS_RULE = f"notify.emails must be a list of at most {MAX_EMAILS} addresses."
+# Word for the row in topics of e-mails, in names of events and in sentences.
 WORDS = {Monitor: "monitor", SiteList: "list"}
 
 
 @dataclass(frozen=True, slots=True)
 class Recipients:
-    """Recipients of a row's messages: addresses of members, those of them who have unsubscribed, a warning or None."""
+    """Recipients of a row's messages: addresses of members, the unsubscribed ones among them, and a warning or None."""
 
     emails: tuple[str, ...]
     unsubscribed: tuple[str, ...]
@@ -35,12 +35,12 @@ class Recipients:
 
 
 def topic_of(row: Monitor | SiteList) -> str:
-    """Return the topic of the row's e-mails. Each row has its own, so that people can unsubscribe from a single one."""
+    """Return the topic of the row's e-mails. Each row has its own, so that people can unsubscribe from one row."""
     return f"{WORDS[type(row)]}:{row.id}"
 
 
 def warning_of(kind: type[Monitor | SiteList]) -> str:
-    """Return the warning about a monitor or a list that notifies nobody."""
+    """Return the warning for a monitor or a list that notifies nobody."""
     return f"Nobody is notified: no recipient gets e-mails, and no webhook receives the events of this {WORDS[kind]}."
 
 
@@ -51,7 +51,7 @@ def receivers(organization_id: int, kind: type[Monitor | SiteList]) -> QuerySet[
 
 
 def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
-    """Return the recipients of monitors, or of lists, of one organization, by their ID; two queries at most."""
+    """Return the recipients of monitors, or of lists, of one organization, by row ID; at most two queries."""
     if not rows:
         return {}
     organization_id, kind = rows[0].organization_id, type(rows[0])
@@ -59,52 +59,52 @@ def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
     people = access.people_of(organization_id).filter(id__in=person_ids).order_by("email")
     topics = [topic_of(row) for row in rows]
     stopped = Unsubscription.objects.filter(user=OuterRef("id"), topic__in=topics).values("topic")
-    known = list(people.annotate(stopped=ArraySubquery(stopped)).values_list("id", "email", "stopped"))
+    members = list(people.annotate(stopped=ArraySubquery(stopped)).values_list("id", "email", "stopped"))
     has_webhook = functools.cache(lambda: receivers(organization_id, kind).exists())
     recipients = {}
     for row in rows:
-        named = [(email, stopped) for person, email, stopped in known if person in row.recipients]
-        unsubscribed = [email for email, stopped in named if topic_of(row) in stopped]
-        is_reached = len(unsubscribed) < len(named) or (row.tells_webhooks and has_webhook())
-        emails = tuple(email for email, _ in named)
+        row_members = [(email, stopped) for person, email, stopped in members if person in row.recipients]
+        unsubscribed = [email for email, stopped in row_members if topic_of(row) in stopped]
+        is_reached = len(unsubscribed) < len(row_members) or (row.tells_webhooks and has_webhook())
+        emails = tuple(email for email, _ in row_members)
         recipients[row.id] = Recipients(emails, tuple(unsubscribed), None if is_reached else warning_of(kind))
     return recipients
 
 
-def usual_recipients(caller: Caller) -> list[int]:
-    """Return the default recipient of a new row: the member, or for an API key the member who made the key."""
+def default_recipients(caller: Caller) -> list[int]:
+    """Return the default recipient of a new row: the member, or for an API key the member who created the key."""
     if caller.member is not None:
         return [caller.member.user_id]
-    makers = access.people_of(caller.organization_id).filter(
+    creators = access.people_of(caller.organization_id).filter(
         id__in=access.rows(ApiKey, caller.organization_id).filter(id=caller.key_id).values("created_by")
     )
-    return list(makers.values_list("id", flat=True))
+    return list(creators.values_list("id", flat=True))
 
 
 def members_of(organization_id: int, emails: Sequence[str]) -> list[int]:
-    """Return the IDs of the members with these addresses: who changes the address is notified at the new one.
+    """Return the IDs of the members with these addresses. E-mails follow a member who changes the address later.
 
     Raises InvalidParams.
     """
-    if len(emails) > MOST_EMAILS:
+    if len(emails) > MAX_EMAILS:
         raise InvalidParams(EMAILS_RULE, "notify.emails")
     people = access.people_of(organization_id).values_list("id", "email")
     members = {email.casefold(): id for id, email in people}
-    for position, each in enumerate(emails, 1):
-        if each.casefold() not in members:
+    for position, email in enumerate(emails, 1):
+        if email.casefold() not in members:
             text = f"notify.emails: number {position} is not the address of a member."
             raise InvalidParams(text, "notify.emails")
-    return list(dict.fromkeys(members[each.casefold()] for each in emails))
+    return list(dict.fromkeys(members[email.casefold()] for email in emails))
 
 
 class Members(Parsed, serializers.ListField):
     """The addresses of members, as the IDs of the people."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(child=serializers.CharField(), max_length=MOST_EMAILS, **kwargs)
+        super().__init__(child=serializers.CharField(), max_length=MAX_EMAILS, **kwargs)
 
     def to_internal_value(self, data: Any) -> list[int]:
-        if not isinstance(data, list) or not all(isinstance(each, str) for each in data):
+        if not isinstance(data, list) or not all(isinstance(email, str) for email in data):
             raise serializers.ValidationError(EMAILS_RULE)
         with refusal_as_error():
             return members_of(self.context["organization_id"], data)
@@ -118,7 +118,7 @@ class NotifySerializer(Nested):
 
 
 def recipient_columns(notify: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a row for the parsed fields of NotifySerializer; an absent field sets no column."""
+    """Return the columns of a row for the parsed fields of NotifySerializer; absent fields set no column."""
     columns = {"emails": "recipients", "webhooks": "tells_webhooks"}
     return {columns[name]: value for name, value in notify.items()}
 
@@ -130,5 +130,5 @@ Warned = Annotated[str | None, "Says so where nobody is notified; else null."]
 
 
 def notify_of(row: Monitor | SiteList, recipients: Recipients) -> dict[str, Any]:
-    """Return the recipients in the form of the request."""
+    """Return the recipients in the format of the request."""
     return {"emails": list(recipients.emails), "webhooks": row.tells_webhooks}

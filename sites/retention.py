@@ -1,4 +1,4 @@
-"""Retention of audits with their pages and findings, of monitors' runs and pages' states, and of lists' snapshots."""
+"""Retention of audits with their pages and findings, of monitors' runs and states of pages, and of lists' snapshots."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from infrastructure.retention import HasTime, Retention, always
 from scans import credentials
 from sites.models import Audit, ListEntry, ListResult, ListRun, MonitorRun, MonitorState
 
-# A year for the chart, and some weeks to compare with the same days of the last year.
-RUNS_KEPT = timedelta(days=400)
-# Longer than several intervals between runs, because some runs may not confirm a state.
-KNOWN = timedelta(days=35)
-KNOWN_MONTHLY = timedelta(days=100)
-# Of a look at a single entry of a list. As long as it is the entry's latest result, it is kept.
-SINGLE_LOOKS_KEPT = timedelta(days=30)
+# The chart covers a year, and some weeks more are compared with the same days of the year before.
+RUN_RETENTION = timedelta(days=400)
+# States stay for several intervals between runs, because some runs may not confirm a state.
+STATE_RETENTION = timedelta(days=35)
+MONTHLY_STATE_RETENTION = timedelta(days=100)
+# Retention of results of single entries, outside runs. The latest result of an entry stays longer.
+SINGLE_RESULT_RETENTION = timedelta(days=30)
 
 
 def delete_audits(has_time: HasTime = always) -> bool:
-    """Delete audits whose scans' reports have all expired; the scans have their own retention."""
+    """Delete audits whose reports have all expired; their scans have their own retention."""
     now = timezone.now()
     for days in Audit.objects.values_list("kept_days", flat=True).distinct():
-        # Query by the index's columns, so that rows with a longer retention are not read.
+        # The query uses the index's columns, so that PostgreSQL does not read rows with a longer retention.
         old = Audit.objects.filter(kept_days=days, created_at__lte=now - timedelta(days=days))
         if not delete_with_what_refers(old.expired(), has_time):
             return False
@@ -35,17 +35,17 @@ def delete_audits(has_time: HasTime = always) -> bool:
 
 
 def delete_runs(has_time: HasTime = always) -> bool:
-    """Delete runs older than RUNS_KEPT, and states of pages that a monitor no longer visits, unless it is paused."""
+    """Delete runs older than RUN_RETENTION, and states of pages that a monitor no longer scans, unless it is paused."""
     now = timezone.now()
-    runs = MonitorRun.objects.filter(due_at__lt=now - RUNS_KEPT).exclude(status__in=MonitorRun.UNFINISHED)
-    states = MonitorState.objects.filter(confirmed_at__lt=now - KNOWN, monitor__paused_at=None)
-    often = states.exclude(monitor__every=Interval.MONTH)
-    monthly = states.filter(confirmed_at__lt=now - KNOWN_MONTHLY, monitor__every=Interval.MONTH)
-    return all(delete_with_what_refers(rows, has_time) for rows in (runs, often, monthly))
+    runs = MonitorRun.objects.filter(due_at__lt=now - RUN_RETENTION).exclude(status__in=MonitorRun.UNFINISHED)
+    states = MonitorState.objects.filter(confirmed_at__lt=now - STATE_RETENTION, monitor__paused_at=None)
+    frequent = states.exclude(monitor__every=Interval.MONTH)
+    monthly = states.filter(confirmed_at__lt=now - MONTHLY_STATE_RETENTION, monitor__every=Interval.MONTH)
+    return all(delete_with_what_refers(rows, has_time) for rows in (runs, frequent, monthly))
 
 
 def delete_snapshots(has_time: HasTime = always) -> bool:
-    """Delete expired snapshots with their results, counts and shares, and older looks at single entries."""
+    """Delete expired snapshots with their results, counts and shares, and older results of single entries."""
     now = timezone.now()
     for days in ListRun.objects.values_list("kept_days", flat=True).distinct():
         if days is None:
@@ -53,9 +53,9 @@ def delete_snapshots(has_time: HasTime = always) -> bool:
         old = ListRun.objects.filter(kept_days=days, ended_at__lte=now - timedelta(days=days))
         if not delete_with_what_refers(old, has_time):
             return False
-    singles = ListResult.objects.filter(run=None, ended_at__lt=now - SINGLE_LOOKS_KEPT)
+    single_results = ListResult.objects.filter(run=None, ended_at__lt=now - SINGLE_RESULT_RETENTION)
     is_latest = Exists(ListEntry.objects.filter(result=OuterRef("pk")))
-    return delete_with_what_refers(singles.filter(~is_latest), has_time)
+    return delete_with_what_refers(single_results.filter(~is_latest), has_time)
 
 
 RETENTION = (

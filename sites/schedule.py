@@ -1,8 +1,8 @@
 """Schedule of the runs of monitors and lists. Pure; local times follow the IANA time zone database.
 
-An hourly schedule runs every sixty minutes, regardless of daylight saving time. Longer intervals run at a time of day:
-a time that a day lacks, because clocks go forward, becomes the first moment after the gap; an ambiguous time is the
-first of both.
+An hourly schedule runs every sixty minutes, regardless of daylight saving time. Longer intervals run at a time of day.
+A time that a day lacks because clocks go forward becomes the first moment after the gap. Of an ambiguous time, the
+first moment counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from accounts.models import Interval
 
-# In ascending order. A month counts as its shortest, February.
+# Periods in ascending order. A month counts as long as the shortest month, February.
 PERIODS = {
     Interval.HOUR: timedelta(hours=1),
     Interval.SIX_HOURS: timedelta(hours=6),
@@ -25,7 +25,7 @@ PERIODS = {
     Interval.WEEK: timedelta(weeks=1),
     Interval.MONTH: timedelta(days=28),
 }
-# An arbitrary Monday, from which intervals without a time of day are counted.
+# An arbitrary Monday from which periods of intervals without a time of day are counted.
 FIRST_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -33,8 +33,8 @@ FIRST_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 class Schedule:
     """Schedule of runs. `at` is a local time; without it, a digest of `seed` spreads the start over the interval.
 
-    `day` is an ISO weekday for weeks, a day of the month for months (in shorter months the last one); without it, the
-    digest chooses the day.
+    `day` is an ISO weekday for weeks, or a day of the month for months (the last day of shorter months). Without `day`,
+    the digest chooses the day.
     """
 
     every: Interval
@@ -45,20 +45,20 @@ class Schedule:
 
     def after(self, moment: datetime) -> datetime:
         """Return the first due time later than `moment`, in UTC."""
-        return next(each for each in self._times(moment) if each > moment)
+        return next(due_at for due_at in self._times(moment) if due_at > moment)
 
     def _times(self, moment: datetime) -> Iterator[datetime]:
         """Yield due times in ascending order, starting before `moment`."""
         if self.every is Interval.HOUR:
-            return self._hours(moment)
+            return self._hourly_times(moment)
         if self.at is None:
-            return self._spread(moment)
-        return self._local(moment, self.at)
+            return self._spread_times(moment)
+        return self._local_times(moment, self.at)
 
-    def _hours(self, moment: datetime) -> Iterator[datetime]:
-        offset_s = self._number % 3600
+    def _hourly_times(self, moment: datetime) -> Iterator[datetime]:
+        offset_s = self._seed_number % 3600
         if self.at is not None:
-            # The offsets of some zones include half an hour or three quarters.
+            # The offsets of some zones include 30 or 45 minutes.
             zone_s = ZoneInfo(self.timezone).utcoffset(moment.replace(tzinfo=None))
             assert zone_s is not None
             offset_s = int(self.at.minute * 60 + self.at.second - zone_s.total_seconds()) % 3600
@@ -67,52 +67,52 @@ class Schedule:
             yield hour + timedelta(seconds=offset_s)
             hour += timedelta(hours=1)
 
-    def _spread(self, moment: datetime) -> Iterator[datetime]:
+    def _spread_times(self, moment: datetime) -> Iterator[datetime]:
         period = PERIODS[self.every]
-        offset = timedelta(seconds=self._number % int(period.total_seconds()))
+        offset = timedelta(seconds=self._seed_number % int(period.total_seconds()))
         if self.every is not Interval.MONTH:
-            begin = FIRST_MONDAY + ((moment - FIRST_MONDAY) // period - 1) * period
+            period_start = FIRST_MONDAY + ((moment - FIRST_MONDAY) // period - 1) * period
             while True:
-                yield begin + offset
-                begin += period
+                yield period_start + offset
+                period_start += period
         for year, month in _months(moment.astimezone(UTC).date()):
             yield datetime(year, month, 1, tzinfo=UTC) + offset
 
-    def _local(self, moment: datetime, at: time) -> Iterator[datetime]:
+    def _local_times(self, moment: datetime, at: time) -> Iterator[datetime]:
         zone = ZoneInfo(self.timezone)
         today = moment.astimezone(zone).date()
         if self.every is Interval.MONTH:
             for year, month in _months(today):
                 yield moment_at(date(year, month, min(self._day(28), calendar.monthrange(year, month)[1])), at, zone)
-        begin = today - timedelta(days=8)
+        day = today - timedelta(days=8)
         if self.every is Interval.WEEK:
-            begin += timedelta(days=(self._day(7) - begin.isoweekday()) % 7)
+            day += timedelta(days=(self._day(7) - day.isoweekday()) % 7)
         step = timedelta(weeks=1) if self.every is Interval.WEEK else timedelta(days=1)
         while True:
             if self.every is Interval.SIX_HOURS:
                 for hour in range(at.hour % 6, 24, 6):
-                    yield moment_at(begin, at.replace(hour=hour), zone)
+                    yield moment_at(day, at.replace(hour=hour), zone)
             else:
-                yield moment_at(begin, at, zone)
-            begin += step
+                yield moment_at(day, at, zone)
+            day += step
 
     def _day(self, days: int) -> int:
-        return self.day if self.day is not None else self._number % days + 1
+        return self.day if self.day is not None else self._seed_number % days + 1
 
     @property
-    def _number(self) -> int:
-        return spread(self.seed)
+    def _seed_number(self) -> int:
+        return seed_number(self.seed)
 
 
-def spread(seed: str) -> int:
-    """Return a pseudo-random number from a seed, always the same."""
+def seed_number(seed: str) -> int:
+    """Return the same pseudo-random number for the same seed."""
     return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8])
 
 
 @lru_cache(maxsize=1)
 def time_zones() -> tuple[str, ...]:
-    """Return the sorted names of the IANA time zone database, without the machine's local zone."""
-    return tuple(sorted(each for each in available_timezones() if each not in ("localtime", "Factory")))
+    """Return the sorted names of the IANA time zone database, without the local zone of the machine."""
+    return tuple(sorted(zone for zone in available_timezones() if zone not in ("localtime", "Factory")))
 
 
 def _months(day: date) -> Iterator[tuple[int, int]]:
@@ -124,12 +124,12 @@ def _months(day: date) -> Iterator[tuple[int, int]]:
 
 
 def moment_at(day: date, at: time, zone: ZoneInfo) -> datetime:
-    """Return the first moment in UTC with that local time on that day or, in a gap, the first moment after the gap."""
+    """Return the first moment in UTC with that local time on that day, or the first moment after the gap of clocks."""
     local = datetime.combine(day, at.replace(fold=0), zone)
     moment = local.astimezone(UTC)
     if moment.astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None):
         return moment
-    # Bisect for the end of the gap, where the offset changes: it lies between the readings with either offset.
+    # Bisect for the end of the gap, where the offset changes. It lies between the two moments that the offsets yield.
     early, late = local.replace(fold=1).astimezone(UTC), moment
     before = early.astimezone(zone).utcoffset()
     while late - early > timedelta(seconds=1):

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from django.dispatch import Signal
 
-# Sent with `audit` when it has been saved in a final state, inside the transaction that ends it.
+# Sent with `audit` after it was saved in a final state, inside the transaction that ends the audit.
 audit_ended = Signal()

@@ -19,15 +19,15 @@ from sites.models import Audit, ListResult, ListRun, Monitor, MonitorRun, SiteLi
 from sites.monitors import notices, outcome, runs
 from website_scan.memory import give_back
 
-# Time limits of `run_monitors` and `run_lists`: other tasks wait for this process.
+# Time limit of `run_monitors` and `run_lists`, because other tasks wait for their process.
 MONITORS_S = LISTS_S = 20.0
-# An audit of 10,000 pages has 40,000 reports. Shorter than the broker's visibility timeout.
+# Time limit for comparing 40,000 reports, of an audit of 10,000 pages. The broker's visibility timeout is longer.
 FINISH_S = 3_000
 
 
 @shared_task(soft_time_limit=discovering.TIME_LIMIT_S + 15, time_limit=discovering.TIME_LIMIT_S + 30)
 def discover_pages(_audit_id: str) -> None:
-    """Run one attempt at discovery for the audit whose turn it is: messages only say that an audit waits.
+    """Run one attempt at discovery for the next audit in the queue. The message only says that some audit waits.
 
     The sweeper requeues interrupted discoveries.
     """
@@ -57,8 +57,8 @@ def _has_runs() -> bool:
 
 @shared_task(base=PeriodicTask, has_work=staticmethod(_has_runs))
 def run_monitors() -> None:
-    """Every 15 seconds, start due runs and finish those whose audit has ended. Concurrent calls do each only once."""
-    has_time = _until(MONITORS_S)
+    """Every 15 seconds, start due runs and finish those whose audit has ended. Concurrent calls do not repeat work."""
+    has_time = _time_left(MONITORS_S)
     while runs.create_due(timezone.now()) == runs.CREATED_AT_ONCE and has_time():
         pass
     runs.start_due(timezone.now(), has_time)
@@ -67,7 +67,7 @@ def run_monitors() -> None:
 
 @shared_task(soft_time_limit=FINISH_S, time_limit=FINISH_S + 15)
 def finish_run(run_id: str) -> None:
-    """Finish a run whose audit has ended. Duplicate messages are harmless; failures are retried."""
+    """Finish a run whose audit has ended. Duplicate messages are harmless, and failures are retried."""
     try:
         outcome.finish_run(run_id, timezone.now())
     except (OperationalError, InterfaceError) as error:
@@ -79,7 +79,7 @@ def finish_run(run_id: str) -> None:
 
 @shared_task
 def start_run(run_id: str) -> None:
-    """Start a run that a user requested. If the message is lost, `run_monitors` finds the run."""
+    """Start a run that a user requested. If the message is lost, `run_monitors` starts the run."""
     run = MonitorRun.objects.filter(id=run_id).first()
     if run is not None:
         runs.start_run(run.id, run.monitor_id, timezone.now())
@@ -87,13 +87,13 @@ def start_run(run_id: str) -> None:
 
 @shared_task
 def post_digests() -> None:
-    """Write the weekly e-mails about monitors, on Mondays."""
+    """Write the weekly digests about monitors, on Mondays."""
     notices.post_digests(timezone.now())
 
 
 @shared_task
 def tell_of_certificates() -> None:
-    """Write reminders every hour about monitors' certificates that expire within days."""
+    """Write reminders about certificates that expire within days, every hour."""
     notices.post_certificates(timezone.now())
 
 
@@ -108,8 +108,8 @@ def _has_lists() -> bool:
 
 @shared_task(base=PeriodicTask, has_work=staticmethod(_has_lists))
 def run_lists() -> None:
-    """Every 15 seconds, begin due runs, start due entries, and count what has ended. Concurrent calls do each once."""
-    has_time = _until(LISTS_S)
+    """Every 15 seconds, begin due runs, start due entries and count results. Concurrent calls do not repeat work."""
+    has_time = _time_left(LISTS_S)
     while list_runs.create_due(timezone.now()) == list_runs.CREATED_AT_ONCE and has_time():
         pass
     counting.count_missed(timezone.now(), has_time)
@@ -118,17 +118,17 @@ def run_lists() -> None:
 
 @shared_task
 def start_entries(organization_id: str) -> None:
-    """Start the due entries of an organization's lists. Duplicates are harmless; `run_lists` replaces lost messages."""
-    starting.start_entries(int(organization_id), timezone.now(), _until(LISTS_S))
+    """Start due entries of an organization's lists. Duplicates are harmless; `run_lists` replaces lost messages."""
+    starting.start_entries(int(organization_id), timezone.now(), _time_left(LISTS_S))
 
 
 @shared_task
 def count_results(row_id: str) -> None:
-    """Count the ended results of a run, or those of a list that are part of no run. Duplicates are harmless."""
+    """Count the ended results of a run, or of a list's entries outside runs. Duplicates are harmless."""
     counting.count(row_id)
 
 
-def _until(seconds: float) -> Callable[[], bool]:
-    """Return a function that returns True for so many seconds."""
+def _time_left(seconds: float) -> Callable[[], bool]:
+    """Return a function that returns True until the number of seconds has passed."""
     ends_at = time.monotonic() + seconds
     return lambda: time.monotonic() < ends_at

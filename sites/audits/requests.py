@@ -25,10 +25,10 @@ DISCOVER_RULE = f"discover must be a list with one or more of {', '.join(DISCOVE
 MAX_LISTED = 1_000
 MAX_PATTERNS = 50
 PATTERN_LENGTH = 500
-USUAL_MAX_PAGES = 100
-OF_A_SITE = frozenset({"discover", "max_pages", "include", "exclude"})
+DEFAULT_MAX_PAGES = 100
+SITE_FIELDS = frozenset({"discover", "max_pages", "include", "exclude"})
 # Arguments of `AuditRequest.of` that are fields of the body as well.
-OPTIONS = OF_A_SITE | {"types"}
+OPTIONS = SITE_FIELDS | {"types"}
 
 
 class InvalidPages(Refusal):
@@ -78,7 +78,7 @@ class AuditRequest:
             raise refusal
         if kind != Audit.Kind.SITE:
             return cls(kind, tuple(targets), types_of(types), len(targets), credentials=credentials)
-        most = min(USUAL_MAX_PAGES, pages_per_audit) if max_pages is None else max_pages
+        most = min(DEFAULT_MAX_PAGES, pages_per_audit) if max_pages is None else max_pages
         return cls(
             kind,
             tuple(targets),
@@ -212,7 +212,7 @@ class AuditFields(Input):
 
     def audit_of(self, kind: str, targets: Sequence[Target], values: Mapping[str, Any]) -> AuditRequest:
         """Return the request for these targets with the options among the values."""
-        if kind != Audit.Kind.SITE and (unknown := sorted(OF_A_SITE & values.keys())):
+        if kind != Audit.Kind.SITE and (unknown := sorted(SITE_FIELDS & values.keys())):
             raise InvalidParams(f"{unknown[0]} is not a field of an audit with {kind}.")
         options = {name: values[name] for name in OPTIONS & values.keys()}
         return AuditRequest.of(

@@ -26,7 +26,7 @@ from scans.reachability import refuse_unreachable
 from scans.visits.claims import end_queued, tell_ended
 from scans.visits.overload import SHARE_OF_AUDITS, refuse_when_overloaded
 from scans.visits.queue import Worker, wait_in_line
-from sites.audits.release import release_pages
+from sites.audits.dispatch import dispatch_pages
 from sites.audits.requests import AuditRequest
 from sites.audits.schemas import AuditJson, audit_json_of
 from sites.audits.settling import end_if_done
@@ -39,7 +39,7 @@ from website_scan.result import ScanError
 DISCOVERY_LEASE = Lease(timedelta(seconds=60))
 MAX_ATTEMPTS = 3
 # Maximum number of an organization's unfinished audits for each of its slots: more would only wait.
-UNFINISHED_PER_PLACE = 5
+UNFINISHED_PER_SLOT = 5
 # Discovery uses no quota, so it has a rate limit of its own, which cancelling does not lift.
 SITES_PER_HOUR_AND_PLACE = 10
 CANCELLED = ScanError(
@@ -73,7 +73,7 @@ def create_audit(*, caller: Caller, request: AuditRequest, once: Once | None = N
     if created.replayed:
         return created
     # Separate transactions, each of which locks only the rows of one visit.
-    release_pages(caller.organization_id)
+    dispatch_pages(caller.organization_id)
     return created
 
 
@@ -129,7 +129,7 @@ def insert_audit(organization: Organization, request: AuditRequest, **columns: A
 def _refuse_too_many(organization: Organization, kind: str) -> None:
     places = organization.tier.concurrent_scans
     audits = access.rows(Audit, organization.id)
-    if audits.unfinished().count() >= (most := UNFINISHED_PER_PLACE * places):  # type: ignore[attr-defined]  # AuditQuerySet
+    if audits.unfinished().count() >= (most := UNFINISHED_PER_SLOT * places):  # type: ignore[attr-defined]  # AuditQuerySet
         raise AuditLimit(f"{most} audits are in progress, which is the most your plan allows at once.")
     if kind == Audit.Kind.SITE and has_enough_sites(organization):
         most = SITES_PER_HOUR_AND_PLACE * places
@@ -295,7 +295,7 @@ def finish_discovery(
             audit.save()
         else:
             fail_audit(audit)
-    release_pages(audit.organization_id)
+    dispatch_pages(audit.organization_id)
     return True
 
 

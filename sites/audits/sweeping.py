@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from sites.audits.release import release_pages
+from sites.audits.dispatch import dispatch_pages
 from sites.audits.services import (
     DISCOVERY_LEASE,
     MAX_ATTEMPTS,
@@ -31,7 +31,7 @@ def sweep_audits() -> None:
     _enqueue_lost()
     _fail_interrupted()
     for organization_id in _organizations_with_waiting_pages():
-        release_pages(organization_id)
+        dispatch_pages(organization_id)
 
 
 def _enqueue_lost() -> None:

@@ -1,4 +1,4 @@
-"""The badge endpoints of /v1."""
+"""Endpoints of badges under /v1."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class BadgeCollection(ApiView):
     )
     def post(self, request: Request) -> Answer[BadgeJson]:
         """There is one of each: where it is on already, the answer is 200 with the badge that there is."""
-        asked = BadgeRequestSerializer.judged(json_body(request), policy=scan_policy())
-        badge, is_new = services.create_badge(caller=caller_of(request), request=asked)
+        badge_request = BadgeRequestSerializer.judged(json_body(request), policy=scan_policy())
+        badge, is_new = services.create_badge(caller=caller_of(request), request=badge_request)
         return Answer(badge_json_of(badge), status=201 if is_new else 200)
 
     @operation(
@@ -52,10 +52,10 @@ class BadgeCollection(ApiView):
     )
     def get(self, request: Request) -> Answer[BadgeList]:
         """Badges that are switched on, newest first."""
-        part = slice_of(request.query_params)
+        window = slice_of(request.query_params)
         badges = services.badges_of(caller_of(request).organization_id)
-        shown = [badge_json_of(badge) for badge in part.of(badges)]
-        return Answer({"badges": shown, "total": badges.count(), "limit": part.limit, "offset": part.offset})
+        badges_json = [badge_json_of(badge) for badge in window.of(badges)]
+        return Answer({"badges": badges_json, "total": badges.count(), "limit": window.limit, "offset": window.offset})
 
 
 class BadgeItem(ApiView):

@@ -1,4 +1,4 @@
-"""Layout of a badge: cells with the widths of their texts, in colours with enough contrast. Pure."""
+"""Layout of a badge: cells with the widths of their texts, in colours with enough contrast. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MARGIN = 6
 FONT_SIZE = 11
 LABEL = Colours("#3d4454", "#ffffff")
 NEUTRAL = Colours("#5c6370", "#ffffff")
-# Widths of characters in Verdana at this size, in pixels. `textLength` in the SVG fits other fonts.
+# Widths of Verdana's characters at FONT_SIZE, in pixels. In other fonts, the SVG's `textLength` fits the texts.
 NARROW, MIDDLE, WIDE = frozenset("iljI.,:"), frozenset("frt ()"), frozenset("mwMWO@")
 WIDTHS = ((NARROW, 3.6), (MIDDLE, 4.6), (WIDE, 9.8))
-UPPER, USUAL = 7.8, 6.9
+UPPER_WIDTH, OTHER_WIDTH = 7.8, 6.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,37 +49,37 @@ class Drawing:
 
 
 def draw(parts: Iterable[tuple[str, str | None, int | None]], day: date | None = None) -> Drawing:
-    """Draw a label with a grade and a score for each part, or "no result yet" without a grade.
+    """Draw a label with a grade and a score for each part, or with "no result yet" if there is no grade.
 
-    `day` is the date of the latest result: a picture on another site shows its age in no other way.
+    `day` is the date of the latest result, which is the only sign of the picture's age on another site.
     """
     texts: list[tuple[str, Colours]] = []
-    said: list[str] = []
+    alternatives: list[str] = []
     for label, grade, score in parts:
         value = f"{grade} {score}" if grade else "no result yet"
         texts += [(label, LABEL), (value, of_grade(grade) if grade else NEUTRAL)]
-        said.append(f"{label}: grade {grade}, {score} of 100" if grade else f"{label}: no result yet")
-    return _dated(texts, said, day)
+        alternatives.append(f"{label}: grade {grade}, {score} of 100" if grade else f"{label}: no result yet")
+    return _draw_dated(texts, alternatives, day)
 
 
 def draw_number(number: str, text: str, grade: str, day: date | None = None) -> Drawing:
-    """Draw a sentence that begins with a number, which has the colours of a grade."""
-    return _dated([(number, of_grade(grade)), (text, LABEL)], [f"{number} {text}"], day)
+    """Draw a sentence that begins with a number in the colours of a grade."""
+    return _draw_dated([(number, of_grade(grade)), (text, LABEL)], [f"{number} {text}"], day)
 
 
 def draw_note(note: str) -> Drawing:
-    """Draw a badge that shows a message in place of grades."""
-    return _drawn([("Website scan", LABEL), (note, NEUTRAL)], f"Website scan: {note}")
+    """Draw a badge with a message in place of grades."""
+    return _draw([("Website scan", LABEL), (note, NEUTRAL)], f"Website scan: {note}")
 
 
-def _dated(texts: Sequence[tuple[str, Colours]], said: Sequence[str], day: date | None) -> Drawing:
+def _draw_dated(texts: Sequence[tuple[str, Colours]], alternatives: Sequence[str], day: date | None) -> Drawing:
     if day is None:
-        return _drawn(texts, "; ".join(said))
-    told = f"last scanned on {day.day} {day:%B %Y}"
-    return _drawn([*texts, (f"{day.day} {day:%b %Y}", NEUTRAL)], "; ".join([*said, told]))
+        return _draw(texts, "; ".join(alternatives))
+    date_text = f"last scanned on {day.day} {day:%B %Y}"
+    return _draw([*texts, (f"{day.day} {day:%b %Y}", NEUTRAL)], "; ".join([*alternatives, date_text]))
 
 
-def _drawn(texts: Iterable[tuple[str, Colours]], title: str) -> Drawing:
+def _draw(texts: Iterable[tuple[str, Colours]], title: str) -> Drawing:
     cells: list[Cell] = []
     x = 0.0
     for text, colours in texts:
@@ -91,11 +91,11 @@ def _drawn(texts: Iterable[tuple[str, Colours]], title: str) -> Drawing:
 
 def text_width(text: str) -> float:
     """Return the width of a text in pixels."""
-    return round(sum(_width(each) for each in text), 1)
+    return round(sum(_width(character) for character in text), 1)
 
 
 def _width(character: str) -> float:
     for characters, width in WIDTHS:
         if character in characters:
             return width
-    return UPPER if character.isupper() else USUAL
+    return UPPER_WIDTH if character.isupper() else OTHER_WIDTH

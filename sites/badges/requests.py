@@ -15,7 +15,7 @@ MONITOR_ID = r"^mon_[0-9A-Za-z]{22}$"
 
 @dataclass(frozen=True, slots=True)
 class BadgeRequest:
-    """Request for the badge of a monitor, by its ID, or else of a page."""
+    """Request for the badge of a monitor, by its ID, or of a page."""
 
     monitor: str = ""
     page: Target | None = None

@@ -11,8 +11,8 @@ from django.utils.http import parse_etags
 from sites.badges.drawing import Drawing
 
 
-def picture(drawing: Drawing, status: int) -> HttpResponse:
-    """Render a badge that other sites may embed. `no-store`, so that errors are not cached."""
+def badge_response(drawing: Drawing, status: int) -> HttpResponse:
+    """Render a badge that other sites may embed. `no-store` prevents caching of errors."""
     body = render_to_string("sites/badges/badge.svg", {"drawing": drawing})
     response = HttpResponse(body, content_type="image/svg+xml; charset=utf-8", status=status)
     response["Cross-Origin-Resource-Policy"] = "cross-origin"
@@ -20,8 +20,8 @@ def picture(drawing: Drawing, status: int) -> HttpResponse:
     return response
 
 
-def kept(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Let clients keep a badge for five minutes; return 304 if the client has it."""
+def cacheable(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Let clients cache a badge for five minutes; return 304 if the client has cached the same picture."""
     etag = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
     if etag in parse_etags(request.headers.get("If-None-Match", "")):
         response = HttpResponseNotModified(headers={"Cross-Origin-Resource-Policy": "cross-origin"})

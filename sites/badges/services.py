@@ -24,11 +24,11 @@ from sites.resources import BADGE, MONITOR
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 
-# Maximum number per organization. Concurrent requests may exceed it slightly, which does no harm.
+# Maximum number per organization. Concurrent requests may exceed it slightly, which is harmless.
 MAX_BADGES = 1_000
 
 # Results for a badge: the last confirmed scores of a monitor, or the last completed scans of a page.
-SHOWN = """
+CONTENT = """
     SELECT monitor.types, (
         SELECT jsonb_object_agg(confirmed.key, confirmed.value || jsonb_build_object('day', (
             SELECT (run.ended_at AT TIME ZONE 'UTC')::date FROM sites_monitorrun AS run
@@ -71,34 +71,34 @@ class BadgeResult(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """Content of a badge: its types in order, and the results of those that have one."""
+class BadgeContent:
+    """Content of a badge: its types in order, and the results by type."""
 
     types: tuple[str, ...]
     results: Mapping[str, BadgeResult]
 
 
-def shown_by(badge_id: str) -> Shown | None:
-    """Return the public content of a badge; None if it does not exist, or no longer does. One query."""
+def load_content(badge_id: str) -> BadgeContent | None:
+    """Return the public content of a badge in one query; None if the badge does not exist."""
     if not is_id("bdg", badge_id):
         return None
-    found = fetch(SHOWN, {"id": badge_id, "types": json.dumps(Scan.Type.values)})
-    if not found:
+    rows = fetch(CONTENT, {"id": badge_id, "types": json.dumps(Scan.Type.values)})
+    if not rows:
         return None
-    types, of_monitor, of_page = found[0]
-    results: dict[str, BadgeResult] = json.loads(of_monitor or of_page or "{}")
-    named = [each for each in Scan.Type.values if each in (types if types is not None else results)]
-    return Shown(tuple(named), results)
+    types, monitor_results, page_results = rows[0]
+    results: dict[str, BadgeResult] = json.loads(monitor_results or page_results or "{}")
+    badge_types = [type for type in Scan.Type.values if type in (types if types is not None else results)]
+    return BadgeContent(tuple(badge_types), results)
 
 
 def create_badge(*, caller: Caller, request: BadgeRequest) -> tuple[Badge, bool]:
-    """Get or create a badge; return it, and True if it is new.
+    """Get or create a badge; return the badge, and True if it is new.
 
     Raises NotFound, BadgeLimit, or InvalidParams for a page without a report.
     """
     if request.page is not None:
-        return _of_page(caller, request.page.url)
-    return _of_monitor(caller, request.monitor)
+        return _create_for_page(caller, request.page.url)
+    return _create_for_monitor(caller, request.monitor)
 
 
 def badges_of(organization_id: int) -> QuerySet[Badge]:
@@ -107,7 +107,7 @@ def badges_of(organization_id: int) -> QuerySet[Badge]:
 
 
 def badge_of_page(organization_id: int, url: str) -> Badge | None:
-    """Return the badge of a page by its canonical URL, or None."""
+    """Return the badge of the page with this canonical URL, or None."""
     rows = access.rows(Badge, organization_id).alias(digest=MD5("page"))
     return rows.exclude(page="").filter(digest=_digest(url), page=url).first()
 
@@ -117,31 +117,31 @@ def badge_of_monitor(monitor: Monitor) -> Badge | None:
 
 
 def delete_badge(*, caller: Caller, badge_id: str) -> None:
-    """Delete a badge; its address never shows anything again. Raises NotFound."""
+    """Delete a badge; its address never works again. Raises NotFound."""
     with transaction.atomic():
         badge = BADGE.find(caller.organization_id, badge_id, lock=Lock.DELETION)
-        _note(caller, "badge.deleted", badge)
+        _record(caller, "badge.deleted", badge)
         badge.delete()
 
 
-def _of_monitor(caller: Caller, monitor_id: str) -> tuple[Badge, bool]:
+def _create_for_monitor(caller: Caller, monitor_id: str) -> tuple[Badge, bool]:
     with transaction.atomic():
-        # Lock order: the monitor before its organization, whose row the insert of a badge locks.
+        # The monitor is locked before its organization, whose row the insert of a badge locks.
         monitor = MONITOR.find(caller.organization_id, monitor_id, lock=Lock.CHANGE)
-        return _made(caller, badge_of_monitor(monitor), monitor=monitor)
+        return _get_or_create(caller, badge_of_monitor(monitor), monitor=monitor)
 
 
-def _of_page(caller: Caller, url: str) -> tuple[Badge, bool]:
+def _create_for_page(caller: Caller, url: str) -> tuple[Badge, bool]:
     results = access.rows(Scan, caller.organization_id).alias(digest=MD5("url"))
     if not results.filter(digest=_digest(url), url=url, status__in=sorted(Scan.REPORTED)).exists():
         raise InvalidParams("page has no report yet. Scan it first.")
     with transaction.atomic():
-        return _made(caller, badge_of_page(caller.organization_id, url), page=url)
+        return _get_or_create(caller, badge_of_page(caller.organization_id, url), page=url)
 
 
-def _made(caller: Caller, known: Badge | None, **columns: Any) -> tuple[Badge, bool]:
-    if known is not None:
-        return known, False
+def _get_or_create(caller: Caller, existing: Badge | None, **columns: Any) -> tuple[Badge, bool]:
+    if existing is not None:
+        return existing, False
     if access.rows(Badge, caller.organization_id).count() >= MAX_BADGES:
         raise BadgeLimit(f"An organization may have {MAX_BADGES:,} badges. Switch one off.")
     values = {"organization_id": caller.organization_id, **columns}
@@ -149,15 +149,15 @@ def _made(caller: Caller, known: Badge | None, **columns: Any) -> tuple[Badge, b
     # Concurrent requests get the same badge.
     badge, is_new = Badge.objects.get_or_create(**values, defaults={"created_by_id": created_by})
     if is_new:
-        _note(caller, "badge.created", badge)
+        _record(caller, "badge.created", badge)
     return badge, is_new
 
 
-def _note(caller: Caller, action: str, badge: Badge) -> None:
-    target = badge.monitor.name if badge.monitor else badge.page
-    activity.record_call(caller, action, target, badge=badge.id)
+def _record(caller: Caller, action: str, badge: Badge) -> None:
+    name = badge.monitor.name if badge.monitor else badge.page
+    activity.record_call(caller, action, name, badge=badge.id)
 
 
 def _digest(url: str) -> str:
-    """Return the MD5 digest that the index uses; it protects no secret."""
+    """Return the MD5 digest that the index uses. The digest protects no secret."""
     return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()

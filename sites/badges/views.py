@@ -1,4 +1,4 @@
-"""Views of badges: the public picture, and the switch on the members' pages."""
+"""Views of badges: the public picture, and the switch on pages for members."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from scans.models import Scan
 from scans.policy import scan_policy
 from sites.badges.drawing import draw, draw_note
 from sites.badges.requests import BadgeRequest
-from sites.badges.responses import kept, picture
-from sites.badges.services import BadgeResult, Shown, badge_of_page, create_badge, delete_badge, shown_by
+from sites.badges.responses import badge_response, cacheable
+from sites.badges.services import BadgeContent, BadgeResult, badge_of_page, create_badge, delete_badge, load_content
 from sites.models import Badge
 from website_scan.errors import Refusal
 from website_scan.urls import host_and_port_of
 
-# Rate limit per client: a page may show dozens of badges, and a code host's proxy requests them for all its readers.
-PER_MINUTE = 600
+# Rate limit per client. A page may contain dozens of badges, and a code host's proxy requests them for all its readers.
+REQUESTS_PER_MINUTE = 600
 LABELS = dict(Scan.Type.choices)
 GRADES, NO_RESULT = "Latest grades", "No result yet"
 
@@ -45,58 +45,58 @@ GRADES, NO_RESULT = "Latest grades", "No result yet"
 @require_safe
 @csp_override({"default-src": ["'none'"], "frame-ancestors": ["'none'"], "sandbox": []})
 def badge(request: HttpRequest, badge_id: str) -> HttpResponse:
-    """Return a picture of the grades of one `type` or of all. A deleted badge looks like one that never existed."""
-    rate = throttling.count(f"badges:{client(request)}", PER_MINUTE)
+    """Return a picture with the grade of one `type`, or of all types. Deleted badges look like unknown ones."""
+    rate = throttling.count(f"badges:{client(request)}", REQUESTS_PER_MINUTE)
     if rate.used > rate.limit:
-        response = picture(draw_note("too many requests"), 429)
+        response = badge_response(draw_note("too many requests"), 429)
         response["Retry-After"] = str(throttling.WINDOW_S)
         return response
     type = request.GET.get("type", "")
     if type and type not in LABELS:
-        return picture(draw_note("no such type"), 400)
-    shown = shown_by(badge_id)
-    if shown is None:
-        return picture(draw_note("no such badge"), 404)
-    results = _results(shown, type)
-    drawing = draw(((label, each.get("grade"), each.get("score")) for label, each in results), _day(results))
-    return kept(request, picture(drawing if results else draw_note("no result yet"), 200))
+        return badge_response(draw_note("no such type"), 400)
+    content = load_content(badge_id)
+    if content is None:
+        return badge_response(draw_note("no such badge"), 404)
+    results = _results(content, type)
+    drawing = draw(((label, result.get("grade"), result.get("score")) for label, result in results), _day(results))
+    return cacheable(request, badge_response(drawing if results else draw_note("no result yet"), 200))
 
 
 @require_safe
 def badge_card(request: HttpRequest, badge_id: str) -> HttpResponse:
-    """Return the badge's grades as a card, for previews of its link. Like the badge, it names nobody."""
-    rate = throttling.count(f"badges:{client(request)}", PER_MINUTE)
+    """Return the badge's grades as a card, for previews of its link. The card contains no names, like the badge."""
+    rate = throttling.count(f"badges:{client(request)}", REQUESTS_PER_MINUTE)
     if rate.used > rate.limit:
         return HttpResponse(status=429, headers={"Retry-After": str(throttling.WINDOW_S)})
-    shown = shown_by(badge_id)
-    if shown is None:
+    content = load_content(badge_id)
+    if content is None:
         raise Http404
-    return cards.picture(request, _card(shown), "max-age=300")
+    return cards.picture(request, _card(content), "max-age=300")
 
 
 @require_safe
 def badge_link(request: HttpRequest, badge_id: str) -> HttpResponse:
-    """Redirect members to the badge's monitor or site; show everybody else, who may not see these, the grades alone."""
-    shown = shown_by(badge_id)
-    if shown is None:
+    """Redirect members to the badge's monitor or site. Everybody else sees a page with the grades alone."""
+    content = load_content(badge_id)
+    if content is None:
         raise Http404
     badges = access.rows_of_member(Badge, request.user).select_related("organization", "monitor")
-    found = badges.filter(id=badge_id).first()
-    if found is None:
-        graded = ", ".join(f"{label} {each['grade']}" for label, each in _results(shown) if each.get("grade"))
-        title = f"{graded}: {GRADES.lower()}" if graded else NO_RESULT
-        # Networks keep a picture by its address, which is another one after each change.
-        preview = Preview(title, f"{reverse('badge-card', args=[badge_id])}?v={cards.digest_of(_card(shown))}")
+    row = badges.filter(id=badge_id).first()
+    if row is None:
+        grades = ", ".join(f"{label} {result['grade']}" for label, result in _results(content) if result.get("grade"))
+        title = f"{grades}: {GRADES.lower()}" if grades else NO_RESULT
+        # Social networks cache a picture by its address, so each change of the grades needs another address.
+        preview = Preview(title, f"{reverse('badge-card', args=[badge_id])}?v={cards.digest_of(_card(content))}")
         return render(
             request,
             "sites/badges/badge.html",
-            {"preview": preview, "heading": GRADES if graded else NO_RESULT, "base_url": settings.BASE_URL},
+            {"preview": preview, "heading": GRADES if grades else NO_RESULT, "base_url": settings.BASE_URL},
         )
-    slug = found.organization.slug
-    if found.monitor is not None:
-        return redirect("monitor", slug, found.monitor.id)
-    host = host_and_port_of(found.page)
-    return redirect(f"{reverse('site', args=[slug, host])}?{urlencode({'page': found.page})}")
+    slug = row.organization.slug
+    if row.monitor is not None:
+        return redirect("monitor", slug, row.monitor.id)
+    host = host_and_port_of(row.page)
+    return redirect(f"{reverse('site', args=[slug, host])}?{urlencode({'page': row.page})}")
 
 
 @require_POST
@@ -111,10 +111,10 @@ def page_badge(request: MemberRequest, host: str) -> HttpResponse:
             create_badge(caller=caller, request=BadgeRequest(page=parse_address(page, scan_policy(), "page")))
             messages.success(request, "The badge is on. Anyone with its address can see the grades.")
         elif switch == "off":
-            found = badge_of_page(caller.organization_id, page) if "\0" not in page else None
-            if found is None:
+            row = badge_of_page(caller.organization_id, page) if "\0" not in page else None
+            if row is None:
                 raise Http404
-            delete_badge(caller=caller, badge_id=found.id)
+            delete_badge(caller=caller, badge_id=row.id)
             messages.success(request, "The badge is off. Its address no longer shows anything.")
         else:
             raise BadRequest
@@ -123,21 +123,21 @@ def page_badge(request: MemberRequest, host: str) -> HttpResponse:
     return redirect(f"{page_of(request.membership, 'site', host)}?{urlencode({'page': page})}")
 
 
-def _results(shown: Shown, type: str = "") -> list[tuple[str, BadgeResult]]:
-    """Return label and result of the types of a badge, or of one type."""
-    return [(str(LABELS[each]), shown.results.get(each) or {}) for each in ([type] if type else shown.types)]
+def _results(content: BadgeContent, type: str = "") -> list[tuple[str, BadgeResult]]:
+    """Return labels and results for the types of a badge, or for one type."""
+    return [(str(LABELS[name]), content.results.get(name) or {}) for name in ([type] if type else content.types)]
 
 
 def _day(results: Iterable[tuple[str, BadgeResult]]) -> date | None:
-    """Return the day of the latest result."""
-    days = [date.fromisoformat(day) for _, each in results if each.get("grade") and (day := each.get("day"))]
+    """Return the day of the latest result, None without results."""
+    days = [date.fromisoformat(day) for _, result in results if result.get("grade") and (day := result.get("day"))]
     return max(days, default=None)
 
 
-def _card(shown: Shown) -> Card:
-    results = _results(shown)
-    grades = tuple(CardGrade(label, each.get("grade") or "", each.get("score")) for label, each in results)
-    if not any(each.grade for each in grades):
+def _card(content: BadgeContent) -> Card:
+    results = _results(content)
+    grades = tuple(CardGrade(label, result.get("grade") or "", result.get("score")) for label, result in results)
+    if not any(grade.grade for grade in grades):
         return Card(NO_RESULT)
     day = _day(results)
     heading = f"{grades[0].label} report" if len(grades) == 1 else ""

@@ -13,7 +13,7 @@ from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Choice, Flag, Input, Parsed, Text, Whole, refusal_as_error
 from scans.requests import CredentialsSerializer, chosen_types, types_of
-from sites.inputs import name_field, refuse_shorter_than_plan, zone_field
+from sites.inputs import name_field, refuse_shorter_than_tier, zone_field
 from sites.lists.tags import MAX_TAGS, NOTE_LENGTH, tidy_note, tidy_tags
 from sites.models import SiteList
 from sites.models.site_list import ListInterval
@@ -53,10 +53,10 @@ def pages_within_plan(number: int, tier: Tier) -> int:
     return number
 
 
-def interval_within_plan(every: str, tier: Tier) -> str:
+def interval_within_tier(every: str, tier: Tier) -> str:
     """Return the interval, which may be empty. Raises InvalidParams if the plan does not allow such a short one."""
     if every:
-        refuse_shorter_than_plan(every, PERIODS_OF_LISTS[ListInterval(every)], tier)
+        refuse_shorter_than_tier(every, PERIODS_OF_LISTS[ListInterval(every)], tier)
     return every
 
 
@@ -107,7 +107,7 @@ class ListFieldsSerializer(Input):
 
     def validate_every(self, every: str | None) -> str:
         with refusal_as_error():
-            return interval_within_plan(every or "", self.context["tier"])
+            return interval_within_tier(every or "", self.context["tier"])
 
     def validate(self, values: dict[str, Any]) -> ListRequest:
         columns = {name: values[name] for name in COLUMNS & values.keys()}

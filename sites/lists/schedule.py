@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from accounts.models import Interval
 from sites.models import SiteList
 from sites.models.site_list import ListInterval
-from sites.schedule import Schedule, moment_at, spread
+from sites.schedule import Schedule, moment_at, seed_number
 
 MIDNIGHT = time()
 # All months of a year have these days, so a quarter's day is that many days after its first.
@@ -35,7 +35,7 @@ def _quarters(site_list: SiteList, after: datetime) -> Iterator[datetime]:
     """Yield due times in ascending order, starting before `after`."""
     zone = ZoneInfo(site_list.timezone)
     today = after.astimezone(zone).date()
-    day = timedelta(days=spread(site_list.id) % DAYS_OF_QUARTER)
+    day = timedelta(days=seed_number(site_list.id) % DAYS_OF_QUARTER)
     quarter = today.year * 4 + (today.month - 1) // 3 - 1
     while True:
         yield moment_at(date(quarter // 4, quarter % 4 * 3 + 1, 1) + day, MIDNIGHT, zone)

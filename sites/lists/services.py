@@ -25,14 +25,14 @@ from sites.lists.schemas import SiteListJson, list_json_of
 from sites.lists.tags import SEPARATOR, refuse_too_many_tags, tidy_tags
 from sites.models import ListEntry, SiteList
 from sites.models.site_list import new_list_id
-from sites.recipients import usual_recipients
+from sites.recipients import default_recipients
 from sites.resources import LIST, LIST_ENTRY
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 from website_scan.messages import counted
 from website_scan.net.credentials import Credentials, InvalidRequestField
 
-OF_SCHEDULE = frozenset({"every", "timezone"})
+SCHEDULE_FIELDS = frozenset({"every", "timezone"})
 REMOVED_AT_ONCE = 5_000
 # One import at a time of those that share a limit, without the organization's lock, for which its scans wait.
 LOCK_ENTRIES = "SELECT pg_advisory_xact_lock(hashtextextended('list entries ' || %s, 0))"
@@ -83,7 +83,7 @@ def _create(caller: Caller, request: ListRequest) -> SiteListJson:
     usual: dict[str, Any] = {
         "types": list(Scan.Type.values),
         "window_hours": USUAL_WINDOW_HOURS,
-        "recipients": usual_recipients(caller),
+        "recipients": default_recipients(caller),
     }
     with transaction.atomic():
         organization = usage.lock(caller.organization_id)
@@ -131,7 +131,7 @@ def change_list(*, caller: Caller, list_id: str, request: ListRequest) -> SiteLi
         if not request.keeps_credentials and request.credentials != site_list.credentials:
             _set_credentials(site_list, request.credentials)
             changed.append("request")
-        if OF_SCHEDULE & set(changed):
+        if SCHEDULE_FIELDS & set(changed):
             site_list.next_run_at = next_run(site_list, timezone.now())
         if changed:
             site_list.save()

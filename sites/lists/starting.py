@@ -22,7 +22,7 @@ from infrastructure.api.inputs import parse_address
 from scans import addresses
 from scans.policy import scan_policy
 from scans.visits.overload import SHARE_OF_AUDITS, overload_s
-from sites.audits.release import release_pages
+from sites.audits.dispatch import dispatch_pages
 from sites.audits.requests import AuditRequest
 from sites.audits.services import insert_audit, sites_left
 from sites.lists import counting
@@ -38,7 +38,7 @@ STARTED_AT_ONCE = 20  # in one transaction
 # Entries whose addresses are looked up before their turn, in one batch.
 LOOKED_UP_AT_ONCE = 64
 # Maximum number of an organization's unfinished audits of lists for each of its slots: the others keep waiting.
-UNFINISHED_PER_PLACE = 2
+UNFINISHED_PER_SLOT = 2
 # Share of the hourly number of audits of sites that lists may use; the rest is for audits that somebody waits for.
 SHARE_OF_SITES = 0.5
 # First key of the advisory lock under which addresses are looked up; the second one is the organization.
@@ -116,14 +116,14 @@ def start_entries(
             break
         total += number
     if total:
-        release_pages(organization_id)
+        dispatch_pages(organization_id)
     return total
 
 
 def _room(organization: Organization) -> int:
     """Return how many more audits of lists the organization may have under way."""
     audits = Audit.objects.filter(organization=organization, run_of=Audit.RunOf.LIST, status__in=UNFINISHED)
-    return UNFINISHED_PER_PLACE * organization.tier.concurrent_scans - audits.count()
+    return UNFINISHED_PER_SLOT * organization.tier.concurrent_scans - audits.count()
 
 
 def _turns(organization: Organization, now: datetime, limit: int) -> list[Turn]:

@@ -18,7 +18,7 @@ from infrastructure.api import throttling
 from infrastructure.web.cards import responses as cards
 from infrastructure.web.csp import csp_override
 from sites.badges.drawing import draw_note
-from sites.badges.responses import kept, picture
+from sites.badges.responses import badge_response, cacheable
 from sites.lists import shared_page
 from sites.lists.sharing import Published, published
 from sites.lists.snapshots import Figures, figures
@@ -98,16 +98,16 @@ def shared_card(request: HttpRequest, share_id: str, digest: str) -> HttpRespons
 def shared_badge(request: HttpRequest, share_id: str) -> HttpResponse:
     """Return a picture of the number of a `check`, or of the means. A revoked share has none."""
     if _is_over_rate(request):
-        response = picture(draw_note("too many requests"), 429)
+        response = badge_response(draw_note("too many requests"), 429)
         response["Retry-After"] = str(throttling.WINDOW_S)
         return response
     check = request.GET.get("check", "")
     if check and not shared_page.is_check(check):
-        return picture(draw_note("no such check"), 400)
+        return badge_response(draw_note("no such check"), 400)
     shown = published(share_id)
     if shown is None:
-        return picture(draw_note("no such badge"), 404)
-    return kept(request, picture(shared_page.badge_of(shown.run, _figures(shown), check), 200))
+        return badge_response(draw_note("no such badge"), 404)
+    return cacheable(request, badge_response(shared_page.badge_of(shown.run, _figures(shown), check), 200))
 
 
 def _figures(shown: Published) -> Figures | None:

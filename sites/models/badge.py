@@ -1,4 +1,4 @@
-"""Model of a badge: a picture with grades to embed in other sites, visible to anybody who has its address."""
+"""Model of a badge: a picture with grades to embed in other sites, visible to everybody who has its address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def new_badge_id() -> str:
 
 
 class Badge(models.Model):
-    """Badge of a monitor or a page. Its random ID makes its address a secret; a deleted badge's address is void."""
+    """Badge of a monitor or a page. Its random ID makes the address secret; a deleted badge's address is invalid."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_badge_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="badges")
@@ -35,7 +35,7 @@ class Badge(models.Model):
         indexes = [models.Index(fields=["organization", "-created_at", "-id"], name="badge_newest_first")]
         constraints = [
             models.CheckConstraint(condition=Q(monitor=None) ^ Q(page=""), name="badge_of_one_thing"),
-            # By digest, because URLs may be longer than an index entry.
+            # The index has a digest, because URLs may be longer than an index entry.
             models.UniqueConstraint(F("organization"), MD5("page"), condition=~Q(page=""), name="badge_of_page"),
         ]
 

@@ -1,4 +1,4 @@
-"""Types of what monitors store as JSON: doubts about a page, memory of scores, and the news of a run."""
+"""Types of the JSON that monitors store: doubts about a page, memory of scores, and the news of a run."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ RunId = Annotated[str, identifier("run")]
 
 
 class Doubt(TypedDict):
-    """Change of a check that awaits confirmation: its direction, and the runs in a row that showed it."""
+    """Change of a check that awaits confirmation: its direction, and in how many runs in a row it occurred."""
 
     direction: str
     runs: int
 
 
 class Doubts(TypedDict, total=False):
-    """Changes of a page and type that await confirmation; missing keys count as empty or 0."""
+    """Changes of a page and type that await confirmation. Missing keys count as empty or 0."""
 
     checks: dict[str, Doubt]  # by check
-    moved: dict[str, list[int]]  # by check: how many runs ago it came or went
-    other: int  # runs in a row without the browser that was there before
-    down: int  # runs in a row without an answer
-    is_down_told: bool  # whether a message said so
-    muted: dict[str, list[str]]  # by check: the fingerprints that a mute hid
+    moved: dict[str, list[int]]  # by check: how many runs ago it appeared or disappeared
+    other: int  # runs in a row without the browser that earlier runs had
+    down: int  # runs in a row without an answer of the page
+    is_down_told: bool  # whether users were notified that the page is down
+    muted: dict[str, list[str]]  # by check: fingerprints of the muted places
 
 
 class Level(TypedDict):
-    """Scores of a type under one set of rules: those seen, those that await confirmation, and the reference."""
+    """Scores of a type under one set of rules: recent scores, scores that await confirmation, and the reference."""
 
     seen: list[int]
     waiting: list[int]
@@ -59,20 +59,20 @@ class ScoreMemory(TypedDict, total=False):
     is_below: bool
 
 
-class ToldCertificate(TypedDict):
-    """Notification of a certificate's expiry: the expiry, and how many days before it the alert was set to."""
+class NotifiedCertificate(TypedDict):
+    """Last notification of a certificate's expiry: the expiry, and the alert's number of days at that time."""
 
     expires_at: str
     days: int
 
 
 class Memory(TypedDict, total=False):
-    """Memory of a monitor, for its next run."""
+    """Memory of a monitor for its next run."""
 
     scores: dict[str, ScoreMemory]  # by type
     pages: dict[str, int]  # by type: number of judged pages
-    certificates: dict[str, ToldCertificate]  # by host
-    is_outage_told: bool  # whether a message said that the present outage began
+    certificates: dict[str, NotifiedCertificate]  # by host
+    is_outage_told: bool  # whether users were notified of the current outage
 
 
 class LastScore(TypedDict):
@@ -96,7 +96,7 @@ class ChangedScore(TypedDict):
     grade: Grade
 
 
-# Texts of pages and findings are cut.
+# Texts of pages and findings are truncated.
 @component("ChangedPage")
 class PageNews(TypedDict):
     """Page with a change. `previous_report_url` is null if that report has expired."""
@@ -153,7 +153,7 @@ class CertificateNews(TypedDict):
     days_left: Count
 
 
-# Keys of the lists of changes in the news.
+# Keys of the lists of changes in the news of a run.
 Direction = Literal["new", "fixed", "worse", "better"]
 NewsList = Literal["new", "fixed", "worse", "better", "unreachable_pages", "reachable_pages"]
 
@@ -215,4 +215,4 @@ class RecoveredData(OfRun):
 
 def by_type(values: Mapping[str, Value]) -> dict[str, Value]:
     """Return values by scan type, in the order of the types."""
-    return {each: values[each] for each in Scan.Type.values if each in values}
+    return {type: values[type] for type in Scan.Type.values if type in values}

@@ -31,7 +31,7 @@ def new_run_id() -> str:
     return new_id("run")
 
 
-# Conditions of the statuses, by name.
+# Conditions of the statuses of monitors, by name of the status.
 STATUS_FILTERS: Mapping[str, Q] = {
     "ok": Q(paused_at=None, failing_since=None),
     "failing": Q(paused_at=None, failing_since__isnull=False),
@@ -40,10 +40,10 @@ STATUS_FILTERS: Mapping[str, Q] = {
 
 
 class Monitor(Keyed):
-    """Monitor: its target, schedule, alert thresholds and recipients.
+    """Monitor with its target, schedule, alert thresholds and recipients.
 
-    `next_run_at` is the time of the next run; None while a user has paused it. A monitor without quota is paused until
-    the new month; `next_run_at` is then its first run in that month.
+    `next_run_at` is the time of the next run; None while a user has paused the monitor. Without quota, a monitor is
+    paused until the next month, and `next_run_at` is its first run in that month.
     """
 
     class Pause(models.TextChoices):
@@ -60,7 +60,7 @@ class Monitor(Keyed):
     created_at = models.DateTimeField(default=timezone.now)
     name = models.CharField(max_length=NAME_LENGTH)
 
-    # The same fields as in an audit.
+    # These fields are the same as in an audit.
     kind = models.CharField(max_length=8, choices=Audit.Kind)
     pages = ArrayField(
         models.CharField(max_length=8192), help_text="The page, the list of pages, or the start of the site."
@@ -92,10 +92,11 @@ class Monitor(Keyed):
     )
     tells_webhooks = models.BooleanField(default=True)
 
-    # Start of an outage, confirmed by a second try; None while the target is reachable.
+    # Start of an outage, confirmed by a second attempt; None while the target is reachable.
     failing_since = models.DateTimeField(null=True, blank=True)
-    # By type, from the last run: {"score": …, "grade": …}. Below, the certificate of the pages that expires first.
+    # Scores by type from the last run: {"score": …, "grade": …}.
     scores: models.JSONField[dict[str, LastScore], dict[str, LastScore]] = models.JSONField(default=dict, blank=True)
+    # The certificate that expires first among those of the pages.
     certificate_expires_at = models.DateTimeField(null=True, blank=True)
     certificate_host = models.CharField(max_length=300, blank=True, default="")
     memory: models.JSONField[Memory, Memory] = models.JSONField(
@@ -116,7 +117,7 @@ class Monitor(Keyed):
 
     @property
     def url(self) -> str:
-        """Return the page, the first of the pages, or the start page of the site."""
+        """Return the single page, the first of the listed pages, or the start page of the site."""
         return self.pages[0]
 
     @property
@@ -136,17 +137,17 @@ class Monitor(Keyed):
         return f"{settings.BASE_URL}/o/{self.organization.slug}/monitors/{self.id}"
 
 
-def of_host(monitors: QuerySet[Monitor], host: str) -> QuerySet[Monitor]:
-    """Return those of the monitors with a page on this host, which includes a port that is not the default."""
+def monitors_of_host(monitors: QuerySet[Monitor], host: str) -> QuerySet[Monitor]:
+    """Return the monitors with a page on this host. `host` includes the port unless it is the scheme's default."""
     pages = Func(F("pages"), Value("\n"), function="array_to_string", output_field=models.TextField())
     address = rf"(^|\n)https?://{re.escape(host.replace(chr(0), ''))}[/?]"
     return monitors.alias(joined_pages=pages).filter(joined_pages__regex=address)
 
 
 class MonitorRun(models.Model):
-    """Run of a monitor. due → running → done | failed; a run is skipped if the last is unfinished, or by a pause.
+    """Run of a monitor: due → running → done | failed, or skipped if the run before is unfinished or a pause begins.
 
-    A run whose audit could reach nothing is due a second time, some minutes later, before it fails.
+    A run whose audit could reach nothing is due again some minutes later, before it fails.
     """
 
     class Status(models.TextChoices):
@@ -167,12 +168,12 @@ class MonitorRun(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
-    # The audit of the last attempt; None once it has expired.
+    # Audit of the last attempt; None after the audit has expired.
     audit = models.OneToOneField(Audit, on_delete=models.SET_NULL, null=True, blank=True, related_name="run")
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
 
-    # `scores` by type: {"before": …, "score": …, "grade": …}. `news`: the changes, as in an event (docs/monitors.md).
+    # `scores` by type: {"before": …, "score": …, "grade": …}. `news`: changes as in an event (docs/monitors.md).
     scores: models.JSONField[dict[str, RunScore], dict[str, RunScore]] = models.JSONField(default=dict, blank=True)
     news: models.JSONField[News, News] = models.JSONField(default=dict, blank=True)
     is_told = models.BooleanField(default=False, help_text="A notification was sent.")
@@ -183,7 +184,7 @@ class MonitorRun(models.Model):
             models.Index(fields=["monitor"], condition=Q(status__in=("due", "running")), name="monitor_run_unfinished"),
             models.Index(fields=["started_at"], condition=Q(status="running"), name="monitor_run_running"),
             models.Index(fields=["due_at", "id"], name="monitor_run_oldest"),
-            # The last runs with changes, found without reading those without.
+            # The last runs with changes are found without reading the other runs.
             models.Index(fields=["monitor", "-due_at"], condition=~Q(news={}), name="monitor_run_news"),
         ]
         constraints = [models.UniqueConstraint(fields=["monitor", "due_at"], name="monitor_run_once")]
@@ -193,16 +194,16 @@ class MonitorRun(models.Model):
 
     @property
     def next_try_at(self) -> datetime | None:
-        """Return when the run starts or tries again; None unless it waits."""
+        """Return when the run starts or tries again; None unless the run is due."""
         return self.not_before if self.status == MonitorRun.Status.DUE else None
 
     def is_waiting(self, now: datetime) -> bool:
-        """Return True if the run waits for a time that has not come."""
+        """Return True if the run is due at a time in the future."""
         return self.next_try_at is not None and self.next_try_at > now
 
 
 class MonitorState(models.Model):
-    """Last confirmed state of one page for one type; the next run is compared with it."""
+    """Last confirmed state of one page for one type, with which the next run is compared."""
 
     id = models.BigAutoField(primary_key=True)
     monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="states", db_index=False)
@@ -211,7 +212,7 @@ class MonitorState(models.Model):
     type = models.CharField(max_length=16)
     scan_id = models.CharField(max_length=40, help_text="The scan of the report, which may have expired.")
     confirmed_at = models.DateTimeField()
-    # `document`: the report as far as comparisons need it, empty until the page has been judged.
+    # Column `document`: reduced report with the fields for comparisons, empty until the page has been judged.
     document: models.JSONField[ReducedJson, ReducedJson] = models.JSONField()
     doubts: models.JSONField[Doubts, Doubts] = models.JSONField(default=dict, blank=True)
 
@@ -222,6 +223,6 @@ class MonitorState(models.Model):
         return f"{self.monitor_id} {self.type} of {self.url}"
 
     @property
-    def known(self) -> ReducedJson | None:
-        """Return the confirmed state; None until the page has been judged."""
+    def confirmed(self) -> ReducedJson | None:
+        """Return the confirmed report; None until the page has been judged."""
         return self.document or None

@@ -1,6 +1,6 @@
-"""Alert kinds of monitors: what can be set, its default, and when a run gives a reason for a message. Pure.
+"""Kinds of alerts of monitors: their settings, their defaults, and which runs send a notification. No I/O.
 
-`KINDS` is the only list of them: the API's `alert`, openapi.yaml, the form of the dashboard and the table of
+`KINDS` is the only list of alert kinds: the API's `alert`, openapi.yaml, the form of the dashboard and the table of
 docs/monitors.md come from it.
 """
 
@@ -16,9 +16,9 @@ from rest_framework import serializers
 from infrastructure.api.inputs import Choice, Flag, Nested, Parsed, Whole, path_of
 from scans.models import Scan
 from sites.models import Monitor
-from sites.models.documents import CertificateNews, Direction, ToldCertificate
+from sites.models.documents import CertificateNews, Direction, NotifiedCertificate
 from sites.monitors.changes import ChangeGroups
-from sites.monitors.scores import Scored
+from sites.monitors.scores import ScoreResult
 from website_scan.findings import Severity
 from website_scan.json_types import SEVERITIES
 from website_scan.priority import SEVERITY_RANK
@@ -26,28 +26,28 @@ from website_scan.priority import SEVERITY_RANK
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Facts of a run that alerts judge. `certificate` is one that expires soon and has not been told yet, or None."""
+    """Facts of a run for the alerts. `certificate` expires soon and has not been reported yet; None without one."""
 
     changes: ChangeGroups
-    scores: Mapping[str, Scored]
+    scores: Mapping[str, ScoreResult]
     certificate: CertificateNews | None
 
 
-# Returns True if the facts are worth a message under this setting of the alert.
+# Returns True if the facts require a notification under this setting of the alert.
 Judge = Callable[[Any, Facts], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class AlertKind:
-    """Kind of alert: its field in the API, its default, and the reasons for a message that it gives, by name.
+    """Kind of alert: its field in the API, its default, and judges of the facts by the names of the reasons they yield.
 
-    None or False as a setting switches it off. `label`, `hint` and, for one of several values, `choices` are for forms.
-    `meaning` says in docs/monitors.md when a message is sent.
+    The settings None and False switch the alert off. `label`, `hint` and, for a selection, `choices` are for forms.
+    `meaning` describes in docs/monitors.md when a notification is sent.
     """
 
     name: str
     input: Callable[[], serializers.Field[Any, Any, Any, Any]]
-    usual: Any
+    default: Any
     reasons: Mapping[str, Judge]
     label: str
     meaning: str
@@ -56,7 +56,7 @@ class AlertKind:
 
 
 class ScoresByType(Parsed, serializers.DictField):
-    """Field for a score for each of some types."""
+    """Field for a minimum score for each of some scan types."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(child=serializers.IntegerField(min_value=1, max_value=100), **kwargs)
@@ -68,7 +68,7 @@ class ScoresByType(Parsed, serializers.DictField):
             if name not in Scan.Type.values:
                 raise serializers.ValidationError(f"{path_of(self)} has no {name!a:.60}: its names are those of types.")
             number = _number(100)
-            number.bind(name, self)  # type: ignore[arg-type]  # any field can have fields
+            number.bind(name, self)  # type: ignore[arg-type]  # any field can have children
             try:
                 number.run_validation(score)
             except serializers.ValidationError as error:
@@ -82,7 +82,7 @@ def _number(most: int) -> Whole:
 
 
 def _worst(*directions: Direction) -> Judge:
-    """Return a judge of changes in these directions whose severity is at least the setting."""
+    """Return a judge that requires a change in these directions with at least the severity of the setting."""
 
     def judge(least: Any, facts: Facts) -> bool:
         worst = facts.changes.worst(*directions)
@@ -117,7 +117,7 @@ KINDS = (
         "score_drop",
         lambda: _number(100),
         5,
-        {"score_drop": lambda _points, facts: any(each.has_dropped for each in facts.scores.values())},
+        {"score_drop": lambda _points, facts: any(score.has_dropped for score in facts.scores.values())},
         "When a score drops by at least this many points",
         "the score of a type has dropped by this many points; small drops add up",
     ),
@@ -125,7 +125,7 @@ KINDS = (
         "score_below",
         lambda: ScoresByType(required=False, help_text="By type."),
         {},
-        {"score_below": lambda _scores, facts: any(each.fell_below for each in facts.scores.values())},
+        {"score_below": lambda _scores, facts: any(score.fell_below for score in facts.scores.values())},
         "When a score falls below",
         'the score of a type falls below its threshold, such as `{"security": 80}`: once until it has been above '
         "again, and also in the first run",
@@ -153,7 +153,7 @@ KINDS = (
         "recovered",
         lambda: Flag(required=False, help_text="That it can be reached again."),
         True,
-        {"reachable_pages": lambda _is_on, facts: facts.changes.ends_told_outage},
+        {"reachable_pages": lambda _is_on, facts: facts.changes.ends_notified_outage},
         "When it is reachable again",
         "the target is reachable again after a message that it was unreachable; includes the changes since before the "
         "outage",
@@ -168,7 +168,7 @@ KINDS = (
         "Even if nothing got worse.",
     ),
 )
-USUAL: Mapping[str, Any] = {kind.name: kind.usual for kind in KINDS}
+DEFAULT_ALERT: Mapping[str, Any] = {kind.name: kind.default for kind in KINDS}
 
 
 class AlertSerializer(Nested):
@@ -180,11 +180,11 @@ class AlertSerializer(Nested):
 
 def settings_of(monitor: Monitor) -> dict[str, Any]:
     """Return the monitor's alert settings, with defaults for missing ones."""
-    return {**USUAL, **monitor.alert}
+    return {**DEFAULT_ALERT, **monitor.alert}
 
 
 def reasons(settings: Mapping[str, Any], facts: Facts) -> list[str]:
-    """Return the reasons for which a monitor with these alert settings sends a message; empty if it does not."""
+    """Return the reasons to send a notification under these alert settings; empty if there are none."""
     return [
         name
         for kind in KINDS
@@ -194,26 +194,26 @@ def reasons(settings: Mapping[str, Any], facts: Facts) -> list[str]:
     ]
 
 
-def ending_certificate(
-    ends: Mapping[str, str], told: Mapping[str, ToldCertificate], days: int | None, now: datetime
-) -> tuple[CertificateNews | None, dict[str, ToldCertificate]]:
-    """Return the certificate that expires first of those within `days` that were not notified yet, or None;
-    and the new value of `told`.
+def expiring_certificate(
+    expiries: Mapping[str, str], notified: Mapping[str, NotifiedCertificate], days: int | None, now: datetime
+) -> tuple[CertificateNews | None, dict[str, NotifiedCertificate]]:
+    """Return the news of the certificate that expires first within `days` and has not been reported, or None;
+    and the new value of `notified`.
 
-    `ends` has the expiry of each host's certificate; `told` the last notification.
+    `expiries` has the expiry of the certificate by host; `notified` has the last notification by host.
     """
-    kept = {host: each for host, each in told.items() if ends.get(host) == each["expires_at"]}
-    near = dict(_near(ends, days, now)) if days else {}
-    untold = [host for host in near if host not in kept or kept[host]["days"] != days]
-    if days is None or not untold:
-        return None, kept
-    host = min(untold, key=lambda each: (near[each], each))
-    shown: CertificateNews = {"host": host, "expires_at": ends[host], "days_left": max(0, (near[host] - now).days)}
-    return shown, {**kept, host: {"expires_at": ends[host], "days": days}}
+    still_valid = {host: last for host, last in notified.items() if expiries.get(host) == last["expires_at"]}
+    soon = dict(_expiring_soon(expiries, days, now)) if days else {}
+    unreported = [host for host in soon if host not in still_valid or still_valid[host]["days"] != days]
+    if days is None or not unreported:
+        return None, still_valid
+    host = min(unreported, key=lambda name: (soon[name], name))
+    news: CertificateNews = {"host": host, "expires_at": expiries[host], "days_left": max(0, (soon[host] - now).days)}
+    return news, {**still_valid, host: {"expires_at": expiries[host], "days": days}}
 
 
-def _near(ends: Mapping[str, str], days: int, now: datetime) -> Iterator[tuple[str, datetime]]:
-    for host, end in ends.items():
-        ends_at = datetime.fromisoformat(end)
-        if ends_at - now < timedelta(days=days):
-            yield host, ends_at
+def _expiring_soon(expiries: Mapping[str, str], days: int, now: datetime) -> Iterator[tuple[str, datetime]]:
+    for host, expiry in expiries.items():
+        expires_at = datetime.fromisoformat(expiry)
+        if expires_at - now < timedelta(days=days):
+            yield host, expires_at

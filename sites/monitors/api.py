@@ -1,4 +1,4 @@
-"""The monitor endpoints of /v1."""
+"""Endpoints of monitors under /v1."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from infrastructure.api.views import ApiView, json_body
 from scans.policy import scan_policy
 from scans.requests import without_credentials
 from sites.models import Monitor
-from sites.models.monitor import STATUS_FILTERS, of_host
+from sites.models.monitor import STATUS_FILTERS, monitors_of_host
 from sites.monitors import services
 from sites.monitors.requests import MonitorChangeSerializer, MonitorRequestSerializer, parse_change, parse_new
 from sites.monitors.schemas import (
@@ -72,9 +72,9 @@ class MonitorCollection(ApiView):
     def post(self, request: Request) -> Answer[MonitorJson]:
         """An audit that repeats. Its first run begins when its schedule says; `POST …/runs` begins one at once."""
         caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
-        asked = parse_new(body, scan_policy(), caller.organization_id)
+        monitor_request = parse_new(body, scan_policy(), caller.organization_id)
         once = idempotency.once(key, {"monitor": without_credentials(body)})
-        created = services.create_monitor(caller=caller, request=asked, once=once)
+        created = services.create_monitor(caller=caller, request=monitor_request, once=once)
         return Answer(created.response, status=201, headers=created.headers("/v1/monitors"))
 
     @operation(
@@ -90,15 +90,17 @@ class MonitorCollection(ApiView):
     )
     def get(self, request: Request) -> Answer[MonitorList]:
         """The organization's monitors, newest first."""
-        part = slice_of(request.query_params)
+        window = slice_of(request.query_params)
         monitors = access.rows(Monitor, caller_of(request).organization_id)
         if (status := choice(request.query_params, "status", STATUSES)) is not None:
             monitors = monitors.filter(STATUS_FILTERS[status])
         if (host := request.query_params.get("host")) is not None:
-            monitors = of_host(monitors, host)
-        found = part.of(monitors.select_related("organization").order_by("-created_at", "-id"))
-        shown = monitors_json_of(list(found))
-        return Answer({"monitors": shown, "total": monitors.count(), "limit": part.limit, "offset": part.offset})
+            monitors = monitors_of_host(monitors, host)
+        rows = window.of(monitors.select_related("organization").order_by("-created_at", "-id"))
+        monitors_json = monitors_json_of(list(rows))
+        return Answer(
+            {"monitors": monitors_json, "total": monitors.count(), "limit": window.limit, "offset": window.offset}
+        )
 
 
 class MonitorItem(ApiView):
@@ -136,8 +138,8 @@ class MonitorItem(ApiView):
         """Other fields stay. Credentials are dropped when the target moves to another origin without new ones."""
         caller, body = caller_of(request), json_body(request)
         monitor = MONITOR.find(caller.organization_id, monitor_id)
-        asked = parse_change(body, scan_policy(), monitor)
-        return Answer(monitor_json_of(services.change_monitor(caller=caller, monitor=monitor, request=asked)))
+        monitor_request = parse_change(body, scan_policy(), monitor)
+        return Answer(monitor_json_of(services.change_monitor(caller=caller, monitor=monitor, request=monitor_request)))
 
     @operation(
         operation_id="delete_monitor",
@@ -164,10 +166,10 @@ class MonitorRuns(ApiView):
     )
     def get(self, request: Request, monitor_id: str) -> Answer[MonitorRunList]:
         """Newest first."""
-        part = slice_of(request.query_params)
+        window = slice_of(request.query_params)
         runs = MONITOR.find(caller_of(request).organization_id, monitor_id).runs.all()
-        shown = [monitor_run_of(run) for run in part.of(runs.order_by("-due_at"))]
-        return Answer({"runs": shown, "total": runs.count(), "limit": part.limit, "offset": part.offset})
+        runs_json = [monitor_run_of(run) for run in window.of(runs.order_by("-due_at"))]
+        return Answer({"runs": runs_json, "total": runs.count(), "limit": window.limit, "offset": window.offset})
 
     @operation(
         operation_id="run_monitor",

@@ -1,8 +1,8 @@
-"""Changes of a page against its confirmed state, doubts that await confirmation, and groups of equal changes. Pure.
+"""Changes of a page against its confirmed state, doubts that await confirmation, and groups of equal changes. No I/O.
 
-Not every difference is a change. A difference from a partial report, or from measured times, is confirmed by a second
-run in a row; a finding that came and went lately needs several. Until then it is a doubt, and the confirmed state
-of the page stays.
+Not every difference is a change. A difference from a partial report or from measured times must be confirmed by the
+next run. A finding that appeared and disappeared in recent runs needs several runs. Until then the difference is a
+doubt, and the confirmed state of the page does not change.
 """
 
 from __future__ import annotations
@@ -20,92 +20,92 @@ from sites.models.documents import (
     ReachedPage,
     UnreachablePage,
 )
-from sites.monitors.states import checks_of, has_browser, is_error, merged, silent_checks
+from sites.monitors.states import checks_of, checks_without_verdict, has_browser, is_error, merge_report
 from website_scan.messages import cut
 from website_scan.priority import SEVERITY_RANK, Priority
 from website_scan.report.diff import Change, Diff, Place, Reason, diff
 from website_scan.report_json import ReducedJson
 
-# Number of runs for which a check's changes are remembered, and maximum number of runs in a row for a confirmation.
+# For how many runs changes of a check are remembered, and how many runs in a row a confirmation needs at most.
 REMEMBERED_RUNS = 10
-MOST_RUNS = 5
+MAX_CONFIRMING_RUNS = 5
 GONE = "gone"
 DIRECTIONS: tuple[Direction, ...] = ("new", "fixed", "worse", "better")
-GROUPS, PAGES, PLACES, ADDRESSES = 50, 5, 5, 20
-# Limit of groups in memory, because a site may show a different fault on every page.
-MOST_GROUPS = 1_000
-TITLE, TEXT, PLACE, ADDRESS = 200, 300, 150, 1_000
-# Returns True if the organization has muted the finding, given by check, outcome, URL and fingerprint.
+MAX_GROUPS, MAX_PAGES, MAX_PLACES, MAX_ADDRESSES = 50, 5, 5, 20
+# Limit of groups in memory, because a site may have a different fault on every page.
+MAX_GROUPS_IN_MEMORY = 1_000
+TITLE_LENGTH, TEXT_LENGTH, PLACE_LENGTH, ADDRESS_LENGTH = 200, 300, 150, 1_000
+# Returns True if the organization has muted the finding with this check, outcome, URL and fingerprint.
 IsMuted = Callable[[str, str, str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """New confirmed state of a page and type, the former one, and the confirmed changes with their directions.
+    """New confirmed report of a page and type, the `former` one, and the confirmed changes with their directions.
 
-    `unmuted` are the checks with changes because a mute has ended.
+    `unmuted` are the IDs of checks that changed because a mute has ended.
     """
 
-    document: ReducedJson
+    confirmed: ReducedJson
     doubts: Doubts
     changes: tuple[tuple[Direction, Change], ...] = ()
-    known: ReducedJson | None = None
+    former: ReducedJson | None = None
     unmuted: frozenset[str] = frozenset()
 
 
 def compare(
-    known: ReducedJson | None, doubts: Doubts, report: ReducedJson, *, is_partial: bool, measured: Set[str]
+    confirmed: ReducedJson | None, doubts: Doubts, report: ReducedJson, *, is_partial: bool, measured: Set[str]
 ) -> Compared:
-    """Compare a reduced report with the confirmed state of the page (`known`; None at first).
+    """Compare a reduced report with the confirmed report of the page, which is None at first.
 
-    `measured` are the checks whose verdict may vary although the site is the same.
+    `measured` are the checks whose verdict may vary although the site has not changed.
     """
-    if known is None:
+    if confirmed is None:
         return Compared(report, {})
-    if has_browser(known) != has_browser(report):
-        # Reports with and without a browser are not comparable. A browser that is missing once will be back.
-        other = doubts.get("other", 0) + 1
-        if has_browser(report) or other > 1:
+    if has_browser(confirmed) != has_browser(report):
+        # Reports with and without a browser cannot be compared. A browser missing in one run returns in the next.
+        other_runs = doubts.get("other", 0) + 1
+        if has_browser(report) or other_runs > 1:
             return Compared(report, {})
-        kept = doubts.copy()
-        kept.pop("down", None)
-        kept.pop("is_down_told", None)
-        return Compared(known, {**kept, "other": other})
-    if is_error(known) and not is_error(report):
+        other_doubts = doubts.copy()
+        other_doubts.pop("down", None)
+        other_doubts.pop("is_down_told", None)
+        return Compared(confirmed, {**other_doubts, "other": other_runs})
+    if is_error(confirmed) and not is_error(report):
         return Compared(report, {})
-    found = diff(known, report)
-    memory = _Memory(doubts, silent_checks(report))
+    difference = diff(confirmed, report)
+    memory = _Memory(doubts, checks_without_verdict(report))
     changes: list[tuple[Direction, Change]] = []
-    for direction, change in _moved(found):
-        runs = 2 if is_partial or change.id in measured else 1
-        if memory.believes(change.id, direction, runs):
+    for direction, change in _confirmable_changes(difference):
+        required_runs = 2 if is_partial or change.id in measured else 1
+        if memory.is_confirmed(change.id, direction, required_runs):
             changes.append((direction, change))
-    keeps: set[str] = set()
-    for each in found.not_compared:
-        if each.found_in == "to" or each.reason in (Reason.OTHER_RULES, Reason.TOLD_BY_ANOTHER):
+    unconfirmed: set[str] = set()
+    for check in difference.not_compared:
+        if check.found_in == "to" or check.reason in (Reason.OTHER_RULES, Reason.TOLD_BY_ANOTHER):
             continue
-        # A check that stops applying needs confirmation; a check that could not run tells nothing.
-        if each.reason is not Reason.NOT_APPLICABLE:
-            keeps.add(each.id)
+        # A check that no longer applies needs confirmation; a check that could not run says nothing about the site.
+        if check.reason is not Reason.NOT_APPLICABLE:
+            unconfirmed.add(check.id)
         else:
-            memory.believes(each.id, GONE, 2)
+            memory.is_confirmed(check.id, GONE, 2)
     memory.end()
-    document = merged(known, report, keeps=keeps | memory.waiting.keys())
-    return Compared(document, memory.doubts(), tuple(changes), known)
+    new_state = merge_report(confirmed, report, unconfirmed=unconfirmed | memory.waiting.keys())
+    return Compared(new_state, memory.doubts(), tuple(changes), confirmed)
 
 
-def _moved(found: Diff[ReducedJson]) -> Iterator[tuple[Direction, Change]]:
+def _confirmable_changes(difference: Diff[ReducedJson]) -> Iterator[tuple[Direction, Change]]:
     for direction in DIRECTIONS:
-        for change in getattr(found, direction):
-            was, now = change.before, change.after
-            # A new catalogue may rate the same finding differently: then the site has not changed.
-            is_other = was is None or now is None or was.status != now.status
-            if found.same_rules or is_other or change.new_places or change.fixed_places:
+        for change in getattr(difference, direction):
+            before, after = change.before, change.after
+            # A new catalogue may rate the same finding differently although the site has not changed.
+            is_new_status = before is None or after is None or before.status != after.status
+            if difference.same_rules or is_new_status or change.new_places or change.fixed_places:
                 yield direction, change
 
 
 class _Memory:
-    """Doubts about a page and type, from one run to the next."""
+    """Memory of the doubts about a page and type, from one run to the next."""
 
     def __init__(self, doubts: Doubts, silent: Set[str]) -> None:
         self.waiting: dict[str, Doubt] = {}
@@ -113,26 +113,26 @@ class _Memory:
         self._silent = silent
         self._moved = {
             id: ages
-            for id, every in doubts.get("moved", {}).items()
-            if (ages := [each + 1 for each in every if each < REMEMBERED_RUNS])
+            for id, past_ages in doubts.get("moved", {}).items()
+            if (ages := [age + 1 for age in past_ages if age < REMEMBERED_RUNS])
         }
-        self._seen: set[str] = set()
+        self._ids_in_run: set[str] = set()
 
-    def believes(self, id: str, direction: str, runs: int) -> bool:
-        """Return True if enough runs in a row show the change: `runs`, plus one for each time it came and went."""
-        self._seen.add(id)
+    def is_confirmed(self, id: str, direction: str, required_runs: int) -> bool:
+        """Return True if enough runs in a row had the change: `required_runs`, plus one for each past relapse."""
+        self._ids_in_run.add(id)
         doubt = self._before.get(id)
         times = doubt["runs"] + 1 if doubt and doubt["direction"] == direction else 1
-        if times >= min(MOST_RUNS, runs + len(self._moved.get(id, ())) // 2):
+        if times >= min(MAX_CONFIRMING_RUNS, required_runs + len(self._moved.get(id, ())) // 2):
             self._moved.setdefault(id, []).append(0)
             return True
         self.waiting[id] = {"direction": direction, "runs": times}
         return False
 
     def end(self) -> None:
-        """Drop doubts that this run does not show again; doubts about checks that could not run stay."""
+        """Drop doubts about changes that this run does not have. Doubts about checks that could not run stay."""
         for id, doubt in self._before.items():
-            if id in self._seen:
+            if id in self._ids_in_run:
                 continue
             if id in self._silent:
                 self.waiting[id] = doubt
@@ -140,28 +140,30 @@ class _Memory:
                 self._moved.setdefault(id, []).extend((0, 0))
 
     def doubts(self) -> Doubts:
-        found: Doubts = {}
+        doubts: Doubts = {}
         if self.waiting:
-            found["checks"] = self.waiting
+            doubts["checks"] = self.waiting
         if self._moved:
-            found["moved"] = self._moved
-        return found
+            doubts["moved"] = self._moved
+        return doubts
 
 
-def is_down(known: ReducedJson | None, report: ReducedJson) -> bool:
-    """Return True if the response is an error instead of the page: any 5xx, or a 4xx where the page was fine before."""
+def is_down(confirmed: ReducedJson | None, report: ReducedJson) -> bool:
+    """Return True if the page answers with an error: any 5xx status, or a 4xx status if it was no error before."""
     answer = report["answer"]
-    return answer is not None and (answer >= 500 or (is_error(report) and known is not None and not is_error(known)))
+    return answer is not None and (
+        answer >= 500 or (is_error(report) and confirmed is not None and not is_error(confirmed))
+    )
 
 
-def runs_down(doubts: Iterable[Doubts]) -> int:
-    """Return the number of runs in a row in which the page could not be judged at all, from its types' doubts."""
-    return max((each.get("down", 0) for each in doubts), default=0)
+def count_runs_down(doubts: Iterable[Doubts]) -> int:
+    """Return in how many runs in a row the page could not be judged at all, from the doubts of its types."""
+    return max((type_doubts.get("down", 0) for type_doubts in doubts), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedPage:
-    """Compared page: its type, its report, and the previous report, which is empty if it has expired."""
+    """Compared page and type, with the address of the report and of the previous report (empty if expired)."""
 
     url: str
     type: str
@@ -172,7 +174,7 @@ class ComparedPage:
 @dataclass(slots=True)
 class _Group:
     change: Change
-    priority: Priority  # of all pages together
+    priority: Priority  # rank among all findings, from the changes on all pages
     type: str
     said: str
     fix: str
@@ -185,11 +187,11 @@ class _Group:
             "type": self.type,
             "check": self.change.id,
             "outcome": self.change.outcome,
-            "title": cut(self.change.title, TITLE),
+            "title": cut(self.change.title, TITLE_LENGTH),
             "severity": self.change.severity,
             "pages_affected": self.pages_affected,
-            "message": cut(self.change.message, TEXT),
-            "fix": cut(self.fix, TEXT),
+            "message": cut(self.change.message, TEXT_LENGTH),
+            "fix": cut(self.fix, TEXT_LENGTH),
             "said": self.said,
             "fingerprints": self.fingerprints,
             "pages": self.pages,
@@ -202,95 +204,95 @@ class ChangeGroups:
     def __init__(self, is_muted: IsMuted) -> None:
         self.unreachable: list[UnreachablePage] = []
         self.reachable: list[ReachedPage] = []
-        # Whether a message has said of any of the pages in `reachable` that it was unreachable.
-        self.ends_told_outage = False
+        # Whether users were notified that one of the pages in `reachable` was unreachable.
+        self.ends_notified_outage = False
         self.is_muted = is_muted
         self._groups: dict[Direction, dict[tuple[str | None, ...], _Group]] = {name: {} for name in DIRECTIONS}
         self._dropped = dict.fromkeys(DIRECTIONS, 0)
         self._worst: dict[Direction, int] = {}
 
     def add(self, page: ComparedPage, compared: Compared, fixes: Mapping[str, str]) -> None:
-        """Add the changes of one page and type; `fixes` has the fix of each check."""
-        if compared.known is None or not compared.changes:
+        """Add the changes of one page and type; `fixes` has the text of the fix by check ID."""
+        if compared.former is None or not compared.changes:
             return
-        was, now = checks_of(compared.known), checks_of(compared.document)
+        before, after = checks_of(compared.former), checks_of(compared.confirmed)
         for direction, change in compared.changes:
-            shown = now[change.id] if change.after else was[change.id]
-            heard = self._heard(change, page.url, shown["places"] if shown["status"] != "pass" else ())
-            if heard is not None:
-                said = [heard.said, "no longer muted" if change.id in compared.unmuted else ""]
-                self._group(direction, heard, page, fixes.get(change.id, ""), "; ".join(filter(None, said)))
+            check = after[change.id] if change.after else before[change.id]
+            unmuted = self._without_muted_places(change, page.url, check["places"] if check["status"] != "pass" else ())
+            if unmuted is not None:
+                texts = [unmuted.said, "no longer muted" if change.id in compared.unmuted else ""]
+                self._group(direction, unmuted, page, fixes.get(change.id, ""), "; ".join(filter(None, texts)))
 
-    def _heard(self, change: Change, url: str, places: Iterable[str]) -> Change | None:
-        """Return the change without its muted places; None if nothing of it is left."""
-        if places and all(self.is_muted(change.id, change.outcome, url, each) for each in places):
+    def _without_muted_places(self, change: Change, url: str, places: Iterable[str]) -> Change | None:
+        """Return the change without its muted places; None if all of it is muted."""
+        if places and all(self.is_muted(change.id, change.outcome, url, fingerprint) for fingerprint in places):
             return None
-        heard = replace(
+        unmuted = replace(
             change,
-            new_places=self._unmuted(change, change.new_places, url),
-            fixed_places=self._unmuted(change, change.fixed_places, url),
+            new_places=self._unmuted_places(change, change.new_places, url),
+            fixed_places=self._unmuted_places(change, change.fixed_places, url),
         )
-        had_places, has_places = (bool(each.new_places or each.fixed_places) for each in (change, heard))
+        had_places, has_places = (bool(version.new_places or version.fixed_places) for version in (change, unmuted))
         is_by_places = change.before == change.after and had_places
-        return None if is_by_places and not has_places else heard
+        return None if is_by_places and not has_places else unmuted
 
-    def _unmuted(self, change: Change, places: tuple[Place, ...], url: str) -> tuple[Place, ...]:
-        return tuple(each for each in places if not self.is_muted(change.id, change.outcome, url, each.fingerprint))
+    def _unmuted_places(self, change: Change, places: tuple[Place, ...], url: str) -> tuple[Place, ...]:
+        return tuple(place for place in places if not self.is_muted(change.id, change.outcome, url, place.fingerprint))
 
     def _group(self, direction: Direction, change: Change, page: ComparedPage, fix: str, said: str) -> None:
         places = change.fixed_places if direction in ("fixed", "better") else change.new_places
-        fingerprints = sorted({each.fingerprint for each in places})
+        fingerprints = sorted({place.fingerprint for place in places})
         groups = self._groups[direction]
         key = (page.type, change.id, change.severity, *fingerprints)
         group = groups.get(key)
         if group is None:
-            if len(groups) >= MOST_GROUPS:
+            if len(groups) >= MAX_GROUPS_IN_MEMORY:
                 self._drop_lower_priority_half(direction)
             group = groups[key] = _Group(change, change.priority, page.type, said, fix, fingerprints)
         else:
             group.priority = group.priority.with_other(change.priority)
         group.pages_affected += 1
         self._worst[direction] = min(self._worst.get(direction, 9), SEVERITY_RANK[change.severity])
-        if len(group.pages) < PAGES:
+        if len(group.pages) < MAX_PAGES:
             group.pages.append(
                 {
-                    "url": cut(page.url, ADDRESS),
+                    "url": cut(page.url, ADDRESS_LENGTH),
                     "report_url": page.report_url,
                     "previous_report_url": page.previous_report_url or None,
-                    "places": [cut(each.text, PLACE) for each in places[:PLACES]],
+                    "places": [cut(place.text, PLACE_LENGTH) for place in places[:MAX_PLACES]],
                 }
             )
 
     def _drop_lower_priority_half(self, direction: Direction) -> None:
         ordered = sorted(self._groups[direction].items(), key=lambda item: item[1].priority)
-        self._groups[direction] = dict(ordered[: MOST_GROUPS // 2])
-        self._dropped[direction] += len(ordered) - MOST_GROUPS // 2
+        self._groups[direction] = dict(ordered[: MAX_GROUPS_IN_MEMORY // 2])
+        self._dropped[direction] += len(ordered) - MAX_GROUPS_IN_MEMORY // 2
 
     def worst(self, *directions: Direction) -> int | None:
-        """Return the rank of the highest severity in these directions; None without changes."""
-        return min((self._worst[each] for each in directions if each in self._worst), default=None)
+        """Return the rank of the highest severity among changes in these directions; None if there are none."""
+        return min((self._worst[name] for name in directions if name in self._worst), default=None)
 
     def as_json(self) -> Changes:
-        """Return `new`, `fixed`, `worse` and `better`, highest priority first, the pages, and the counts of `more`."""
+        """Return the data of the news: findings by direction, in order of priority, pages, and the counts of `more`."""
         findings: dict[Direction, list[FindingNews]] = {}
         more: dict[Direction, int] = {}
         for name in DIRECTIONS:
             ordered = sorted(self._groups[name].values(), key=lambda group: group.priority)
-            findings[name] = [each.as_json() for each in ordered[:GROUPS]]
-            more[name] = len(ordered[GROUPS:]) + self._dropped[name]
+            findings[name] = [group.as_json() for group in ordered[:MAX_GROUPS]]
+            more[name] = len(ordered[MAX_GROUPS:]) + self._dropped[name]
         return {
             "new": findings["new"],
             "fixed": findings["fixed"],
             "worse": findings["worse"],
             "better": findings["better"],
-            "unreachable_pages": self.unreachable[:ADDRESSES],
-            "reachable_pages": self.reachable[:ADDRESSES],
+            "unreachable_pages": self.unreachable[:MAX_ADDRESSES],
+            "reachable_pages": self.reachable[:MAX_ADDRESSES],
             "more": {
                 "new": more["new"],
                 "fixed": more["fixed"],
                 "worse": more["worse"],
                 "better": more["better"],
-                "unreachable_pages": len(self.unreachable[ADDRESSES:]),
-                "reachable_pages": len(self.reachable[ADDRESSES:]),
+                "unreachable_pages": len(self.unreachable[MAX_ADDRESSES:]),
+                "reachable_pages": len(self.reachable[MAX_ADDRESSES:]),
             },
         }

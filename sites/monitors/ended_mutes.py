@@ -1,4 +1,4 @@
-"""Mutes that have ended: findings that are still there count as new in the first run afterwards. Pure."""
+"""Ended mutes: findings that are still there count as new in the first run after the end of their mute. No I/O."""
 
 from __future__ import annotations
 
@@ -13,59 +13,59 @@ from website_scan.report.diff import Change, Place, State
 from website_scan.report_json import ReducedFinding, ReducedJson
 
 
-def with_ended_mutes(compared: Compared, doubts: Doubts, report: ReducedJson, url: str, is_muted: IsMuted) -> Compared:
-    """Add what the report still shows of the places that were muted in the run before, and remember what is muted now.
+def add_ended_mutes(compared: Compared, doubts: Doubts, report: ReducedJson, url: str, is_muted: IsMuted) -> Compared:
+    """Add changes for places that were muted in the previous run and that the report still has; remember muted places.
 
-    `doubts` are those before the comparison. A place on which the report has no verdict stays remembered as muted.
+    `doubts` are the doubts before the comparison. A place stays remembered as muted while the report has no verdict.
     """
-    was = checks_of(compared.known) if compared.known else {}
-    now = checks_of(report)
+    former_checks = checks_of(compared.former) if compared.former else {}
+    report_checks = checks_of(report)
     changes = {change.id: (direction, change) for direction, change in compared.changes}
     muted: dict[str, list[str]] = {}
     unmuted = set()
-    for id, check in checks_of(compared.document).items():
+    for id, check in checks_of(compared.confirmed).items():
         if check["status"] == "pass":
             continue
-        hidden = doubts.get("muted", {}).get(id, ())
-        still = [place for place in check["places"] if is_muted(id, check["outcome"], url, place)]
-        ended = [place for place in check["places"] if place in hidden and place not in still]
-        found, known = now.get(id), was.get(id)
-        if known is not None and found is not None and known["status"] != "pass" and found["status"] != "pass":
-            shows = [place for place in ended if place in found["places"]]
-            if shows:
-                changes[id] = _change(changes.get(id), known, found, shows, hidden)
+        muted_before = doubts.get("muted", {}).get(id, ())
+        still_muted = [place for place in check["places"] if is_muted(id, check["outcome"], url, place)]
+        ended = [place for place in check["places"] if place in muted_before and place not in still_muted]
+        finding, former = report_checks.get(id), former_checks.get(id)
+        if former is not None and finding is not None and former["status"] != "pass" and finding["status"] != "pass":
+            unmuted_places = [place for place in ended if place in finding["places"]]
+            if unmuted_places:
+                changes[id] = _change(changes.get(id), former, finding, unmuted_places, muted_before)
                 unmuted.add(id)
-                ended = [place for place in ended if place not in shows]
-        if still or ended:
-            muted[id] = [*still, *ended]
-    kept: Doubts = {**compared.doubts, "muted": muted} if muted else compared.doubts
-    return replace(compared, doubts=kept, changes=tuple(changes.values()), unmuted=frozenset(unmuted))
+                ended = [place for place in ended if place not in unmuted_places]
+        if still_muted or ended:
+            muted[id] = [*still_muted, *ended]
+    new_doubts: Doubts = {**compared.doubts, "muted": muted} if muted else compared.doubts
+    return replace(compared, doubts=new_doubts, changes=tuple(changes.values()), unmuted=frozenset(unmuted))
 
 
 def _change(
-    known_change: tuple[Direction, Change] | None,
-    known: ReducedFinding,
-    found: ReducedFinding,
-    shows: Collection[str],
-    hidden: Collection[str],
+    former_change: tuple[Direction, Change] | None,
+    former: ReducedFinding,
+    finding: ReducedFinding,
+    unmuted_places: Collection[str],
+    muted_before: Collection[str],
 ) -> tuple[Direction, Change]:
-    """Return the change of a finding with the places that are no longer muted: new if all of them were muted."""
-    places = tuple(Place(each, text) for each in shows for text in found["places"][each])
-    was_hidden = all(each in hidden for each in known["places"])
-    change = known_change[1] if known_change else _same(known, found)
+    """Return the change of a finding with the places that are no longer muted: new if all of its places were muted."""
+    places = tuple(Place(key, text) for key in unmuted_places for text in finding["places"][key])
+    was_muted = all(fingerprint in muted_before for fingerprint in former["places"])
+    change = former_change[1] if former_change else _unchanged(former, finding)
     change = replace(change, new_places=(*change.new_places, *places))
-    return ("new", replace(change, before=None)) if was_hidden else ("worse", change)
+    return ("new", replace(change, before=None)) if was_muted else ("worse", change)
 
 
-def _same(known: ReducedFinding, found: ReducedFinding) -> Change:
+def _unchanged(former: ReducedFinding, finding: ReducedFinding) -> Change:
     return Change(
-        id=found["id"],
-        name=found["name"],
-        title=found["title"],
-        outcome=found["outcome"],
+        id=finding["id"],
+        name=finding["name"],
+        title=finding["title"],
+        outcome=finding["outcome"],
         category="",
-        message=found["message"],
-        before=State(known["status"], known["severity"]),
-        after=State(found["status"], found["severity"]),
-        priority=priority_of(found),
+        message=finding["message"],
+        before=State(former["status"], former["severity"]),
+        after=State(finding["status"], finding["severity"]),
+        priority=priority_of(finding),
     )

@@ -1,4 +1,4 @@
-"""Webhook events of monitors: their conditions and their data."""
+"""Webhook events of monitors: when they are recorded, and their data."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from webhooks.models import EventKind
 
 
 def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, object], at: datetime) -> None:
-    """Record the event of a monitor's run, with its deliveries, inside the transaction that ends the run.
+    """Record the event of a monitor's run and its deliveries, inside the transaction that ends the run.
 
-    `data` is the event's data beside the monitor's own. Monitors that do not notify webhooks record none.
+    `data` is the event's data beside the monitor's own. Nothing is recorded for monitors that do not notify webhooks.
     """
     if monitor.tells_webhooks:
         events.record(kind, monitor.organization_id, at, lambda: {**monitor_data(monitor), **data}, monitor=monitor)

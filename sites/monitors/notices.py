@@ -33,20 +33,20 @@ from website_scan.messages import counted
 from website_scan.report.references import page_url
 from website_scan.timestamps import timestamp
 
-# Maximum number of findings for each kind of change and of listed pages, and of the pages of a finding.
-MOST_FINDINGS = 10
-MOST_PAGES = 3
+# Maximum number of findings for each kind of change, which also limits listed pages; and of pages of a finding.
+MAX_FINDINGS = 10
+MAX_PAGES = 3
 PAGES: Mapping[Literal["unreachable_pages", "reachable_pages"], str] = {
     "unreachable_pages": "Unreachable",
     "reachable_pages": "Reachable again",
 }
 CHANGES: Mapping[Direction, str] = {"new": "New", "worse": "Worse", "fixed": "Fixed", "better": "Better"}
 WEEK = timedelta(days=7)
-# Maximum number in a digest: nobody reads more, and the page of monitors lists all.
-MOST_MONITORS = 50
+# A digest has no more monitors, because nobody reads more; the page of monitors lists all.
+MAX_MONITORS = 50
 # Days before a certificate's expiry on which a reminder is sent.
-LAST_CALLS = (3, 14)
-# The database counts, because the news of runs may be large.
+REMINDER_DAYS = (3, 14)
+# PostgreSQL counts the changes, because the news of runs may be large.
 WEEK_OF_RUNS = """
     SELECT run.monitor_id, (array_agg(run.scores ORDER BY run.due_at))[1],
         sum(jsonb_array_length(coalesce(run.news->'new', '[]')) + coalesce((run.news->'more'->>'new')::int, 0)),
@@ -59,7 +59,7 @@ WEEK_OF_RUNS = """
 
 @dataclass(frozen=True, slots=True)
 class _ChangesOfKind:
-    """Changes of one kind: the first findings or addresses, and the number of all."""
+    """Changes of one kind: the first findings or addresses, and the total number."""
 
     title: str
     count: int
@@ -72,75 +72,76 @@ class _ChangesOfKind:
 
 
 def post_changed(run: MonitorRun, data: ChangedData) -> int:
-    """Write an e-mail about the changes of a run, once for each recipient; return the number of recipients.
+    """Write an e-mail about the changes of a run to each recipient; return the number of recipients.
 
-    If the only reason is an expiring certificate, the e-mail has its own template.
+    An e-mail whose only reason is an expiring certificate has its own template.
     """
     certificate = data["certificate"]
     if certificate is not None and data["reasons"] == ["certificate"]:
-        said = f"the certificate of {certificate['host']} expires in {counted(certificate['days_left'], 'day')}"
-        return _post(run.monitor, "certificate_expiring", said, f"changed:{run.pk}", data)
+        summary = f"the certificate of {certificate['host']} expires in {counted(certificate['days_left'], 'day')}"
+        return _post(run.monitor, "certificate_expiring", summary, f"changed:{run.pk}", data)
     changes = list(_changes(data, run.monitor))
     counts = _counts(changes)
-    said = counts or ("the certificate expires soon" if certificate else "the score has changed")
+    summary = counts or ("the certificate expires soon" if certificate else "the score has changed")
     return _post(
-        run.monitor, "monitor_changed", said, f"changed:{run.pk}", {**data, "changes": changes, "counts": counts}
+        run.monitor, "monitor_changed", summary, f"changed:{run.pk}", {**data, "changes": changes, "counts": counts}
     )
 
 
 def post_failed(monitor: Monitor, data: FailedData) -> int:
-    """Write an e-mail that the target is unreachable, after a second try; once for each outage."""
+    """Write an e-mail that the target was unreachable in two attempts; once for each outage."""
     return _post(monitor, "monitor_failed", "unreachable", f"failed:{data['since']}", data)
 
 
 def post_recovered(monitor: Monitor, data: RecoveredData) -> int:
     """Write an e-mail that the target is reachable again, with the changes since."""
     counts = _counts(_changes(data["changes"], monitor)) if data["changes"] else ""
-    said, key = "reachable again", f"recovered:{data['down_since']}"
-    return _post(monitor, "monitor_recovered", said, key, {**data, "counts": counts})
+    summary, key = "reachable again", f"recovered:{data['down_since']}"
+    return _post(monitor, "monitor_recovered", summary, key, {**data, "counts": counts})
 
 
 def post_paused(monitor: Monitor, now: datetime) -> int:
     """Write an e-mail that the monitor is paused because the month's quota is used up; once for each month."""
-    said, key = "paused, because this month's scans are used up", f"paused:{now:%Y-%m}"
-    return _post(monitor, "monitor_paused", said, key, {"goes_on_at": monitor.next_run_at})
+    summary, key = "paused, because this month's scans are used up", f"paused:{now:%Y-%m}"
+    return _post(monitor, "monitor_paused", summary, key, {"goes_on_at": monitor.next_run_at})
 
 
 def post_certificates(now: datetime) -> int:
-    """Write the reminders before certificates expire, each once; return the number of e-mails.
+    """Write reminders before certificates expire, each of them once; return the number of e-mails.
 
-    Reminders do not depend on runs, and say when the certificate was last seen. There is none within a day of a run
-    that has reported the certificate.
+    Reminders do not depend on runs and contain when the certificate was last seen. No reminder is sent within a day of
+    a run that has reported the certificate.
     """
     ending = Monitor.objects.filter(
-        certificate_expires_at__gt=now, certificate_expires_at__lt=now + timedelta(days=max(LAST_CALLS)), paused_at=None
+        certificate_expires_at__gt=now,
+        certificate_expires_at__lt=now + timedelta(days=max(REMINDER_DAYS)),
+        paused_at=None,
     ).exclude(alert__certificate_days=None)
-    return sum(_post_certificate(each, now) for each in ending.select_related("organization"))
+    return sum(_post_certificate(monitor, now) for monitor in ending.select_related("organization"))
 
 
 def _post_certificate(monitor: Monitor, now: datetime) -> int:
     assert monitor.certificate_expires_at is not None
-    left = monitor.certificate_expires_at - now
-    call = min(days for days in LAST_CALLS if left < timedelta(days=days))
+    time_left = monitor.certificate_expires_at - now
+    reminder = min(days for days in REMINDER_DAYS if time_left < timedelta(days=days))
     runs = monitor.runs.filter(status=MonitorRun.Status.DONE)
     seen_at = runs.order_by("-due_at").values_list("ended_at", flat=True).first()
-    told = runs.filter(ended_at__gt=now - timedelta(days=1), news__certificate__host=monitor.certificate_host)
-    # The run itself reports the alert's own number of days.
-    if call == monitor.alert["certificate_days"] or told.exists():
+    reporting_runs = runs.filter(ended_at__gt=now - timedelta(days=1), news__certificate__host=monitor.certificate_host)
+    # A run sends the e-mail for the number of days in the alert settings.
+    if reminder == monitor.alert["certificate_days"] or reporting_runs.exists():
         return 0
-    ends = timestamp(monitor.certificate_expires_at)
-    said = f"the certificate of {monitor.certificate_host} expires in {counted(left.days, 'day')}"
-    certificate = {"host": monitor.certificate_host, "expires_at": ends, "days_left": left.days}
+    expires_at = timestamp(monitor.certificate_expires_at)
+    summary = f"the certificate of {monitor.certificate_host} expires in {counted(time_left.days, 'day')}"
+    certificate = {"host": monitor.certificate_host, "expires_at": expires_at, "days_left": time_left.days}
     data = {"certificate": certificate, "seen_at": timestamp(seen_at) if seen_at else None}
-    return _post(monitor, "certificate_expiring", said, f"certificate:{ends}:{call}", data)
+    return _post(monitor, "certificate_expiring", summary, f"certificate:{expires_at}:{reminder}", data)
 
 
-def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[str, object]) -> int:
-    """Write an e-mail to the recipients."""
+def _post(monitor: Monitor, template: str, summary: str, key: str, data: Mapping[str, object]) -> int:
     return outbox.post(
         to=User.objects.filter(pk__in=monitor.recipients),
         template=template,
-        subject=f"{monitor.name}: {said}",
+        subject=f"{monitor.name}: {summary}",
         topic=topic_of(monitor),
         organization=monitor.organization,
         key=f"{monitor.id}:{key}",
@@ -156,30 +157,30 @@ def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[st
 
 def _counts(changes: Iterable[_ChangesOfKind]) -> str:
     """Return the numbers of changes in words, such as "2 new problems, 1 fixed, 1 page unreachable"."""
-    said: list[str] = []
+    texts: list[str] = []
     for change in changes:
         number, title = change.count, change.title.lower()
         if change.urls:
-            said.append(f"{counted(number, 'page')} {title}")
+            texts.append(f"{counted(number, 'page')} {title}")
         else:
-            said.append(f"{number} {title}" if said else counted(number, f"{title} problem"))
-    return ", ".join(said)
+            texts.append(f"{number} {title}" if texts else counted(number, f"{title} problem"))
+    return ", ".join(texts)
 
 
 def _changes(data: News, monitor: Monitor) -> Iterator[_ChangesOfKind]:
     for name, title in CHANGES.items():
         if findings := data[name]:
-            shown = [_finding(each, name, monitor) for each in findings[:MOST_FINDINGS]]
-            yield _ChangesOfKind(title, len(findings) + data["more"][name], findings=shown)
+            shown_findings = [_finding(finding, name, monitor) for finding in findings[:MAX_FINDINGS]]
+            yield _ChangesOfKind(title, len(findings) + data["more"][name], findings=shown_findings)
     for key, title in PAGES.items():
         if pages := data[key]:
-            urls = [each["url"] for each in pages[:MOST_FINDINGS]]
+            urls = [page["url"] for page in pages[:MAX_FINDINGS]]
             yield _ChangesOfKind(title, len(pages) + data["more"][key], urls=urls)
 
 
 def _finding(finding: FindingNews, change: Direction, monitor: Monitor) -> dict[str, Any]:
-    """Return a finding with its first pages and, if it is new or worse, the address of the form that mutes it."""
-    pages = finding["pages"][:MOST_PAGES]
+    """Return a finding with its first pages and, if it is new or worse, the address of the form for muting it."""
+    pages = finding["pages"][:MAX_PAGES]
     mute_url = ""
     if pages and change in ("new", "worse"):
         path = reverse("mute-new", args=[monitor.organization.slug])
@@ -191,16 +192,16 @@ def _finding(finding: FindingNews, change: Direction, monitor: Monitor) -> dict[
 
 
 def post_digests(now: datetime) -> int:
-    """Write the digests of the week before `now`, once for each person and ISO week; return their number."""
-    wanted = Organization.objects.filter(closed_at=None, membership__weekly_digest=True, monitors__isnull=False)
-    return sum(_post_digest(organization, now) for organization in wanted.distinct().order_by("pk"))
+    """Write digests of the week before `now`, once for each person and ISO week; return their number."""
+    organizations = Organization.objects.filter(closed_at=None, membership__weekly_digest=True, monitors__isnull=False)
+    return sum(_post_digest(organization, now) for organization in organizations.distinct().order_by("pk"))
 
 
 def _post_digest(organization: Organization, now: datetime) -> int:
     week = now.isocalendar()
-    monitors = access.rows(Monitor, organization.pk).order_by("name", "id")[:MOST_MONITORS]
-    found = access.fetch_rows(WEEK_OF_RUNS, organization.pk, since=now - WEEK)
-    runs = {monitor_id: (json.loads(first), new, fixed) for monitor_id, first, new, fixed in found}
+    monitors = access.rows(Monitor, organization.pk).order_by("name", "id")[:MAX_MONITORS]
+    rows = access.fetch_rows(WEEK_OF_RUNS, organization.pk, since=now - WEEK)
+    runs = {monitor_id: (json.loads(first), new, fixed) for monitor_id, first, new, fixed in rows}
     return outbox.post(
         to=User.objects.filter(membership__organization=organization, membership__weekly_digest=True),
         template="digest",
@@ -211,7 +212,7 @@ def _post_digest(organization: Organization, now: datetime) -> int:
         context={
             "since": now - WEEK,
             "until": now,
-            "monitors": [_digest_row(each, *runs.get(each.id, ({}, 0, 0))) for each in monitors],
+            "monitors": [_digest_row(monitor, *runs.get(monitor.id, ({}, 0, 0))) for monitor in monitors],
             "settings_url": f"{settings.BASE_URL}{reverse('organization-settings', args=[organization.slug])}",
         },
     )

@@ -1,8 +1,8 @@
-"""Outcome of a monitor's run: compare its audit with the confirmed state, and notify if the alert settings demand it.
+"""Outcome of a monitor's run: compare its audit with the confirmed state, and notify if the alert settings say so.
 
-The slow part runs before any lock is taken, because a finished audit does not change. Then one transaction locks the
-monitor and its run, in this order as everywhere, and writes the state, the run and its event. A process that dies
-before the commit has changed nothing; after it nothing is left to do.
+The comparison is slow and runs before any lock, because a finished audit does not change. Then one transaction locks
+the monitor and its run, in this order as everywhere, and writes the state, the run and its event. A process that dies
+before the commit has changed nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from sites.monitors import alerts, notices
 from sites.monitors.changes import DIRECTIONS
 from sites.monitors.comparison import Comparison, compare_audit
 from sites.monitors.events import record_monitor_event
-from sites.monitors.scores import Run, Scored, scored
+from sites.monitors.scores import Run, ScoreResult, judge_score
 from webhooks.models import EventKind
 from website_scan.messages import cut
 from website_scan.report_json import ExportedError
@@ -48,25 +48,27 @@ logger = logging.getLogger(__name__)
 
 RETRY_AFTER = timedelta(minutes=5)
 ATTEMPTS = 2
-# Errors that tell nothing about the site.
-NOT_OF_SITE = REFUNDED | {"QUOTA_EXCEEDED", "AUDIT_GONE"}
-FAULT = "The comparison failed because of an error on our side. The next run compares with the same state."
+# Errors that are not caused by the site.
+NOT_CAUSED_BY_SITE = REFUNDED | {"QUOTA_EXCEEDED", "AUDIT_GONE"}
+INTERNAL_ERROR_MESSAGE = (
+    "The comparison failed because of an error on our side. The next run compares with the same state."
+)
 MISSED_AFTER = timedelta(minutes=1)
 MISSED_AT_ONCE = 20
-# Bytes of pending rows that stay in memory; larger ones go to a temporary file.
-IN_MEMORY = 4 * 1024 * 1024
-# Maximum size in bytes of the news in a message, which may have 256 KB, for any content of pages.
-LARGEST = 200_000
-# Lists of changes in the news.
+# Pending rows up to this size in bytes stay in memory; larger ones go to a temporary file.
+MAX_BYTES_IN_MEMORY = 4 * 1024 * 1024
+# Maximum size of the news in bytes, for pages with any content: a Celery message may have 256 KB.
+MAX_NEWS_BYTES = 200_000
+# Names of the lists of changes in the news.
 LISTS: tuple[NewsList, ...] = (*DIRECTIONS, "unreachable_pages", "reachable_pages")
 # First key of PostgreSQL's advisory locks; the second key is a hash of the run's ID.
 LOCK = 0x6D6F6E
 
 
-def finish_soon(*, audit: Audit, **_: object) -> None:
-    """Enqueue the end of the run whose audit has just ended. Receives `audit_ended`.
+def enqueue_finish_run(*, audit: Audit, **_: object) -> None:
+    """Enqueue the task that finishes a monitor's run when its audit has ended. Receives the signal `audit_ended`.
 
-    `finish_missed` replaces lost messages.
+    `finish_missed` enqueues the task again if its message is lost.
     """
     if audit.run_of == Audit.RunOf.MONITOR:
         for run_id in MonitorRun.objects.filter(audit=audit).values_list("id", flat=True):
@@ -74,9 +76,9 @@ def finish_soon(*, audit: Audit, **_: object) -> None:
 
 
 def finish_missed(now: datetime) -> int:
-    """Enqueue runs again that should have been finished by now; return their number."""
-    over = Q(audit=None) | Q(audit__status__in=Audit.FINAL, audit__completed_at__lt=now - MISSED_AFTER)
-    missed = MonitorRun.objects.filter(over, status=MonitorRun.Status.RUNNING).order_by("started_at")
+    """Enqueue the unfinished runs whose audit ended a while ago or was deleted; return their number."""
+    is_over = Q(audit=None) | Q(audit__status__in=Audit.FINAL, audit__completed_at__lt=now - MISSED_AFTER)
+    missed = MonitorRun.objects.filter(is_over, status=MonitorRun.Status.RUNNING).order_by("started_at")
     ids = list(missed.values_list("id", flat=True)[:MISSED_AT_ONCE])
     for run_id in ids:
         queue.enqueue("sites.tasks.finish_run", run_id)
@@ -84,7 +86,7 @@ def finish_missed(now: datetime) -> int:
 
 
 def finish_run(run_id: str, now: datetime) -> bool:
-    """Finish a run whose audit has ended, or that has none; return False if there was nothing to do."""
+    """Finish a run whose audit has ended or does not exist; return False if there is nothing to do."""
     # The lock only prevents duplicate work; PostgreSQL releases it with the connection if the process dies.
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [LOCK, run_id])
@@ -93,13 +95,13 @@ def finish_run(run_id: str, now: datetime) -> bool:
     try:
         return _finish(run_id, now)
     except (OperationalError, InterfaceError):
-        raise  # `finish_missed` retries it
+        raise  # `finish_missed` retries the run
     except Exception:
-        # A run that never ends would block all later ones.
+        # A run that never ends would block all later runs of its monitor.
         logger.exception("run %s of a monitor could not be finished", run_id)
         running = MonitorRun.objects.filter(id=run_id, status=MonitorRun.Status.RUNNING)
         ended = {"status": MonitorRun.Status.FAILED, "ended_at": now}
-        return bool(running.update(error_code="INTERNAL_ERROR", error_message=FAULT, **ended))
+        return bool(running.update(error_code="INTERNAL_ERROR", error_message=INTERNAL_ERROR_MESSAGE, **ended))
     finally:
         with contextlib.suppress(DatabaseError, InterfaceError), connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_unlock(%s, hashtext(%s))", [LOCK, run_id])
@@ -110,14 +112,14 @@ def _finish(run_id: str, now: datetime) -> bool:
     run = runs.filter(id=run_id).select_related("monitor__organization", "audit").first()
     if run is None or (run.audit is not None and not run.audit.is_final):
         return False
-    with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as pending:
+    with tempfile.SpooledTemporaryFile(max_size=MAX_BYTES_IN_MEMORY) as pending:
         comparison = compare_audit(run.monitor, run.audit, pending, now)
         with transaction.atomic():
             monitors = Monitor.objects.select_for_update(no_key=True, of=("self",)).select_related("organization")
             monitor = monitors.filter(id=run.monitor_id).first()
-            same = runs.filter(id=run_id, attempts=run.attempts, audit=run.audit)
-            found = same.select_for_update(no_key=True).first() if monitor else None
-            if monitor is None or found is None:
+            same_attempt = runs.filter(id=run_id, attempts=run.attempts, audit=run.audit)
+            locked_run = same_attempt.select_for_update(no_key=True).first() if monitor else None
+            if monitor is None or locked_run is None:
                 return False
             run.status, run.ended_at = MonitorRun.Status.DONE, now
             if (failure := _failure(run, comparison)) is not None:
@@ -129,7 +131,7 @@ def _finish(run_id: str, now: datetime) -> bool:
 
 
 def _failure(run: MonitorRun, comparison: Comparison) -> tuple[str, str] | None:
-    """Return an error's code and message if no page of the run could be judged; None if any was."""
+    """Return the code and message of an error if no page of the run could be judged, else None."""
     if run.audit is None:
         gone = ("AUDIT_GONE", "The audit of this run was deleted before it could be compared.")
         return (run.error_code, run.error_message) if run.error_code else gone
@@ -144,12 +146,12 @@ def _failure(run: MonitorRun, comparison: Comparison) -> tuple[str, str] | None:
 
 def _fail(monitor: Monitor, run: MonitorRun, code: str, message: str, now: datetime) -> None:
     """Fail a run, or retry it once if the target was unreachable and the monitor was not failing before."""
-    is_of_site = code not in NOT_OF_SITE
-    if is_of_site and run.audit is not None and monitor.failing_since is None and run.attempts < ATTEMPTS:
+    is_caused_by_site = code not in NOT_CAUSED_BY_SITE
+    if is_caused_by_site and run.audit is not None and monitor.failing_since is None and run.attempts < ATTEMPTS:
         run.status, run.ended_at, run.not_before = MonitorRun.Status.DUE, None, now + RETRY_AFTER
         return
     run.status, run.error_code, run.error_message = MonitorRun.Status.FAILED, code, cut(message, 1_000)
-    if not is_of_site or monitor.failing_since is not None:
+    if not is_caused_by_site or monitor.failing_since is not None:
         return
     monitor.failing_since = run.started_at or now
     run.is_told = bool(alerts.settings_of(monitor)["unreachable"])
@@ -175,7 +177,7 @@ def _end(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: datetim
         update_fields=["scores", "memory", "failing_since", "certificate_expires_at", "certificate_host"],
     )
     run.scores = {
-        name: {"before": each.before, "score": each.score, "grade": each.grade} for name, each in scores.items()
+        name: {"before": score.before, "score": score.score, "grade": score.grade} for name, score in scores.items()
     }
     run.news = _news(facts, reasons)
     run.error_code = run.error_message = ""
@@ -198,24 +200,24 @@ def _end(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: datetim
 
 def _news(facts: alerts.Facts, reasons: list[str]) -> News:
     """Return `MonitorRun.news`, which is also an event's `data` without the monitor; empty if nothing has changed."""
-    found = facts.changes.as_json()
-    if not reasons and not any(found[name] for name in LISTS):
+    changes = facts.changes.as_json()
+    if not reasons and not any(changes[name] for name in LISTS):
         return {}
     scores: dict[str, ChangedScore] = {
-        name: {"before": each.before, "after": each.score, "grade": each.grade}
+        name: {"before": score.before, "after": score.score, "grade": score.grade}
         for name in Scan.Type.values
-        if (each := facts.scores.get(name)) is not None
+        if (score := facts.scores.get(name)) is not None
     }
-    return _fitting({"scores": scores, **found, "certificate": facts.certificate, "reasons": reasons})
+    return _shorten({"scores": scores, **changes, "certificate": facts.certificate, "reasons": reasons})
 
 
-def _fitting(news: News) -> News:
-    """Drop groups of the lowest severities until the news fits into a message."""
-    while len(json.dumps(news)) > LARGEST:
-        name, longest = max(((name, news[name]) for name in LISTS), key=lambda each: len(json.dumps(each[1])))
-        kept = len(longest) // 2
-        news["more"][name] += len(longest) - kept
-        del longest[kept:]
+def _shorten(news: News) -> News:
+    """Halve the longest list of changes, which drops the lowest severities, until the news fits into a message."""
+    while len(json.dumps(news)) > MAX_NEWS_BYTES:
+        name, longest = max(((name, news[name]) for name in LISTS), key=lambda item: len(json.dumps(item[1])))
+        length = len(longest) // 2
+        news["more"][name] += len(longest) - length
+        del longest[length:]
     return news
 
 
@@ -229,41 +231,41 @@ def _run(run: MonitorRun) -> EventRun:
     }
 
 
-def _scores(monitor: Monitor, alert: dict[str, Any], run: MonitorRun, comparison: Comparison) -> dict[str, Scored]:
-    """Return the scores of the judged types, and store them on the monitor with their memory."""
+def _scores(monitor: Monitor, alert: dict[str, Any], run: MonitorRun, comparison: Comparison) -> dict[str, ScoreResult]:
+    """Return the scores of the judged types, and store them with their memory on the monitor."""
     assert run.audit is not None
     memory = monitor.memory.get("scores", {})
     counts = monitor.memory.get("pages", {})
-    found: dict[str, Scored] = {}
-    remembered: dict[str, ScoreMemory] = {}
-    for name, shown in run.audit.scores.items():
+    scores: dict[str, ScoreResult] = {}
+    new_memory: dict[str, ScoreMemory] = {}
+    for name, audit_score in run.audit.scores.items():
         of_type = comparison.types.get(name)
-        if shown["score"] is None or shown["grade"] is None or of_type is None or not of_type.pages:
-            remembered[name] = memory.get(name, {})
+        if audit_score["score"] is None or audit_score["grade"] is None or of_type is None or not of_type.pages:
+            new_memory[name] = memory.get(name, {})
             continue
-        known = monitor.scores[name]["score"] if name in monitor.scores else None
-        # A different set of pages has a different mean, even if no page has changed.
-        has_others = name in counts and (of_type.has_new_pages or counts[name] != of_type.pages)
-        has_gaps = of_type.has_gaps or has_others
-        judged = Run(shown["score"], shown["grade"], of_type.basis, of_type.is_measured, has_gaps)
+        previous = monitor.scores[name]["score"] if name in monitor.scores else None
+        # The mean score of another set of pages differs, even if no page has changed.
+        has_other_pages = name in counts and (of_type.has_new_pages or counts[name] != of_type.pages)
+        has_gaps = of_type.has_gaps or has_other_pages
+        scored_run = Run(audit_score["score"], audit_score["grade"], of_type.basis, of_type.is_measured, has_gaps)
         drop, below = alert["score_drop"], alert["score_below"].get(name)
-        found[name], remembered[name] = scored(judged, known, memory.get(name, {}), drop=drop, below=below)
-    latest: dict[str, LastScore] = {name: {"score": each.score, "grade": each.grade} for name, each in found.items()}
-    monitor.scores = {name: each for name, each in (monitor.scores | latest).items() if name in run.audit.types}
-    pages = counts | {name: each.pages for name, each in comparison.types.items()}
-    monitor.memory = {**monitor.memory, "scores": remembered, "pages": pages}
-    return found
+        scores[name], new_memory[name] = judge_score(scored_run, previous, memory.get(name, {}), drop=drop, below=below)
+    latest: dict[str, LastScore] = {name: {"score": new.score, "grade": new.grade} for name, new in scores.items()}
+    monitor.scores = {name: score for name, score in (monitor.scores | latest).items() if name in run.audit.types}
+    pages = counts | {name: summary.pages for name, summary in comparison.types.items()}
+    monitor.memory = {**monitor.memory, "scores": new_memory, "pages": pages}
+    return scores
 
 
 def _certificate(
     monitor: Monitor, alert: dict[str, Any], comparison: Comparison, now: datetime
 ) -> CertificateNews | None:
-    """Return the certificate to notify about, if any; store the one that expires first on the monitor."""
-    ends = comparison.certificates
-    told = monitor.memory.get("certificates", {})
-    shown, told = alerts.ending_certificate(ends, told, alert["certificate_days"], now)
-    monitor.memory = {**monitor.memory, "certificates": told}
-    host = min(ends, key=lambda each: ends[each], default=None)
+    """Return the certificate to notify about, if any. Store the certificate that expires first on the monitor."""
+    expiries = comparison.certificates
+    notified = monitor.memory.get("certificates", {})
+    news, notified = alerts.expiring_certificate(expiries, notified, alert["certificate_days"], now)
+    monitor.memory = {**monitor.memory, "certificates": notified}
+    host = min(expiries, key=lambda name: expiries[name], default=None)
     monitor.certificate_host = host[:300] if host else ""
-    monitor.certificate_expires_at = datetime.fromisoformat(ends[host]) if host else None
-    return shown
+    monitor.certificate_expires_at = datetime.fromisoformat(expiries[host]) if host else None
+    return news

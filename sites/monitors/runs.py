@@ -1,6 +1,6 @@
-"""Runs of monitors: create those that are due, and start each together with its audit.
+"""Runs of monitors: create the runs that are due, and start each of them together with its audit.
 
-Creation takes a few statements for a thousand monitors and is safe with concurrent schedulers. A start is one
+Creation takes a few statements for a thousand monitors and is safe with concurrent schedulers. Each start is one
 transaction.
 """
 
@@ -15,24 +15,24 @@ from accounts import usage
 from infrastructure import queue
 from scans.policy import scan_policy
 from scans.visits.overload import SHARE_OF_AUDITS, overload_s
-from sites.audits.release import release_pages
+from sites.audits.dispatch import dispatch_pages
 from sites.audits.requests import AuditRequest, targets_of
 from sites.audits.services import has_enough_sites, insert_audit
 from sites.models import UNFINISHED, Audit, Monitor, MonitorRun
 from sites.models.monitor import new_run_id
 from sites.monitors import notices
-from sites.monitors.services import allowed, schedule_of
-from sites.schedule import PERIODS, Schedule, spread
+from sites.monitors.services import allowed_interval, schedule_of
+from sites.schedule import PERIODS, Schedule, seed_number
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 
 CREATED_AT_ONCE = 1_000
-# A run later than this was missed. It starts after a delay that depends on the monitor's ID, because otherwise all
-# missed runs would start at once.
+# A run is late after this time. Late runs start after a delay that depends on the monitor's ID, because otherwise all
+# of them would start at once.
 LATE = timedelta(minutes=10)
 LONGEST_SPREAD = timedelta(hours=1)
 
-# Arrays of values instead of model instances: a tick for a thousand monitors takes a third of the time.
+# SQL with arrays instead of model instances takes a third of the time for a thousand monitors.
 CREATE = """
     INSERT INTO sites_monitorrun (
         id, monitor_id, due_at, not_before, status, ended_at, error_code, error_message,
@@ -57,15 +57,15 @@ PLAN = """
 """
 
 STARTED_AT_ONCE = 200
-# Maximum number of an organization's unfinished audits of monitors for each of its slots: other runs stay due.
-UNFINISHED_PER_PLACE = 2
+# Maximum number of an organization's unfinished audits of monitors for each of its slots; other runs stay due.
+UNFINISHED_PER_SLOT = 2
 LATER = timedelta(minutes=1)
 
 
 def create_due(now: datetime) -> int:
-    """Create one run for each due monitor, even if it missed several; return the number of due monitors.
+    """Create one run for each due monitor, even if it missed several runs; return the number of due monitors.
 
-    Processes at most `CREATED_AT_ONCE`: call it until it returns less. `now` is timezone-aware.
+    Processes at most `CREATED_AT_ONCE` monitors: call the function until it returns less. `now` is timezone-aware.
     """
     with transaction.atomic():
         due = Monitor.objects.filter(next_run_at__lte=now).order_by("next_run_at", "id")
@@ -74,7 +74,7 @@ def create_due(now: datetime) -> int:
         ids, due_at, starts, planned = [], [], [], []
         for monitor_id, every, at, day, timezone, moment, shortest in due.values_list(*columns)[:CREATED_AT_ONCE]:
             assert moment is not None
-            schedule = Schedule(allowed(every, shortest), monitor_id, at, day, timezone)
+            schedule = Schedule(allowed_interval(every, shortest), monitor_id, at, day, timezone)
             ids.append(monitor_id)
             due_at.append(moment)
             starts.append(now if now - moment < LATE else now + _delay(schedule))
@@ -88,24 +88,24 @@ def create_due(now: datetime) -> int:
 
 def _delay(schedule: Schedule) -> timedelta:
     within = min(LONGEST_SPREAD, PERIODS[schedule.every] / 4)
-    return timedelta(seconds=spread(schedule.seed) % int(within.total_seconds()))
+    return timedelta(seconds=seed_number(schedule.seed) % int(within.total_seconds()))
 
 
 def start_due(now: datetime, has_time: Callable[[], bool]) -> int:
-    """Start due runs, longest wait first, until none is left or time is up; return the number of started runs."""
+    """Start due runs, longest wait first, until none is due or time is up; return the number of started runs."""
     started = 0
     while has_time():
         due = MonitorRun.objects.filter(status=MonitorRun.Status.DUE, not_before__lte=now)
         runs = list(due.order_by("not_before", "id").values_list("id", "monitor_id")[:STARTED_AT_ONCE])
-        done = sum(start_run(run_id, monitor_id, now) for run_id, monitor_id in runs if has_time())
-        started += done
-        if not done:
+        count = sum(start_run(run_id, monitor_id, now) for run_id, monitor_id in runs if has_time())
+        started += count
+        if not count:
             break
     return started
 
 
 def start_run(run_id: str, monitor_id: str, now: datetime) -> bool:
-    """Start a due run; return False if there was nothing to do, or another process starts it."""
+    """Start a due run. Return False if the run is not due or another process has locked its monitor."""
     with transaction.atomic():
         monitors = Monitor.objects.select_related("organization__tier").select_for_update(
             skip_locked=True, of=("self",)
@@ -115,7 +115,7 @@ def start_run(run_id: str, monitor_id: str, now: datetime) -> bool:
         if not monitor or not run or run.not_before > now:
             return False
         _start(monitor, run, now)
-    release_pages(monitor.organization_id)
+    dispatch_pages(monitor.organization_id)
     return True
 
 
@@ -126,13 +126,13 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
         run.delete()
         return
     limits = usage.limits_of(organization.tier)
-    if not run.is_requested and _is_over_plan(monitor):
+    if not run.is_requested and _exceeds_tier(monitor):
         _pause(monitor, run, Monitor.Pause.PLAN, now)
         return
     audits = Audit.objects.filter(organization=organization, run_of=Audit.RunOf.MONITOR, status__in=UNFINISHED)
-    is_full = audits.count() >= UNFINISHED_PER_PLACE * limits.concurrent_scans
-    # Discovery uses no quota, so runs of monitors have the same rate limit of sites as audits.
-    types = [ScanType(each) for each in monitor.types]
+    is_full = audits.count() >= UNFINISHED_PER_SLOT * limits.concurrent_scans
+    # Discovery uses no quota, so monitors share the hourly limit of whole-site audits with other audits.
+    types = [ScanType(type) for type in monitor.types]
     if (
         is_full
         or overload_s(types, SHARE_OF_AUDITS)
@@ -143,12 +143,12 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
         return
     try:
         request = _request(monitor, limits.pages_per_audit)
-        known = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
-        usage.refuse_more_than_left(organization.id, limits, known * len(request.types), now)
+        known_pages = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
+        usage.refuse_more_than_left(organization.id, limits, known_pages * len(request.types), now)
     except usage.QuotaExceeded as refusal:
         _pause(monitor, run, Monitor.Pause.QUOTA, now, refusal)
         return
-    except Refusal as refusal:  # the policy has changed since the monitor was created
+    except Refusal as refusal:  # The policy has changed since the monitor was created.
         run.error_code, run.error_message = refusal.code, str(refusal)
     else:
         run.audit = insert_audit(
@@ -172,7 +172,9 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
 
 
 def _request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
-    """Return the audit request for the monitor's target, within the current plan. Raises a new audit's refusals."""
+    """Return the audit request for the monitor's target, within the limits of the current tier.
+
+    Raises the same refusals as a new audit."""
     return AuditRequest.of(
         monitor.kind,
         targets_of(monitor.kind, monitor.pages[:pages_per_audit], scan_policy(), pages_per_audit),
@@ -185,22 +187,22 @@ def _request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
     )
 
 
-def _is_over_plan(monitor: Monitor) -> bool:
-    """Return True if the older monitors alone use up the plan's number of monitors: the plan may have changed."""
+def _exceeds_tier(monitor: Monitor) -> bool:
+    """Return True if older monitors alone use up the tier's number of monitors, which may have been lowered."""
     older = Monitor.objects.filter(organization=monitor.organization_id).exclude(pause_reason=Monitor.Pause.PLAN)
     older = older.filter(created_at__lt=monitor.created_at)
     return older.count() >= monitor.organization.tier.schedules
 
 
 def _pause(monitor: Monitor, run: MonitorRun, reason: str, now: datetime, refusal: Refusal | None = None) -> None:
-    """Pause the monitor and skip the run. Without quota, the monitor resumes automatically with the new month."""
+    """Pause the monitor and skip the run. A monitor without quota resumes automatically in the next month."""
     monitor.paused_at = monitor.paused_at or now
     monitor.pause_reason = reason
     monitor.next_run_at = None
     is_out_of_quota = reason == Monitor.Pause.QUOTA
     if is_out_of_quota:
-        begin = datetime.combine(usage.next_month(usage.month_of(now)), datetime.min.time(), UTC)
-        monitor.next_run_at = schedule_of(monitor, monitor.organization.tier).after(begin)
+        period_begin = datetime.combine(usage.next_month(usage.month_of(now)), datetime.min.time(), UTC)
+        monitor.next_run_at = schedule_of(monitor, monitor.organization.tier).after(period_begin)
     monitor.save(update_fields=["paused_at", "pause_reason", "next_run_at"])
     if is_out_of_quota:
         notices.post_paused(monitor, now)

@@ -61,7 +61,7 @@ class MonitorJson(NamedMonitor, Watched):
     """A monitor. It has one of `page`, `pages` and `site`; only with `site` also how that is discovered."""
 
     every: Annotated[str, values(Interval.choices)]
-    # To the minute, such as 06:00; the format `time` of JSON Schema has seconds and a zone.
+    # Hours and minutes, such as 06:00: the format `time` of JSON Schema would need seconds and a zone.
     at: str | None
     day: int | None
     timezone: str
@@ -150,11 +150,11 @@ def monitor_json_of(monitor: Monitor) -> MonitorJson:
 
 
 def monitors_json_of(monitors: Sequence[Monitor]) -> list[MonitorJson]:
-    """Return monitors of one organization; at most four queries for any number of them."""
-    waiting = MonitorRun.objects.filter(monitor__in=monitors, status=MonitorRun.Status.DUE)
-    tries = dict(waiting.values_list("monitor_id", "not_before")) if monitors else {}
+    """Return the JSON of monitors of one organization; at most four queries for any number of monitors."""
+    due_runs = MonitorRun.objects.filter(monitor__in=monitors, status=MonitorRun.Status.DUE)
+    next_tries = dict(due_runs.values_list("monitor_id", "not_before")) if monitors else {}
     recipients = recipients_of(monitors)
-    return [_document(each, recipients[each.id], tries.get(each.id)) for each in monitors]
+    return [_monitor_json(monitor, recipients[monitor.id], next_tries.get(monitor.id)) for monitor in monitors]
 
 
 def monitor_run_of(run: MonitorRun) -> MonitorRunJson:
@@ -167,7 +167,7 @@ def monitor_run_of(run: MonitorRun) -> MonitorRunJson:
         "started_at": timestamp_or_none(run.started_at),
         "ended_at": timestamp_or_none(run.ended_at),
         "audit_id": run.audit_id,
-        "results": {each: in_order(RunScore, score) for each, score in by_type(run.scores).items()},
+        "results": {type: in_order(RunScore, score) for type, score in by_type(run.scores).items()},
         "news": _news(run.news),
         "told": run.is_told,
         "error": failure_of(run),
@@ -175,7 +175,7 @@ def monitor_run_of(run: MonitorRun) -> MonitorRunJson:
 
 
 def monitor_data(monitor: Monitor) -> MonitorData:
-    """Return the first fields of `data` in each delivery about a monitor (docs/monitors.md)."""
+    """Return the first fields of `data` in every event of a monitor (docs/monitors.md)."""
     return {
         "monitor_id": monitor.id,
         "name": monitor.name,
@@ -184,11 +184,11 @@ def monitor_data(monitor: Monitor) -> MonitorData:
     }
 
 
-def _document(monitor: Monitor, recipients: Recipients, next_try_at: datetime | None) -> MonitorJson:
+def _monitor_json(monitor: Monitor, recipients: Recipients, next_try_at: datetime | None) -> MonitorJson:
     return {
         "id": monitor.id,
         "name": monitor.name,
-        **_watched(monitor),
+        **_target_json(monitor),
         "every": monitor.every,
         "at": monitor.at.strftime("%H:%M") if monitor.at else None,
         "day": monitor.day,
@@ -202,7 +202,7 @@ def _document(monitor: Monitor, recipients: Recipients, next_try_at: datetime | 
         "status": monitor.status,
         "failing_since": timestamp_or_none(monitor.failing_since),
         "results": {
-            each: {"score": score["score"], "grade": score["grade"]} for each, score in by_type(monitor.scores).items()
+            type: {"score": score["score"], "grade": score["grade"]} for type, score in by_type(monitor.scores).items()
         },
         "next_run_at": timestamp_or_none(monitor.next_run_at),
         "next_try_at": timestamp_or_none(next_try_at),
@@ -211,10 +211,10 @@ def _document(monitor: Monitor, recipients: Recipients, next_try_at: datetime | 
     }
 
 
-def _watched(monitor: Monitor) -> Watched:
-    watched: Watched
+def _target_json(monitor: Monitor) -> Watched:
+    target: Watched
     if monitor.kind == Audit.Kind.SITE:
-        watched = {
+        target = {
             "site": monitor.url,
             "types": monitor.types,
             "discover": monitor.discover,
@@ -223,16 +223,16 @@ def _watched(monitor: Monitor) -> Watched:
             "exclude": monitor.exclude,
         }
     elif monitor.kind == Audit.Kind.PAGES:
-        watched = {"pages": monitor.pages, "types": monitor.types}
+        target = {"pages": monitor.pages, "types": monitor.types}
     else:
-        watched = {"page": monitor.url, "types": monitor.types}
+        target = {"page": monitor.url, "types": monitor.types}
     if monitor.credential_names is not None:
-        watched["request"] = credential_names_of(monitor.credential_names)
-    return watched
+        target["request"] = credential_names_of(monitor.credential_names)
+    return target
 
 
 def _news(news: News) -> News:
-    shown = in_order(News, news)
-    if "scores" in shown:
-        shown["scores"] = by_type(shown["scores"])
-    return shown
+    ordered = in_order(News, news)
+    if "scores" in ordered:
+        ordered["scores"] = by_type(ordered["scores"])
+    return ordered

@@ -1,4 +1,4 @@
-"""Services of monitors: create, change, pause, run at once, delete. Every step is one transaction."""
+"""Services of monitors: create, change, pause, run at once, delete. Each service is one transaction."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from scans.reachability import refuse_unreachable
 from sites.audits.requests import AuditRequest
 from sites.models import Monitor, MonitorRun
 from sites.models.monitor import new_monitor_id
-from sites.monitors.alerts import USUAL
-from sites.monitors.requests import OF_SCHEDULE, MonitorRequest, audit_columns, is_shorter
+from sites.monitors.alerts import DEFAULT_ALERT
+from sites.monitors.requests import SCHEDULE_FIELDS, MonitorRequest, audit_columns, is_shorter
 from sites.monitors.schemas import MonitorJson, monitor_json_of
-from sites.recipients import usual_recipients
+from sites.recipients import default_recipients
 from sites.resources import MONITOR
 from sites.schedule import Schedule
 from website_scan.errors import Refusal
@@ -32,7 +32,7 @@ from website_scan.messages import counted
 
 
 class MonitorLimit(Refusal):
-    """Refusal because the organization has the plan's maximum number of monitors."""
+    """Refusal because the organization has as many monitors as its tier allows."""
 
     code = "MONITOR_LIMIT"
     status = 409
@@ -46,18 +46,18 @@ class MonitorBusy(Refusal):
 
 
 def schedule_of(monitor: Monitor, tier: Tier) -> Schedule:
-    """Return the monitor's schedule, with the plan's shortest interval if the plan no longer allows its own."""
-    every = allowed(monitor.every, tier.shortest_interval)
+    """Return the monitor's schedule, with the tier's shortest interval if the tier no longer allows the monitor's."""
+    every = allowed_interval(monitor.every, tier.shortest_interval)
     return Schedule(every, monitor.id, monitor.at, monitor.day, monitor.timezone)
 
 
-def allowed(every: str, shortest: str) -> Interval:
-    """Return the interval `every`, or `shortest`, the plan's shortest one, if it is longer."""
+def allowed_interval(every: str, shortest: str) -> Interval:
+    """Return the longer one of the interval `every` and `shortest`, the shortest interval of the tier."""
     return Interval(shortest if is_shorter(every, shortest) else every)
 
 
 def create_monitor(*, caller: Caller, request: MonitorRequest, once: Once | None = None) -> Created[MonitorJson]:
-    """Create a monitor, or raise the first refusal; its schedule determines the first run. `request` has an audit."""
+    """Create a monitor, or raise the first refusal. The schedule determines the first run. `request` has an audit."""
     audit = request.audit
     assert audit is not None
     return created_once(
@@ -78,82 +78,82 @@ def _create(caller: Caller, request: MonitorRequest, audit: AuditRequest) -> Mon
             api_key_id=caller.key_id,
             created_by_id=caller.member.user_id if caller.member else None,
             created_at=now,
-            recipients=usual_recipients(caller),
+            recipients=default_recipients(caller),
             **audit_columns(audit),
             **sealed(audit.credentials),
         )
-        _change(monitor, {"name": audit.targets[0].host, "alert": dict(USUAL), **request.columns})
-        _plan(monitor, organization.tier, now, is_paused=bool(request.is_paused))
+        _set_columns(monitor, {"name": audit.targets[0].host, "alert": dict(DEFAULT_ALERT), **request.columns})
+        _set_next_run(monitor, organization.tier, now, is_paused=bool(request.is_paused))
         monitor.save()
         activity.record_call(caller, "monitor.created", monitor.name, monitor=monitor.id, url=monitor.url)
     return monitor_json_of(monitor)
 
 
 def _refuse_too_many(organization: Organization) -> None:
-    most = organization.tier.schedules
-    if access.rows(Monitor, organization.id).count() >= most:
+    max_monitors = organization.tier.schedules
+    if access.rows(Monitor, organization.id).count() >= max_monitors:
         raise MonitorLimit(
-            f"Your plan allows {counted(most, 'monitor')}. Delete one, or ask the operator for a larger plan."
+            f"Your plan allows {counted(max_monitors, 'monitor')}. Delete one, or ask the operator for a larger plan."
         )
 
 
 def change_monitor(*, caller: Caller, monitor: Monitor, request: MonitorRequest) -> Monitor:
-    """Make the requested changes, and return the monitor as it is then. Raises NotFound."""
+    """Make the requested changes, and return the changed monitor. Raises NotFound."""
     with transaction.atomic():
-        # Lock order everywhere: the monitor before its runs and its organization.
+        # All code locks the monitor before its runs and its organization.
         monitor = MONITOR.find(caller.organization_id, monitor.id, lock=Lock.CHANGE)
         before = {name: getattr(monitor, name) for name in request.columns}
-        _change(monitor, request.columns)
+        _set_columns(monitor, request.columns)
         changed = [name for name, value in before.items() if value != getattr(monitor, name)]
         if request.audit is not None:
-            changed += _watch(monitor, request.audit, keeps_credentials=request.keeps_credentials)
+            changed += _change_target(monitor, request.audit, keeps_credentials=request.keeps_credentials)
         is_paused = monitor.is_paused if request.is_paused is None else request.is_paused
         if is_paused != monitor.is_paused:
             changed.append("paused")
-        if (OF_SCHEDULE | {"paused"}) & set(changed):
-            _plan(monitor, monitor.organization.tier, timezone.now(), is_paused=is_paused)
+        if (SCHEDULE_FIELDS | {"paused"}) & set(changed):
+            _set_next_run(monitor, monitor.organization.tier, timezone.now(), is_paused=is_paused)
         monitor.save()
         if changed:
-            action = _action(changed, is_paused=is_paused)
+            action = _activity_action(changed, is_paused=is_paused)
             activity.record_call(caller, action, monitor.name, monitor=monitor.id, changed=sorted(changed))
     return monitor
 
 
-def _action(changed: list[str], *, is_paused: bool) -> str:
+def _activity_action(changed: list[str], *, is_paused: bool) -> str:
     if changed != ["paused"]:
         return "monitor.changed"
     return "monitor.paused" if is_paused else "monitor.resumed"
 
 
-def _change(monitor: Monitor, columns: Mapping[str, Any]) -> None:
+def _set_columns(monitor: Monitor, columns: Mapping[str, Any]) -> None:
     for name, value in columns.items():
         setattr(monitor, name, value)
 
 
-def _watch(monitor: Monitor, audit: AuditRequest, *, keeps_credentials: bool) -> list[str]:
-    """Change the monitor's target; return the names of changed fields. The state of remaining pages and types stays."""
+def _change_target(monitor: Monitor, audit: AuditRequest, *, keeps_credentials: bool) -> list[str]:
+    """Change the monitor's target; return the changed fields' names. Remaining pages and types keep their state."""
     columns = audit_columns(audit)
     changed = [name for name, value in columns.items() if value != getattr(monitor, name)]
     # Credentials for one origin are never sent to another.
-    is_same = all(monitor.url.startswith((f"{each.origin}/", f"{each.origin}?")) for each in audit.targets)
+    is_same_origin = all(monitor.url.startswith((f"{t.origin}/", f"{t.origin}?")) for t in audit.targets)
     has_credentials = monitor.credential_names is not None or audit.credentials is not None
-    if has_credentials and not (keeps_credentials and is_same):
-        _change(monitor, sealed(audit.credentials))
+    if has_credentials and not (keeps_credentials and is_same_origin):
+        _set_columns(monitor, sealed(audit.credentials))
         changed.append("request")
-    _change(monitor, columns)
+    _set_columns(monitor, columns)
     if {"kind", "pages"} & set(changed):
         monitor.failing_since = None
     return changed
 
 
-def _plan(monitor: Monitor, tier: Tier, now: datetime, *, is_paused: bool) -> None:
+def _set_next_run(monitor: Monitor, tier: Tier, now: datetime, *, is_paused: bool) -> None:
     monitor.paused_at = (monitor.paused_at or now) if is_paused else None
     monitor.pause_reason = Monitor.Pause.REQUESTED if is_paused else ""
     monitor.next_run_at = None if is_paused else schedule_of(monitor, tier).after(now)
 
 
 def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
-    """Start a run outside the schedule, or at once the one that waits for its time, such as that of its second try.
+    """Start a run outside the schedule, or start the waiting run at once, such as a second attempt.
 
     Raises NotFound or MonitorBusy.
     """
@@ -174,7 +174,7 @@ def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
 
 
 def delete_monitor(*, caller: Caller, monitor_id: str) -> None:
-    """Delete a monitor with its runs and states; reports of its runs stay. Raises NotFound."""
+    """Delete a monitor with its runs and states; the reports of its runs stay. Raises NotFound."""
     with transaction.atomic():
         monitor = MONITOR.find(caller.organization_id, monitor_id, lock=Lock.DELETION)
         activity.record_call(caller, "monitor.deleted", monitor.name, monitor=monitor.id, url=monitor.url)

@@ -1,4 +1,4 @@
-"""Reduced reports for comparisons: small enough to be kept longer than reports, for each page and type. Pure."""
+"""Reduced reports, which monitors store for comparisons longer than the reports themselves. Pure functions."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from website_scan.urls import host_and_port_of
 
 # The check whose details name the certificate, with any verdict.
 CERTIFICATE_CHECK = "tls-cert-expiry"
-# Maximum length of a place's text: pages may have very long ones.
-PLACE = 300
+# Maximum length of a place's text, because pages may have very long ones.
+PLACE_LENGTH = 300
 
 
 def page_key(url: str) -> str:
-    """Return the SHA-256 digest of a URL in hexadecimal: a URL may be longer than an index entry."""
+    """Return the SHA-256 digest of a URL in hexadecimal, because a URL may be longer than an index entry."""
     return hashlib.sha256(url.encode()).hexdigest()
 
 
-def reduced(export: ExportJson, facts: Facts) -> ReducedJson:
+def reduce_export(export: ExportJson, facts: Facts) -> ReducedJson:
     """Reduce a JSON export to the fields that `website_scan.report.diff` reads, and add two fields for monitors.
 
-    `answer` is the HTTP status of the page, None if unknown; `certificate` is the host and the expiry of its
-    certificate, None if none was seen.
+    `answer` is the HTTP status of the page, None if unknown. `certificate` is the host of the page and the expiry of
+    its certificate, None if the report names no certificate.
     """
     return {
         "url": export["url"],
         "catalogue_version": export["catalogue_version"],
         "browser": export.get("browser"),
         "categories": [
-            {"name": each["name"], "checks": [_check(check) for check in each["checks"]]}
-            for each in export["categories"]
+            {"name": category["name"], "checks": [_check(check) for check in category["checks"]]}
+            for category in export["categories"]
         ],
-        "skipped_checks": [{"id": each["id"]} for each in export["skipped_checks"]],
-        "omitted_checks": [{"id": each["id"]} for each in export.get("omitted_checks", ())],
-        "repeated_checks": [{"id": each["id"]} for each in export.get("repeated_checks", ())],
+        "skipped_checks": [{"id": check["id"]} for check in export["skipped_checks"]],
+        "omitted_checks": [{"id": check["id"]} for check in export.get("omitted_checks", ())],
+        "repeated_checks": [{"id": check["id"]} for check in export.get("repeated_checks", ())],
         "answer": facts.get("status"),
         "certificate": _certificate(export),
     }
@@ -54,7 +54,7 @@ def _check(check: ExportedCheck) -> ReducedCheck:
         "status": check["status"],
         "severity": check["severity"],
         "message": check["message"],
-        "places": {each: [text[:PLACE] for text in texts] for each, texts in occurrences_of(check).items()},
+        "places": {key: [text[:PLACE_LENGTH] for text in texts] for key, texts in occurrences_of(check).items()},
         "is_cut": is_cut(check),
         "points": check["points"],
         "later": check["later"],
@@ -70,79 +70,79 @@ def _certificate(export: ExportJson) -> list[str] | None:
     return None
 
 
-def checks_of(document: ReducedJson) -> dict[str, ReducedCheck]:
-    """Return the document's checks by ID, in order."""
-    return {check["id"]: check for category in document["categories"] for check in category["checks"]}
+def checks_of(report: ReducedJson) -> dict[str, ReducedCheck]:
+    """Return the checks of a reduced report by ID, in their order."""
+    return {check["id"]: check for category in report["categories"] for check in category["checks"]}
 
 
-def silent_checks(document: ReducedJson) -> set[str]:
-    """Return the IDs of checks without a verdict, because they could not run or were left out."""
-    return {each["id"] for each in (*document["skipped_checks"], *document["omitted_checks"])}
+def checks_without_verdict(report: ReducedJson) -> set[str]:
+    """Return the IDs of the report's checks that were skipped or omitted, and so have no verdict."""
+    return {check["id"] for check in (*report["skipped_checks"], *report["omitted_checks"])}
 
 
-def has_browser(document: ReducedJson) -> bool:
-    return document["browser"] is not None
+def has_browser(report: ReducedJson) -> bool:
+    return report["browser"] is not None
 
 
-def is_error(document: ReducedJson) -> bool:
-    """Return True if the HTTP status is an error: then the report is about an error page."""
-    answer = document["answer"]
+def is_error(report: ReducedJson) -> bool:
+    """Return True if the HTTP status of the page is 400 or higher: then the report judges an error page."""
+    answer = report["answer"]
     return answer is not None and answer >= 400
 
 
-def merged(known: ReducedJson, report: ReducedJson, *, keeps: Set[str]) -> ReducedJson:
-    """Merge a report into the known document: checks in `keeps` stay as known, including their absence.
+def merge_report(confirmed: ReducedJson, report: ReducedJson, *, unconfirmed: Set[str]) -> ReducedJson:
+    """Merge a report into the confirmed report: checks in `unconfirmed` keep their confirmed verdict, or stay absent.
 
-    Of the checks without a verdict in the report, those that passed before stay; findings stay if they are in `keeps`.
+    Checks that passed before and have no verdict in the report still pass.
     """
-    was, silent = checks_of(known), silent_checks(report)
-    stays = {each for each in keeps if each in was}
-    stays |= {id for id, check in was.items() if id in silent and check["status"] == "pass"}
-    categories: dict[str, list[ReducedCheck]] = {each["name"]: [] for each in report["categories"]}
-    for name, check in _in_order(report, known, stays):
+    confirmed_checks, silent = checks_of(confirmed), checks_without_verdict(report)
+    unchanged = {id for id in unconfirmed if id in confirmed_checks}
+    unchanged |= {id for id, check in confirmed_checks.items() if id in silent and check["status"] == "pass"}
+    categories: dict[str, list[ReducedCheck]] = {category["name"]: [] for category in report["categories"]}
+    for name, check in _in_order(report, confirmed, unchanged):
         # Unchanged checks keep their old form, so that a row is written only if something has changed.
-        if check["id"] in stays or _is_same(was.get(check["id"]), check):
-            check = was[check["id"]]
-        elif check["id"] in keeps:
+        if check["id"] in unchanged or _is_same(confirmed_checks.get(check["id"]), check):
+            check = confirmed_checks[check["id"]]
+        elif check["id"] in unconfirmed:
             continue
         categories.setdefault(name, []).append(check)
-    held = {check["id"] for checks in categories.values() for check in checks}
-    certificate = known["certificate"] if CERTIFICATE_CHECK in silent else report["certificate"]
+    ids = {check["id"] for checks in categories.values() for check in checks}
+    certificate = confirmed["certificate"] if CERTIFICATE_CHECK in silent else report["certificate"]
     return {
         **report,
         "categories": [{"name": name, "checks": checks} for name, checks in categories.items()],
-        "skipped_checks": [each for each in report["skipped_checks"] if each["id"] not in held],
-        "omitted_checks": [each for each in report["omitted_checks"] if each["id"] not in held],
-        "repeated_checks": [each for each in report.get("repeated_checks", ()) if each["id"] not in held],
+        "skipped_checks": [check for check in report["skipped_checks"] if check["id"] not in ids],
+        "omitted_checks": [check for check in report["omitted_checks"] if check["id"] not in ids],
+        "repeated_checks": [check for check in report.get("repeated_checks", ()) if check["id"] not in ids],
         "certificate": certificate,
     }
 
 
-def _in_order(report: ReducedJson, known: ReducedJson, stays: Set[str]) -> Iterator[tuple[str, ReducedCheck]]:
-    """Yield the report's checks with their category names, then the checks in `stays` that only `known` has."""
-    seen = set()
+def _in_order(report: ReducedJson, confirmed: ReducedJson, unchanged: Set[str]) -> Iterator[tuple[str, ReducedCheck]]:
+    """Yield the report's checks with their category names, then the checks in `unchanged` that only `confirmed` has."""
+    ids = set()
     for category in report["categories"]:
         for check in category["checks"]:
-            seen.add(check["id"])
+            ids.add(check["id"])
             yield category["name"], check
-    for category in known["categories"]:
+    for category in confirmed["categories"]:
         for check in category["checks"]:
-            if check["id"] not in seen and check["id"] in stays:
+            if check["id"] not in ids and check["id"] in unchanged:
                 yield category["name"], check
 
 
-def _is_same(was: ReducedCheck | None, check: ReducedCheck) -> bool:
-    """Return True if a finding is unchanged, apart from its message, which may contain measured figures."""
-    if was is None or was["status"] == "pass" or check["status"] == "pass":
-        return was is not None and was["status"] == check["status"]
+def _is_same(confirmed: ReducedCheck | None, check: ReducedCheck) -> bool:
+    """Return True if a check's verdict and places are unchanged. Its message may contain measured figures."""
+    if confirmed is None or confirmed["status"] == "pass" or check["status"] == "pass":
+        return confirmed is not None and confirmed["status"] == check["status"]
     return (
-        was["status"] == check["status"]
-        and was["severity"] == check["severity"]
-        and was["outcome"] == check["outcome"]
-        and was["is_cut"] == check["is_cut"]
-        and _counts(was) == _counts(check)
+        confirmed["status"] == check["status"]
+        and confirmed["severity"] == check["severity"]
+        and confirmed["outcome"] == check["outcome"]
+        and confirmed["is_cut"] == check["is_cut"]
+        and _places_by_fingerprint(confirmed) == _places_by_fingerprint(check)
     )
 
 
-def _counts(finding: ReducedFinding) -> dict[str, int]:
-    return {each: len(texts) for each, texts in finding["places"].items()}
+def _places_by_fingerprint(finding: ReducedFinding) -> dict[str, int]:
+    return {fingerprint: len(texts) for fingerprint, texts in finding["places"].items()}

@@ -1,4 +1,4 @@
-"""Estimate of the scans that a form will use, for its present values. `static/js/estimate.js` keeps it up to date."""
+"""Estimate of the scans that a form will use with its current values. `static/js/estimate.js` updates it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sites.audits.requests import MAX_LISTED
 from sites.models import Audit
 from sites.pages.forms import TargetForm
 
-# Most runs of a monitor in a month of 31 days.
+# Maximum number of runs of a monitor, in a month of 31 days.
 RUNS = {Interval.HOUR: 744, Interval.SIX_HOURS: 124, Interval.DAY: 31, Interval.WEEK: 5, Interval.MONTH: 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Scans for one kind of target: at most one for each type of each page."""
+    """Number of scans for one kind of target: at most one scan for each type of each page."""
 
     kind: str
     pages: int
@@ -26,7 +26,7 @@ class Cost:
 
     @property
     def is_bound(self) -> bool:
-        """Return True if fewer pages may be found, so that the numbers are upper bounds."""
+        """Return True if fewer pages may be found, so that the number of scans is an upper bound."""
         return self.kind == Audit.Kind.SITE
 
     @property
@@ -40,28 +40,28 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Costs of each kind of target that the form offers, beside what is left of the month's quota."""
+    """Costs of each kind of target that the form offers, with the remaining quota of the month."""
 
     costs: list[Cost]
     quota: Quota
-    usual_pages: int
+    default_pages: int
 
-    def is_over(self, cost: Cost) -> bool:
-        """Return True if the scans are more than are left, or for a monitor, more than the plan has in a month."""
+    def exceeds_quota(self, cost: Cost) -> bool:
+        """Return True if the scans exceed the remaining quota or, for a monitor, a month of runs the month's quota."""
         return cost.in_month > self.quota.limit if cost.runs else cost.scans > self.quota.remaining
 
 
 def estimate(form: TargetForm, quota: Quota) -> Estimate:
     """Return the estimate for the form's values, which may be invalid."""
-    most = _number(form["max_pages"].value()) or form.usual_pages
+    max_pages = _number(form["max_pages"].value()) or form.default_pages
     types = len(set(form["type"].value() or ()) & {value for value, _ in form.fields["type"].choices})  # type: ignore[attr-defined]
-    pages = {Audit.Kind.PAGE: 1, Audit.Kind.SITE: min(most, form.pages_per_audit)}
+    pages = {Audit.Kind.PAGE: 1, Audit.Kind.SITE: min(max_pages, form.pages_per_audit)}
     runs = 0
     if "pages" in form.fields:
-        listed = len(str(form["pages"].value() or "").split())
-        pages[Audit.Kind.PAGES] = min(listed, form.pages_per_audit, MAX_LISTED)
+        listed_pages = len(str(form["pages"].value() or "").split())
+        pages[Audit.Kind.PAGES] = min(listed_pages, form.pages_per_audit, MAX_LISTED)
         runs = RUNS.get(form["every"].value(), 0)
-    return Estimate([Cost(kind, number, types, runs) for kind, number in pages.items()], quota, form.usual_pages)
+    return Estimate([Cost(kind, number, types, runs) for kind, number in pages.items()], quota, form.default_pages)
 
 
 def _number(entered: Any) -> int:

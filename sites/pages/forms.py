@@ -1,4 +1,4 @@
-"""Form fields that describe the target of a scan, and the form for new scans of a page or a whole site."""
+"""Form fields for the target of a scan, and the form for new scans of a page or a whole site."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django import forms
 from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
 from scans.models import Scan
 from scans.policy import scan_policy
-from sites.audits.requests import DISCOVER, MAX_PATTERNS, USUAL_MAX_PAGES, AuditRequest, targets_of
+from sites.audits.requests import DEFAULT_MAX_PAGES, DISCOVER, MAX_PATTERNS, AuditRequest, targets_of
 from sites.models import Audit
 from website_scan.crawl.discovery.patterns import pattern_fault
 from website_scan.net.credentials import Credentials, InvalidRequestField
@@ -41,29 +41,29 @@ class PatternsField(forms.CharField):
         patterns = list(dict.fromkeys(filter(None, map(str.strip, super().clean(value).splitlines()))))
         if len(patterns) > MAX_PATTERNS:
             raise forms.ValidationError(f"Enter at most {MAX_PATTERNS} patterns.")
-        for each in patterns:
-            if fault := pattern_fault(each):
-                raise forms.ValidationError(f"{each[:100]}: {fault}")
+        for pattern in patterns:
+            if fault := pattern_fault(pattern):
+                raise forms.ValidationError(f"{pattern[:100]}: {fault}")
         return patterns
 
 
 KEY_FIELDS = ("headers", "cookies", "username", "password")
-# Neither the browser nor the service saves these inputs.
-UNKEPT = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+# Neither the browser nor the service stores the values of these inputs.
+NOT_STORED = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 
 
-class _Unshown:
+class _HiddenValue:
     """Mixin for widgets that never render the entered value."""
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
-        context: dict[str, Any] = super().get_context(name, None, attrs)  # type: ignore[misc]  # the widget's
+        context: dict[str, Any] = super().get_context(name, None, attrs)  # type: ignore[misc]  # of the widget
         return context
 
 
-class UnshownInput(_Unshown, forms.TextInput): ...
+class HiddenValueInput(_HiddenValue, forms.TextInput): ...
 
 
-class UnshownTextarea(_Unshown, forms.Textarea): ...
+class HiddenValueTextarea(_HiddenValue, forms.Textarea): ...
 
 
 class SecretField(forms.CharField):
@@ -73,13 +73,13 @@ class SecretField(forms.CharField):
 
 class SecretLines(SecretField):
     def __init__(self, label: str, placeholder: str) -> None:
-        super().__init__(label, UnshownTextarea(attrs={"rows": 2, "placeholder": placeholder} | UNKEPT))
+        super().__init__(label, HiddenValueTextarea(attrs={"rows": 2, "placeholder": placeholder} | NOT_STORED))
 
 
 class TargetForm(JudgedForm):
     """Form for the target of a scan: address, types, credentials, discovery of pages.
 
-    `pages_per_audit` is the limit of the organization's plan.
+    `pages_per_audit` is the limit of the organization's tier.
     """
 
     about: ClassVar[Mapping[str, str]] = {
@@ -91,7 +91,7 @@ class TargetForm(JudgedForm):
         "DOMAIN_BLOCKED": "url",
         "INVALID_REQUEST_FIELD": "headers",
     }
-    OF_A_SITE = ("max_pages", "discover", "include", "exclude")
+    SITE_FIELDS = ("max_pages", "discover", "include", "exclude")
 
     url = AddressField("Address", "example.com", "url")
     type = TicksField(
@@ -101,8 +101,8 @@ class TargetForm(JudgedForm):
     )
     headers = SecretLines("Headers, one per line", "X-Preview-Key: value")
     cookies = SecretLines("Cookies, one per line", "session=value")
-    username = SecretField("User name", UnshownInput(attrs=UNKEPT))
-    password = SecretField("Password", forms.PasswordInput(attrs=UNKEPT | {"autocomplete": "new-password"}))
+    username = SecretField("User name", HiddenValueInput(attrs=NOT_STORED))
+    password = SecretField("Password", forms.PasswordInput(attrs=NOT_STORED | {"autocomplete": "new-password"}))
     max_pages = forms.IntegerField(
         label="Maximum number of pages",
         required=False,
@@ -121,26 +121,26 @@ class TargetForm(JudgedForm):
     exclude = PatternsField("Not these pages", "*?page=*")
 
     def __init__(self, data: Any = None, *, pages_per_audit: int, initial: Mapping[str, Any] | None = None) -> None:
-        self.usual_pages = min(USUAL_MAX_PAGES, pages_per_audit)
-        super().__init__(data, initial={"max_pages": self.usual_pages} | dict(initial or {}))
+        self.default_pages = min(DEFAULT_MAX_PAGES, pages_per_audit)
+        super().__init__(data, initial={"max_pages": self.default_pages} | dict(initial or {}))
         self.pages_per_audit = pages_per_audit
         self.fields["max_pages"].help_text = f"Your plan allows up to {pages_per_audit:,} per scan."
         self.fields["max_pages"].widget.attrs["max"] = pages_per_audit
 
     @property
     def is_site(self) -> bool:
-        """Return True if the form asks for a whole site, so that the fields of OF_A_SITE apply."""
+        """Return True if the form requests a whole site, so that SITE_FIELDS apply."""
         return bool(self["scope"].value() == Audit.Kind.SITE)
 
     @property
     def shows_site(self) -> bool:
-        """Return True if the section on a site's pages is expanded: it has an error or an entered pattern."""
-        return any(name in self.errors for name in self.OF_A_SITE) or any(
+        """Return True if the section on a site's pages is expanded, because of an error or an entered pattern."""
+        return any(name in self.errors for name in self.SITE_FIELDS) or any(
             self[name].value() for name in ("include", "exclude")
         )
 
     def clean_type(self) -> list[str]:
-        return self._chosen("type")
+        return self._choices("type")
 
     def clean_max_pages(self) -> int | None:
         number: int | None = self.cleaned_data["max_pages"]
@@ -149,50 +149,50 @@ class TargetForm(JudgedForm):
         return number
 
     def clean_discover(self) -> list[str]:
-        return self._chosen("discover") if self.is_site else []
+        return self._choices("discover") if self.is_site else []
 
     def audit_request(self, urls: Sequence[str]) -> AuditRequest:
-        """Return the request for an audit of these addresses. Raises the API's refusals of fields."""
-        given = self.cleaned_data
-        kind = given["scope"] or Audit.Kind.PAGE
+        """Return the audit request for these addresses. Raises the API's refusals of fields."""
+        values = self.cleaned_data
+        kind = values["scope"] or Audit.Kind.PAGE
         targets = targets_of(kind, urls, scan_policy(), self.pages_per_audit)
-        of_site = {name: given[name] for name in self.OF_A_SITE if given[name]} if self.is_site else {}
+        site_values = {name: values[name] for name in self.SITE_FIELDS if values[name]} if self.is_site else {}
         return AuditRequest.of(
-            kind, targets, self.pages_per_audit, types=given["type"], credentials=self.credentials, **of_site
+            kind, targets, self.pages_per_audit, types=values["type"], credentials=self.credentials, **site_values
         )
 
-    def _chosen(self, name: str) -> list[str]:
-        chosen: list[str] = list(dict.fromkeys(self.cleaned_data[name]))
-        if not chosen:
+    def _choices(self, name: str) -> list[str]:
+        choices: list[str] = list(dict.fromkeys(self.cleaned_data[name]))
+        if not choices:
             raise forms.ValidationError(NONE_CHOSEN)
-        return chosen
+        return choices
 
     @property
     def has_credentials(self) -> bool:
-        """Return True if the valid form has an entered header, cookie, user name or password."""
+        """Return True if a header, a cookie, a user name or a password was entered in the valid form."""
         return any(self.cleaned_data[name] for name in KEY_FIELDS)
 
     @property
     def credentials(self) -> Credentials | None:
-        """Return the entered headers, cookies and password; None if there are none.
+        """Return the entered headers, cookies and password; None if nothing was entered.
 
-        Raises `InvalidRequestField` if a line has no name and value, or something may not be sent.
+        Raises `InvalidRequestField` if a line has no name and value, or a value may not be sent.
         """
-        given = self.cleaned_data
-        entered: dict[str, Any] = {"headers": _pairs(given["headers"], ":"), "cookies": _pairs(given["cookies"], "=")}
-        if given["username"] or given["password"]:
-            entered["basic_auth"] = {name: given[name] for name in ("username", "password")}
-        return parse_credentials(entered)
+        values = self.cleaned_data
+        fields: dict[str, Any] = {"headers": _pairs(values["headers"], ":"), "cookies": _pairs(values["cookies"], "=")}
+        if values["username"] or values["password"]:
+            fields["basic_auth"] = {name: values[name] for name in ("username", "password")}
+        return parse_credentials(fields)
 
     @property
     def key_fields(self) -> list[forms.BoundField]:
         """Return the fields for credentials."""
-        return [self[each] for each in KEY_FIELDS]
+        return [self[name] for name in KEY_FIELDS]
 
     @property
     def asks_for_key(self) -> bool:
-        """Return True if the section for credentials is expanded: it has an entered value or an error."""
-        return self.is_bound and any(self.cleaned_data.get(each) or each in self.errors for each in KEY_FIELDS)
+        """Return True if the section for credentials is expanded, because of an entered value or an error."""
+        return self.is_bound and any(self.cleaned_data.get(name) or name in self.errors for name in KEY_FIELDS)
 
 
 class ScanForm(TargetForm):
@@ -211,12 +211,12 @@ class ScanForm(TargetForm):
 def _pairs(text: str, separator: str) -> dict[str, str]:
     """Parse lines of names and values.
 
-    Raises `InvalidRequestField`. The error does not quote the invalid line, which may be a bare secret.
+    Raises `InvalidRequestField`, whose message does not quote the invalid line: the line may be a bare secret.
     """
     pairs: dict[str, str] = {}
     for line in filter(str.strip, text.splitlines()):
-        name, found, value = (part.strip() for part in line.partition(separator))
-        if not found or name in pairs:
+        name, separator_part, value = (part.strip() for part in line.partition(separator))
+        if not separator_part or name in pairs:
             space = " " if separator == ":" else ""
             raise InvalidRequestField(f"Write name{separator}{space}value, one per line, with each name only once.")
         pairs[name] = value

@@ -155,7 +155,7 @@ def repeats(_old_table: str) -> Iterator[Row]:
 def alerts(_old_table: str) -> Iterator[Row]:
     yield "alert", "default", "a message is sent when"
     for kind in KINDS:
-        yield f"`{kind.name}`", f"`{json.dumps(kind.usual)}`", kind.meaning
+        yield f"`{kind.name}`", f"`{json.dumps(kind.default)}`", kind.meaning
 
 
 # Generators of the tables by name. Each generator gets the table's current text.

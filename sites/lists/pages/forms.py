@@ -18,7 +18,7 @@ from sites.lists.requests import (
     USUAL_WINDOW_HOURS,
     ListRequest,
     ListRequestSerializer,
-    interval_within_plan,
+    interval_within_tier,
     pages_within_plan,
 )
 from sites.models import SiteList
@@ -98,7 +98,7 @@ class ListForm(OnceForm):
             "name": checked(ListRequestSerializer, "name", given["name"]),
             "types": [str(each) for each in types_of(given["type"])],
             "pages_per_entry": pages_within_plan(given["pages_per_entry"], self.tier),
-            "every": interval_within_plan(given["every"], self.tier),
+            "every": interval_within_tier(given["every"], self.tier),
             "window_hours": checked(ListRequestSerializer, "window_hours", given["window_hours"]),
             "timezone": checked(ListRequestSerializer, "timezone", given["timezone"] or "UTC"),
             "recipients": members_of(organization_id, given["emails"]),

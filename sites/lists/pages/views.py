@@ -28,7 +28,7 @@ from sites.lists.pages import runs as run_rows
 from sites.lists.pages.forms import ListForm, entered_of
 from sites.lists.pages.states import cost_of, schedule_words
 from sites.models import SiteList
-from sites.recipients import MOST_EMAILS, Recipients, recipients_of
+from sites.recipients import MAX_EMAILS, Recipients, recipients_of
 from sites.resources import LIST, LIST_RUN
 from sites.schedule import time_zones
 from website_scan.errors import Refusal
@@ -36,7 +36,7 @@ from website_scan.ids import is_id
 from website_scan.messages import counted
 
 Role = Membership.Role
-MOST_PEOPLE = 2 * MOST_EMAILS
+MOST_PEOPLE = 2 * MAX_EMAILS
 WORK = "the organization's own work, which all members see"
 
 

@@ -22,7 +22,7 @@ from sites.monitors.requests import (
     COLUMNS,
     MonitorRequest,
     MonitorRequestSerializer,
-    interval_within_plan,
+    interval_within_tier,
     is_shorter,
     schedule_columns,
 )
@@ -44,46 +44,48 @@ SCOPES = (
 )
 
 
-def points(label: str, **kwargs: Any) -> forms.IntegerField:
-    """Return a field for a whole number from 1 that may be left empty."""
-    wrong = {
+def whole_number_field(label: str, **kwargs: Any) -> forms.IntegerField:
+    """Return an optional field for a whole number of at least 1."""
+    messages = {
         "invalid": "Enter a whole number, or leave this empty.",
         "min_value": "Enter at least 1.",
         "max_value": "Enter at most %(limit_value)s.",
     }
-    return forms.IntegerField(label=label, required=False, min_value=1, error_messages=wrong, **kwargs)
+    return forms.IntegerField(label=label, required=False, min_value=1, error_messages=messages, **kwargs)
 
 
 def is_by_type(kind: alerts.AlertKind) -> bool:
-    """Return True if the setting of the alert has a value for each type of scan."""
-    return isinstance(kind.usual, dict)
+    """Return True if the alert has a separate setting for each scan type."""
+    return isinstance(kind.default, dict)
 
 
 def alert_fields(kind: alerts.AlertKind) -> dict[str, forms.Field]:
-    """Return the form's fields for a kind of alert, made of its field in the API."""
+    """Return the form's fields for a kind of alert, derived from its field in the API."""
     field = kind.input()
     if is_by_type(kind):
-        return {f"{kind.name}_{type}": points(str(label), max_value=100) for type, label in Scan.Type.choices}
-    common = {"label": kind.label, "help_text": kind.hint, "initial": kind.usual}
+        return {
+            f"{kind.name}_{type}": whole_number_field(str(label), max_value=100) for type, label in Scan.Type.choices
+        }
+    common = {"label": kind.label, "help_text": kind.hint, "initial": kind.default}
     if kind.choices:
         return {kind.name: forms.ChoiceField(choices=kind.choices, required=False, **common)}
     if isinstance(field, Whole):
-        return {kind.name: points(max_value=field.max_value, **common)}
+        return {kind.name: whole_number_field(max_value=field.max_value, **common)}
     return {kind.name: forms.BooleanField(required=False, **common)}
 
 
-def _entered_alert(kind: alerts.AlertKind, given: Mapping[str, Any]) -> Any:
-    """Return the setting of an alert."""
+def _alert_setting(kind: alerts.AlertKind, values: Mapping[str, Any]) -> Any:
+    """Return the entered setting of an alert."""
     if is_by_type(kind):
-        return {type: value for type in Scan.Type.values if (value := given[f"{kind.name}_{type}"])}
-    value = given[kind.name]
+        return {type: value for type in Scan.Type.values if (value := values[f"{kind.name}_{type}"])}
+    value = values[kind.name]
     return None if value == "" else value
 
 
 class MonitorForm(OnceForm, TargetForm):
-    """Form for a new monitor, or for the changes of `monitor`, whose saved credentials it can delete.
+    """Form for a new monitor, or for changes of `monitor`, whose saved credentials it can delete.
 
-    `people` are the e-mail addresses of members, each with a hint that may be empty.
+    `people` has the e-mail addresses of members, each with a hint that may be empty.
     """
 
     noun = "monitor"
@@ -91,10 +93,10 @@ class MonitorForm(OnceForm, TargetForm):
         **TargetForm.about,
         "day": "at",
         **{
-            f"alert.{kind.name}.{each}": f"{kind.name}_{each}"
+            f"alert.{kind.name}.{type}": f"{kind.name}_{type}"
             for kind in alerts.KINDS
             if is_by_type(kind)
-            for each in Scan.Type.values
+            for type in Scan.Type.values
         },
     }
     name = forms.CharField(
@@ -120,7 +122,7 @@ class MonitorForm(OnceForm, TargetForm):
 
     every = forms.ChoiceField(
         label="How often",
-        choices=[(each, HintedLabel(each.label.capitalize(), HINTS[each])) for each in Interval],
+        choices=[(interval, HintedLabel(interval.label.capitalize(), HINTS[interval])) for interval in Interval],
         widget=forms.RadioSelect,
         initial=Interval.DAY,
         error_messages={"required": "Choose how often."},
@@ -148,7 +150,7 @@ class MonitorForm(OnceForm, TargetForm):
         choices=[("", "any day of the month"), *((n, f"day {n}") for n in range(1, 29))]
         + [(n, f"day {n}, or the last day of shorter months") for n in (29, 30, 31)],
     )
-    # There are 600 time zones: the template renders the choices, and the service validates the value.
+    # The template renders the 600 time zones as choices, and the service validates the value.
     timezone = forms.CharField(label="Time zone", required=False, initial="UTC", max_length=64)
 
     emails = TicksField([], label="E-mail to")
@@ -167,18 +169,18 @@ class MonitorForm(OnceForm, TargetForm):
         self.monitor, self.tier = monitor, tier
         self.shortest = Interval(tier.shortest_interval)
         self.fields["url"].widget.attrs.pop("required")
-        allowed = f"Your plan allows up to {min(tier.pages_per_audit, MAX_LISTED):,} per run."
-        self.fields["pages"].help_text = f"{self.fields['pages'].help_text} {allowed}"
+        limit = f"Your plan allows up to {min(tier.pages_per_audit, MAX_LISTED):,} per run."
+        self.fields["pages"].help_text = f"{self.fields['pages'].help_text} {limit}"
         ticks = self.fields["emails"]
         assert isinstance(ticks, TicksField)
-        ticks.choices = [(each, HintedLabel(each, hint)) for each, hint in people.items()]
+        ticks.choices = [(email, HintedLabel(email, hint)) for email, hint in people.items()]
         for kind in alerts.KINDS:
             self.fields |= alert_fields(kind)
 
     @property
     def intervals(self) -> list[tuple[BoundWidget, bool]]:
-        """Return the choices of the interval, each with True if the plan allows it."""
-        return [(box, not is_shorter(str(box.data["value"]), self.shortest)) for box in self["every"]]
+        """Return the choices of the interval, each with True if the tier allows it."""
+        return [(widget, not is_shorter(str(widget.data["value"]), self.shortest)) for widget in self["every"]]
 
     @property
     def lacks_intervals(self) -> bool:
@@ -186,22 +188,22 @@ class MonitorForm(OnceForm, TargetForm):
 
     @property
     def alerts(self) -> list[tuple[alerts.AlertKind, list[forms.BoundField]]]:
-        """Return the fields of each kind of alert: one, or one for each type."""
+        """Return the fields of each kind of alert: one field, or one for each type."""
         return [(kind, [self[name] for name in alert_fields(kind)]) for kind in alerts.KINDS]
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
-        if given.get("scope") == Audit.Kind.PAGES:
-            if not given.get("pages", "").split():
+        values = super().clean() or self.cleaned_data
+        if values.get("scope") == Audit.Kind.PAGES:
+            if not values.get("pages", "").split():
                 self.add_error("pages", "Enter at least one address.")
-        elif "url" in given and not given["url"].strip():
+        elif "url" in values and not values["url"].strip():
             self.add_error("url", "Enter an address.")
-        if self._day(given) and not given.get("at") and "at" not in self.errors:
+        if self._day(values) and not values.get("at") and "at" not in self.errors:
             self.add_error("at", "Choose a time as well: a day alone is not enough.")
-        return given
+        return values
 
     def field_of(self, refusal: Refusal) -> str | None:
-        """Return the form's field as the base class does; addresses of a list are in `pages`."""
+        """Return the form's field as the base class does, but `pages` for addresses of the list of pages."""
         name = super().field_of(refusal)
         return "pages" if name == "url" and self.cleaned_data.get("scope") == Audit.Kind.PAGES else name
 
@@ -210,43 +212,43 @@ class MonitorForm(OnceForm, TargetForm):
 
         Raises the API's refusals of fields.
         """
-        given = self.cleaned_data
-        audit = self.audit_request(self.listed if given["scope"] == Audit.Kind.PAGES else [url])
-        columns = {name: given[name] for name in COLUMNS & given.keys()}
-        if given["name"].strip():
-            columns["name"] = checked(MonitorRequestSerializer, "name", given["name"])
+        values = self.cleaned_data
+        audit = self.audit_request(self.listed if values["scope"] == Audit.Kind.PAGES else [url])
+        columns = {name: values[name] for name in COLUMNS & values.keys()}
+        if values["name"].strip():
+            columns["name"] = checked(MonitorRequestSerializer, "name", values["name"])
         else:
             del columns["name"]
-        every = given["every"]
-        if self.monitor is None or every != self.monitor.every:  # a plan that allows less lets the present one stay
-            interval_within_plan(every, self.tier)
-        at, zone = given["at"], given["timezone"] or "UTC"
+        every = values["every"]
+        if self.monitor is None or every != self.monitor.every:  # an unchanged one may be too short
+            interval_within_tier(every, self.tier)
+        at, zone = values["at"], values["timezone"] or "UTC"
         columns |= schedule_columns(
-            every, at and at.replace(second=0), self._day(given), checked(MonitorRequestSerializer, "timezone", zone)
+            every, at and at.replace(second=0), self._day(values), checked(MonitorRequestSerializer, "timezone", zone)
         )
-        columns["alert"] = {kind.name: _entered_alert(kind, given) for kind in alerts.KINDS}
-        columns["recipients"] = members_of(organization_id, given["emails"])
-        columns["tells_webhooks"] = given["webhooks"]
-        keeps_credentials = not (self.has_credentials or given["forget_key"])
+        columns["alert"] = {kind.name: _alert_setting(kind, values) for kind in alerts.KINDS}
+        columns["recipients"] = members_of(organization_id, values["emails"])
+        columns["tells_webhooks"] = values["webhooks"]
+        keeps_credentials = not (self.has_credentials or values["forget_key"])
         return MonitorRequest(audit, columns, keeps_credentials=keeps_credentials)
 
     @property
     def listed(self) -> list[str]:
-        """Return the URLs of the list of pages, with https:// where no scheme was entered."""
+        """Return the entered URLs of the list of pages, with https:// added where the scheme is missing."""
         entered: Sequence[str] = self.cleaned_data["pages"].split()
-        return [each if has_scheme(each) else f"https://{each}" for each in entered]
+        return [url if has_scheme(url) else f"https://{url}" for url in entered]
 
     @staticmethod
-    def _day(given: Mapping[str, Any]) -> int | None:
-        name = {Interval.WEEK: "weekday", Interval.MONTH: "monthday"}.get(given.get("every", ""))
-        return given.get(name) if name else None
+    def _day(values: Mapping[str, Any]) -> int | None:
+        name = {Interval.WEEK: "weekday", Interval.MONTH: "monthday"}.get(values.get("every", ""))
+        return values.get(name) if name else None
 
 
-def entered_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]:
+def initial_values_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]:
     """Return the form's initial values for an existing monitor, without its credentials."""
     is_list = monitor.kind == Audit.Kind.PAGES
-    entered: dict[str, Any] = {name: getattr(monitor, name) for name in COLUMNS & MonitorForm.base_fields.keys()}
-    entered |= {
+    values: dict[str, Any] = {name: getattr(monitor, name) for name in COLUMNS & MonitorForm.base_fields.keys()}
+    values |= {
         "scope": monitor.kind,
         "url": "" if is_list else monitor.url,
         "pages": "\n".join(monitor.pages) if is_list else "",
@@ -260,12 +262,12 @@ def entered_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]:
         "webhooks": monitor.tells_webhooks,
     }
     if monitor.kind == Audit.Kind.SITE:
-        entered |= {"max_pages": monitor.max_pages, "discover": monitor.discover}
-        entered |= {"include": "\n".join(monitor.include), "exclude": "\n".join(monitor.exclude)}
+        values |= {"max_pages": monitor.max_pages, "discover": monitor.discover}
+        values |= {"include": "\n".join(monitor.include), "exclude": "\n".join(monitor.exclude)}
     settings = alerts.settings_of(monitor)
     for kind in alerts.KINDS:
         if is_by_type(kind):
-            entered |= {f"{kind.name}_{type}": value for type, value in settings[kind.name].items()}
+            values |= {f"{kind.name}_{type}": value for type, value in settings[kind.name].items()}
         else:
-            entered[kind.name] = settings[kind.name] or ""
-    return entered
+            values[kind.name] = settings[kind.name] or ""
+    return values

@@ -1,4 +1,4 @@
-"""Lists of monitors: state, last and next run, scores and latest changes of each."""
+"""Rows of the list of monitors: state, last and next run, scores and latest changes of each monitor."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from sites.models.monitor import STATUS_FILTERS
 from website_scan.messages import counted
 
 PAGE_SIZE = 20
-SPARK_RUNS = 20
+MAX_SPARKLINE_RUNS = 20
 ON_OVERVIEW = 5
 RECENTLY = timedelta(days=14)
 LABELS = dict(Scan.Type.choices)
 
-# For each monitor: the last run, the last run with changes, and the scores of the last runs.
+# Of each monitor: the last run, the last run with changes, and the scores of the last runs.
 RUNS = """
     SELECT monitor.id, run.kind, run.due_at, run.status, run.document
     FROM jsonb_array_elements_text(%(ids)s::jsonb) AS wanted (id)
@@ -47,7 +47,7 @@ RUNS = """
             LIMIT %(most)s)
     ) AS run
 """
-# Failing monitors with their total number, and the changes of the last days: one index lookup for each monitor.
+# Failing monitors with their total number, and changes of the last days with one index lookup for each monitor.
 WATCH = """
     (SELECT id, name, failing_since, NULL::jsonb, count(*) OVER () FROM sites_monitor
         WHERE organization_id = %(organization)s AND paused_at IS NULL AND failing_since IS NOT NULL
@@ -86,7 +86,7 @@ class RunScore:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """State of a monitor: its `name`, a `reason` in a sentence, and the `tone` for its colour."""
+    """State of a monitor: its `name`, the `reason` as a sentence, and the `tone` for the colour."""
 
     value: str
     name: str
@@ -96,7 +96,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class TypeLine:
-    """Last confirmed score of a type, None without one, and a sparkline of the last scores."""
+    """Last confirmed score of a type, None without a score, and a sparkline of the recent scores."""
 
     type: str
     label: str
@@ -146,13 +146,13 @@ class MonitorPage:
 
     @property
     def is_full(self) -> bool:
-        """Return True if the plan allows no more monitors."""
+        """Return True if the tier allows no more monitors."""
         return self.used >= self.most
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Latest changes that a monitor found, for the overview; a failing monitor's `at` is the start of the failure."""
+    """Latest changes of a monitor for the overview. `at` of a failing monitor is the start of its failure."""
 
     id: str
     name: str
@@ -162,9 +162,9 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Overview of an organization's monitors: the failing ones, their number, and the latest changes.
+    """Overview of an organization's monitors: failing monitors, their number, and the latest changes.
 
-    `failing` and `news` hold at most ON_OVERVIEW each.
+    `failing` and `news` have at most ON_OVERVIEW items each.
     """
 
     failing: list[News]
@@ -173,7 +173,7 @@ class Watch:
 
 
 def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -> MonitorPage:
-    """Return a page of monitors, newest first, filtered by `state` and text in name or address (`q`)."""
+    """Return a page of monitors, newest first, filtered by `state` and by text in the name or address (`q`)."""
     text, state = search_text(query), query.get("state", "")
     state = state if state in STATES else ""
     rows = access.rows(Monitor, organization_id).defer("encrypted_credentials", "include", "exclude", "alert")
@@ -181,27 +181,27 @@ def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -
     if state:
         match = STATUS_FILTERS[state] & (match or Q())
     filters = {name: value for name, value in (("state", state), ("q", text)) if value}
-    found = keyset.by_time([rows], query, size=PAGE_SIZE, filters=filters, match=match)
+    keyset_page = keyset.by_time([rows], query, size=PAGE_SIZE, filters=filters, match=match)
     used = access.rows(Monitor, organization_id).count()
-    return MonitorPage(monitor_rows(organization_id, found.rows), found, text, state, used, most)
+    return MonitorPage(monitor_rows(organization_id, keyset_page.rows), keyset_page, text, state, used, most)
 
 
 def monitor_rows(organization_id: int, monitors: Sequence[Monitor]) -> list[MonitorRow]:
-    """Return a row for each monitor with data from its runs; one query."""
-    runs: dict[str, dict[str, list[tuple[Any, ...]]]] = {each.id: {} for each in monitors}
+    """Return a row for each monitor with data from its runs, in one query."""
+    runs: dict[str, dict[str, list[tuple[Any, ...]]]] = {monitor.id: {} for monitor in monitors}
     if runs:
-        found = access.fetch_rows(RUNS, organization_id, ids=json.dumps(list(runs)), most=SPARK_RUNS)
-        for id, kind, due_at, status, document in found:
-            runs[id].setdefault(kind, []).append((due_at, status, json.loads(document or "{}")))
-    return [_row(each, runs[each.id]) for each in monitors]
+        rows = access.fetch_rows(RUNS, organization_id, ids=json.dumps(list(runs)), most=MAX_SPARKLINE_RUNS)
+        for id, kind, due_at, status, content in rows:
+            runs[id].setdefault(kind, []).append((due_at, status, json.loads(content or "{}")))
+    return [_row(monitor, runs[monitor.id]) for monitor in monitors]
 
 
 def watch(organization_id: int, now: datetime) -> Watch:
-    """Return the overview's failing monitors and latest changes; one query."""
-    found = access.fetch_rows(WATCH, organization_id, since=now - RECENTLY, most=ON_OVERVIEW)
-    failing = [News(id, name, at, ()) for id, name, at, news, _ in found if news is None]
-    news = [News(id, name, at, changes_of(json.loads(each))) for id, name, at, each, _ in found if each is not None]
-    return Watch(failing, max((count for *_, count in found), default=0), [each for each in news if each.changes])
+    """Return the overview's failing monitors and latest changes, in one query."""
+    rows = access.fetch_rows(WATCH, organization_id, since=now - RECENTLY, most=ON_OVERVIEW)
+    failing = [News(id, name, at, ()) for id, name, at, changes, _ in rows if changes is None]
+    changed = [News(id, name, at, changes_of(json.loads(news))) for id, name, at, news, _ in rows if news is not None]
+    return Watch(failing, max((count for *_, count in rows), default=0), [item for item in changed if item.changes])
 
 
 def state_of(monitor: Monitor) -> State:
@@ -223,7 +223,7 @@ def state_of(monitor: Monitor) -> State:
 
 
 def schedule_words(monitor: Monitor) -> str:
-    """Describe the monitor's schedule: "every week on Monday at 06:00, Europe/Berlin"."""
+    """Describe the monitor's schedule, such as "every week on Monday at 06:00, Europe/Berlin"."""
     every = Interval(monitor.every)
     if monitor.at is None:
         return every.label
@@ -240,7 +240,7 @@ def schedule_words(monitor: Monitor) -> str:
 
 
 def target_words(monitor: Monitor) -> str:
-    """Describe the pages that a monitor watches beside its address; empty for a monitor of one page."""
+    """Describe the pages that a monitor scans besides its address; empty for a monitor of one page."""
     if monitor.kind == Audit.Kind.SITE:
         return f"Whole site, up to {counted(monitor.max_pages, 'page')}"
     if monitor.kind == Audit.Kind.PAGES:
@@ -249,7 +249,7 @@ def target_words(monitor: Monitor) -> str:
 
 
 def changes_of(news: RunNews) -> tuple[Change, ...]:
-    """Count the changes of each kind in a run's news, including the groups that the news only count (`more`)."""
+    """Count the changes of each kind in a run's news, including those that the news only count (`more`)."""
     if not news:
         return ()
     return tuple(Change(len(news[name]) + news["more"][name], *words) for name, words in CHANGES.items() if news[name])
@@ -258,29 +258,29 @@ def changes_of(news: RunNews) -> tuple[Change, ...]:
 def type_scores(runs: Iterable[tuple[datetime, Mapping[str, StoredRunScore]]], type: str) -> list[RunScore]:
     """Return the scores of a type, newest first like the runs.
 
-    A run without a previous score was judged by other rules, so it could not compare: a new line of the chart begins.
+    A run without a previous score was judged by other rules and not compared, so a new line of the chart begins.
     """
-    found: list[RunScore] = []
+    points: list[RunScore] = []
     rules = 0
     for due_at, scores in runs:
-        if (each := scores.get(type)) is not None:
-            found.append(RunScore(each["score"], each["grade"], due_at, str(rules)))
-            rules += each["before"] is None
-    return found
+        if (score := scores.get(type)) is not None:
+            points.append(RunScore(score["score"], score["grade"], due_at, str(rules)))
+            rules += score["before"] is None
+    return points
 
 
 def _row(monitor: Monitor, runs: Mapping[str, Sequence[tuple[Any, ...]]]) -> MonitorRow:
     last = next(iter(runs.get("last", ())), None)
     news = next(iter(runs.get("news", ())), None)
-    scored = [(due_at, scores) for due_at, _, scores in runs.get("scores", ())]
-    scored.sort(key=lambda each: each[0], reverse=True)
+    dated_scores = [(due_at, scores) for due_at, _, scores in runs.get("scores", ())]
+    dated_scores.sort(key=lambda item: item[0], reverse=True)
     return MonitorRow(
         monitor=monitor,
         state=state_of(monitor),
         target=target_words(monitor),
         schedule=capfirst(schedule_words(monitor)),
         lines=tuple(
-            TypeLine(type, LABELS[type], *_confirmed(monitor, type), charts.spark(type_scores(scored, type)))
+            TypeLine(type, LABELS[type], *_confirmed(monitor, type), charts.spark(type_scores(dated_scores, type)))
             for type in Scan.Type.values
             if type in monitor.types
         ),
@@ -292,5 +292,5 @@ def _row(monitor: Monitor, runs: Mapping[str, Sequence[tuple[Any, ...]]]) -> Mon
 
 
 def _confirmed(monitor: Monitor, type: str) -> tuple[int | None, str | None]:
-    found = monitor.scores.get(type)
-    return found and found["score"], found and found["grade"]
+    score = monitor.scores.get(type)
+    return score and score["score"], score and score["grade"]

@@ -1,4 +1,4 @@
-"""View models of a monitor's page: grades over time, and runs with the changes that each found."""
+"""View models of a monitor's page: grades over time, and runs with their changes."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from sites.monitors.pages.lists import CHANGES, LABELS, Change, RunScore, change
 from website_scan.ids import is_id
 
 RUNS_SIZE = 20
-# Runs on the same day of the week are not exactly a week apart.
+# Runs on the same weekday are not exactly a week apart.
 WEEK = timedelta(days=6, hours=12)
 TREND_RUNS = 90
-# Maximum number of findings shown for each kind of change, and of pages for each finding.
-SHOWN_GROUPS = 10
-SHOWN_PAGES = 5
+# Maximum number of displayed findings for each kind of change, and of pages for each finding.
+MAX_FINDINGS = 10
+MAX_PAGES = 5
 HEADINGS: Mapping[Direction, str] = {"new": "New", "worse": "Worse", "fixed": "Fixed", "better": "Better"}
 SEVERITY_TONES = {"critical": "bad", "high": "bad", "medium": "warn", "low": ""}
 
 
 @dataclass(frozen=True, slots=True)
 class TypeTrend:
-    """Last confirmed score of a type, None without one, and its history."""
+    """Last confirmed score of a type, None without a score, and its history."""
 
     type: str
     label: str
@@ -43,21 +43,21 @@ class TypeTrend:
 
     @property
     def week(self) -> WeekChange | None:
-        """Return the difference to the last score that is a week older than the newest, or to the oldest score.
+        """Return the difference to the latest score at least a week older than the newest, or to the oldest score.
 
-        None without a second score by the same rules.
+        None without a second score under the same rules.
         """
         if not self.runs:
             return None
-        newest, *earlier = (each for each in self.runs if each.catalogue_version == self.runs[0].catalogue_version)
-        week_ago = (each for each in earlier if newest.created_at - each.created_at >= WEEK)
+        newest, *earlier = (run for run in self.runs if run.catalogue_version == self.runs[0].catalogue_version)
+        week_ago = (run for run in earlier if newest.created_at - run.created_at >= WEEK)
         before = next(week_ago, earlier[-1] if earlier else None)
         return WeekChange(before.created_at, newest.score - before.score) if before else None
 
 
 @dataclass(frozen=True, slots=True)
 class WeekChange:
-    """Difference of a score to that of a run about a week before."""
+    """Difference of a score to the score of a run about a week before."""
 
     since: datetime
     points: int
@@ -67,7 +67,7 @@ class WeekChange:
 class RunGrade:
     """Score of a type in a run; `before` is the previous score, None if unchanged or unknown.
 
-    `url` leads to the report, `compare_url` to its comparison with an earlier one.
+    `url` leads to the report, `compare_url` to its comparison with an earlier report.
     """
 
     label: str
@@ -84,7 +84,7 @@ class RunGrade:
 
 @dataclass(frozen=True, slots=True)
 class ChangedPage:
-    """Page with a change: the addresses of both reports and of their comparison; empty if there is none."""
+    """Page with a change: addresses of both reports and of their comparison; empty where a report has expired."""
 
     path: str
     url: str
@@ -105,7 +105,7 @@ class ChangedFinding:
 
 @dataclass(frozen=True, slots=True)
 class ChangeList:
-    """Findings of one kind of change; `more` is the number of findings that are not shown."""
+    """Findings of one kind of change; `more` is the number of findings that are not displayed."""
 
     heading: str
     tone: str
@@ -115,7 +115,7 @@ class ChangeList:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """Run in the timeline. `text` tells its progress, or the reason of its end; `url` leads to its audit."""
+    """Run in the timeline. `text` is its progress or the reason of its end; `url` leads to its audit."""
 
     id: str
     due_at: datetime
@@ -142,28 +142,32 @@ class Timeline:
 
 
 def trends(monitor: Monitor) -> list[TypeTrend]:
-    """Return the scores of each type in the last runs; one query."""
+    """Return the scores of each type in the latest runs, in one query."""
     done = monitor.runs.filter(status=MonitorRun.Status.DONE).order_by("-due_at")
     runs = list(done.values_list("due_at", "scores")[:TREND_RUNS])
-    found = []
+    trends_by_type = []
     for type in _types_of(monitor):
         scores = type_scores(runs, type)
         last = monitor.scores.get(type)
         trend = charts.trend(scores)
-        found.append(TypeTrend(type, LABELS[type], last and last["score"], last and last["grade"], scores, trend))
-    return found
+        trends_by_type.append(
+            TypeTrend(type, LABELS[type], last and last["score"], last and last["grade"], scores, trend)
+        )
+    return trends_by_type
 
 
 def timeline(monitor: Monitor, query: Mapping[str, str]) -> Timeline:
-    """Return a page of the monitor's runs, newest first; at most three queries."""
+    """Return a page of the monitor's runs, newest first, in at most three queries."""
     rows = monitor.runs.select_related("audit")
-    found = keyset.by_time([rows], query, column="due_at", size=RUNS_SIZE, filters={})
-    reports = _reports_of(monitor, found.rows)
-    return Timeline([_run_row(monitor, each, reports) for each in found.rows], found.previous, found.next)
+    keyset_page = keyset.by_time([rows], query, column="due_at", size=RUNS_SIZE, filters={})
+    reports = _reports_of(monitor, keyset_page.rows)
+    return Timeline(
+        [_run_row(monitor, run, reports) for run in keyset_page.rows], keyset_page.previous, keyset_page.next
+    )
 
 
 def running_of(monitor: Monitor) -> MonitorRun | None:
-    """Return the unfinished run, or None. A monitor has at most one."""
+    """Return the unfinished run, or None. A monitor has at most one unfinished run."""
     return monitor.runs.filter(status__in=MonitorRun.UNFINISHED).select_related("audit").order_by("-due_at").first()
 
 
@@ -183,24 +187,24 @@ def progress_words(run: MonitorRun) -> str:
 
 
 def _types_of(monitor: Monitor) -> list[str]:
-    return [each for each in Scan.Type.values if each in monitor.types]
+    return [type for type in Scan.Type.values if type in monitor.types]
 
 
 def _reports_of(monitor: Monitor, runs: Iterable[MonitorRun]) -> dict[str, dict[str, str]]:
-    """Map audit and type to scan IDs for runs of a one-page monitor; empty otherwise: each page has its own scans."""
+    """Map audit ID and type to scan ID for runs of a one-page monitor; empty for others, whose pages have own scans."""
     if monitor.kind != Audit.Kind.PAGE:
         return {}
     audits = [run.audit_id for run in runs if run.audit is not None and run.audit.is_kept]
     pages = AuditPage.objects.filter(audit__in=audits, audit__organization=monitor.organization_id)
-    found = pages.values_list("audit_id", "results")
+    results_by_audit = pages.values_list("audit_id", "results")
     return {
-        audit: {type: each["scan_id"] for type, each in results.items() if each.get("score") is not None}
-        for audit, results in found
+        audit: {type: result["scan_id"] for type, result in results.items() if result.get("score") is not None}
+        for audit, results in results_by_audit
     }
 
 
 def _run_row(monitor: Monitor, run: MonitorRun, reports: Mapping[str, Mapping[str, str]]) -> RunRow:
-    name, tone, text = _end_of(run)
+    name, tone, text = _status_of(run)
     audit = run.audit
     scans = reports.get(run.audit_id or "", {})
     news = run.news
@@ -214,21 +218,21 @@ def _run_row(monitor: Monitor, run: MonitorRun, reports: Mapping[str, Mapping[st
         text=text,
         url=reverse("audit-page", args=[audit.id]) if audit is not None and audit.is_kept else "",
         grades=tuple(
-            _grade(LABELS[type], each, scans.get(type, ""))
+            _grade(LABELS[type], score, scans.get(type, ""))
             for type in _types_of(monitor)
-            if (each := run.scores.get(type)) is not None
+            if (score := run.scores.get(type)) is not None
         ),
         changes=changes_of(news),
         lists=tuple(_lists(news)),
-        unreachable=tuple(each["url"] for each in news.get("unreachable_pages", ())),
-        reachable=tuple(each["url"] for each in news.get("reachable_pages", ())),
+        unreachable=tuple(page["url"] for page in news.get("unreachable_pages", ())),
+        reachable=tuple(page["url"] for page in news.get("reachable_pages", ())),
         certificate=news.get("certificate"),
         is_told=run.is_told,
     )
 
 
-def _end_of(run: MonitorRun) -> tuple[str, str, str]:
-    """Return the name of the run's status, its tone, and its progress or the reason of its end."""
+def _status_of(run: MonitorRun) -> tuple[str, str, str]:
+    """Return the name of the run's status, its tone, and a text with its progress or the reason of its end."""
     if run.status in MonitorRun.UNFINISHED:
         is_second_try = run.status == MonitorRun.Status.DUE and run.attempts > 0
         return "Waiting" if is_second_try else "Running", "accent", progress_words(run)
@@ -238,7 +242,7 @@ def _end_of(run: MonitorRun) -> tuple[str, str, str]:
         return "Left out", "warn", run.error_message
     if run.news:
         return "Changed", "accent", ""
-    if all(each.get("before") is None for each in run.scores.values()):
+    if all(score.get("before") is None for score in run.scores.values()):
         return "First run", "accent", "Later runs are compared with this one."
     return "No change", "good", ""
 
@@ -247,20 +251,20 @@ def _grade(label: str, score: StoredRunScore, scan_id: str) -> RunGrade:
     before = score["before"]
     report = report_path(scan_id) if scan_id else ""
     compare = reverse("report-compare", args=[scan_id]) if scan_id else ""
-    changed = before if before != score["score"] else None
-    return RunGrade(label, score["score"], score["grade"], changed, report, compare)
+    previous = before if before != score["score"] else None
+    return RunGrade(label, score["score"], score["grade"], previous, report, compare)
 
 
 def _lists(news: News) -> Iterable[ChangeList]:
     for name, heading in HEADINGS.items():
         groups = news.get(name, [])
         if groups:
-            shown = tuple(map(_finding, groups[:SHOWN_GROUPS]))
-            yield ChangeList(heading, CHANGES[name][1], shown, len(groups) - len(shown) + news["more"][name])
+            findings = tuple(map(_finding, groups[:MAX_FINDINGS]))
+            yield ChangeList(heading, CHANGES[name][1], findings, len(groups) - len(findings) + news["more"][name])
 
 
 def _finding(group: FindingNews) -> ChangedFinding:
-    pages = tuple(map(_page, group["pages"][:SHOWN_PAGES]))
+    pages = tuple(map(_page, group["pages"][:MAX_PAGES]))
     severity = group["severity"]
     return ChangedFinding(
         label=LABELS.get(group["type"], group["type"]),
@@ -276,11 +280,11 @@ def _finding(group: FindingNews) -> ChangedFinding:
 def _page(page: PageNews) -> ChangedPage:
     after, before = _scan_of(page["report_url"]), _scan_of(page["previous_report_url"] or "")
     compare = f"{reverse('report-compare', args=[after])}?{urlencode({'with': before})}" if after and before else ""
-    urls = [report_path(each) if each else "" for each in (after, before)]
+    urls = [report_path(scan_id) if scan_id else "" for scan_id in (after, before)]
     return ChangedPage(path_of(page["url"]), urls[0], urls[1], compare)
 
 
 def _scan_of(report_url: str) -> str:
     """Return the scan ID at the end of a report's address; empty if there is none."""
-    found = report_url.rpartition("/")[2]
-    return found if is_id("scan", found) else ""
+    scan_id = report_url.rpartition("/")[2]
+    return scan_id if is_id("scan", scan_id) else ""

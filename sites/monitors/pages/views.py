@@ -1,4 +1,4 @@
-"""Views of monitors: viewers of the organization may read, members may change."""
+"""Views of monitors: viewers of the organization may read, members may change monitors."""
 
 from __future__ import annotations
 
@@ -31,47 +31,47 @@ from sites.badges.services import badge_of_monitor, create_badge, delete_badge
 from sites.models import Audit, Monitor
 from sites.monitors import services
 from sites.monitors.pages import lists
-from sites.monitors.pages import page as one
-from sites.monitors.pages.forms import MonitorForm, entered_of
+from sites.monitors.pages import page as monitor_page
+from sites.monitors.pages.forms import MonitorForm, initial_values_of
 from sites.monitors.requests import MonitorRequest, is_shorter
 from sites.monitors.services import MonitorBusy
 from sites.pages.estimates import estimate
-from sites.recipients import MOST_EMAILS, Recipients, receivers, recipients_of
+from sites.recipients import MAX_EMAILS, Recipients, receivers, recipients_of
 from sites.resources import MONITOR
 from sites.schedule import time_zones
 from website_scan.errors import Refusal
 from website_scan.report.references import safe_link
 
 Role = Membership.Role
-# Maximum number of addresses to tick, beside the user's own and those of present recipients.
-MOST_PEOPLE = 2 * MOST_EMAILS
+# Maximum number of addresses to select, besides the user's own and those of the current recipients.
+MAX_PEOPLE = 2 * MAX_EMAILS
 
 
 @require_safe
 @requires(Role.VIEWER)
 def monitors(request: MemberRequest) -> HttpResponse:
-    """List all monitors with their states."""
+    """List the monitors with their states."""
     member = request.membership
-    found = lists.monitor_page(member.organization_id, request.GET, most=member.organization.tier.schedules)
-    return render(request, "sites/monitors/list.html", {"section": "monitors", "list": found})
+    monitor_list = lists.monitor_page(member.organization_id, request.GET, most=member.organization.tier.schedules)
+    return render(request, "sites/monitors/list.html", {"section": "monitors", "list": monitor_list})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.MEMBER)
 @session_suffices("the organization's own work, which all members see")
 def monitor_new(request: MemberRequest) -> HttpResponse:
-    """Show the form, prefilled from an audit (`of`) or an address, and create one monitor, even if sent repeatedly."""
+    """Show the form, prefilled from an audit (`of`) or an address, and create one monitor even if sent repeatedly."""
     member = request.membership
     if request.method != "POST":
-        used, most = access.rows(Monitor, member.organization_id).count(), member.organization.tier.schedules
-        if used >= most:
-            return render(request, "sites/monitors/full.html", {"section": "monitors", "most": most})
+        used, max_monitors = access.rows(Monitor, member.organization_id).count(), member.organization.tier.schedules
+        if used >= max_monitors:
+            return render(request, "sites/monitors/full.html", {"section": "monitors", "most": max_monitors})
 
     def submit(form: MonitorForm) -> HttpResponse:
         refuse_now(request)
-        asked, once = _asked(request, form), once_of(request, form)
+        monitor_request, once = _request_of(request, form), once_of(request, form)
         try:
-            created = services.create_monitor(caller=member_caller(member), request=asked, once=once)
+            created = services.create_monitor(caller=member_caller(member), request=monitor_request, once=once)
         except IdempotencyConflict:
             messages.success(request, "The monitor is being created.")
             return redirect(page_of(member, "monitors"))
@@ -79,31 +79,31 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
             messages.success(request, "The monitor was created. Run it now to see the first result immediately.")
         return redirect(page_of(member, "monitor", created.response["id"]))
 
-    def make(data: QueryDict | None) -> MonitorForm:
-        return _form(request, data, _suggested(request) if data is None else None)
+    def make_form(data: QueryDict | None) -> MonitorForm:
+        return _form(request, data, _initial_values(request) if data is None else None)
 
-    return form_page(request, make, functools.partial(_form_page, request), submit)
+    return form_page(request, make_form, functools.partial(_form_page, request), submit)
 
 
 @require_safe
 @requires(Role.VIEWER)
 @known
 def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """Show a monitor: its state, grades over time, and runs with the changes that each found."""
-    found = _monitor(request, monitor_id)
-    running = one.running_of(found)
+    """Show a monitor: its state, grades over time, and runs with their changes."""
+    row = _monitor(request, monitor_id)
+    running = monitor_page.running_of(row)
     context = {
         "section": "monitors",
         "can_run": running is None or running.is_waiting(timezone.now()),
-        "monitor": found,
-        "row": lists.monitor_rows(found.organization_id, [found])[0],
-        "link": safe_link(found.url),
-        "trends": one.trends(found),
-        "timeline": one.timeline(found, request.GET),
+        "monitor": row,
+        "row": lists.monitor_rows(row.organization_id, [row])[0],
+        "link": safe_link(row.url),
+        "trends": monitor_page.trends(row),
+        "timeline": monitor_page.timeline(row, request.GET),
         "running": running,
-        "progress": one.progress_words(running) if running else "",
-        "recipients": recipients_of([found])[found.id],
-        "badge": badge_of_monitor(found),
+        "progress": monitor_page.progress_words(running) if running else "",
+        "recipients": recipients_of([row])[row.id],
+        "badge": badge_of_monitor(row),
     }
     return render(request, "sites/monitors/detail.html", context)
 
@@ -112,14 +112,14 @@ def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @requires(Role.VIEWER)
 @known
 def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """Fragment that the page polls every few seconds during a run (`run`); when the run has ended, the page reloads."""
+    """Return the fragment that the page polls during a run (`run`); when the run has ended, reload the page."""
     if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
         return redirect(page_of(request.membership, "monitor", monitor_id))
-    found = _monitor(request, monitor_id)
-    running = one.running_of(found)
+    row = _monitor(request, monitor_id)
+    running = monitor_page.running_of(row)
     if running is None or running.id != request.GET.get("run"):
         return HttpResponseClientRefresh()
-    context = {"monitor": found, "running": running, "progress": one.progress_words(running)}
+    context = {"monitor": row, "running": running, "progress": monitor_page.progress_words(running)}
     return render(request, "sites/monitors/_live.html", context)
 
 
@@ -128,18 +128,18 @@ def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @known
 @session_suffices("the organization's own work, which all members see")
 def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """Show the form with the monitor's present settings, and change the settings that differ."""
-    found = _monitor(request, monitor_id)
+    """Show the form with the monitor's settings, and change the settings that differ."""
+    row = _monitor(request, monitor_id)
 
     def submit(form: MonitorForm) -> HttpResponse:
         refuse_now(request)
-        asked = _asked(request, form)
-        services.change_monitor(caller=member_caller(request.membership), monitor=found, request=asked)
+        monitor_request = _request_of(request, form)
+        services.change_monitor(caller=member_caller(request.membership), monitor=row, request=monitor_request)
         messages.success(request, "The monitor was changed.")
         return redirect(page_of(request.membership, "monitor", monitor_id))
 
-    make = functools.partial(_form, request, monitor=found)
-    return form_page(request, make, functools.partial(_form_page, request, monitor=found), submit)
+    make_form = functools.partial(_form, request, monitor=row)
+    return form_page(request, make_form, functools.partial(_form_page, request, monitor=row), submit)
 
 
 @require_POST
@@ -151,8 +151,8 @@ def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
     paused = {"on": True, "off": False}.get(request.POST.get("paused", ""))
     if paused is None:
         raise BadRequest
-    found, caller = _monitor(request, monitor_id), member_caller(request.membership)
-    services.change_monitor(caller=caller, monitor=found, request=MonitorRequest(is_paused=paused))
+    row, caller = _monitor(request, monitor_id), member_caller(request.membership)
+    services.change_monitor(caller=caller, monitor=row, request=MonitorRequest(is_paused=paused))
     messages.success(request, "Paused. It does not run until you resume it." if paused else "Resumed.")
     return redirect(page_of(request.membership, "monitor", monitor_id))
 
@@ -182,11 +182,11 @@ def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @session_suffices("the organization's own work, which all members see")
 def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Delete a monitor, after a page that asks for confirmation."""
-    found = _monitor(request, monitor_id)
+    row = _monitor(request, monitor_id)
     if request.method != "POST":
-        return render(request, "sites/monitors/delete.html", {"section": "monitors", "monitor": found})
+        return render(request, "sites/monitors/delete.html", {"section": "monitors", "monitor": row})
     services.delete_monitor(caller=member_caller(request.membership), monitor_id=monitor_id)
-    messages.success(request, f"The monitor {found.name} was deleted.")
+    messages.success(request, f"The monitor {row.name} was deleted.")
     return redirect(page_of(request.membership, "monitors"))
 
 
@@ -196,12 +196,12 @@ def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @known
 def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Switch the monitor's badge: `badge` is `on` or `off`."""
-    found, switch = _monitor(request, monitor_id), request.POST.get("badge", "")
+    row, switch = _monitor(request, monitor_id), request.POST.get("badge", "")
     caller = member_caller(request.membership)
-    badge = badge_of_monitor(found)
+    badge = badge_of_monitor(row)
     try:
         if switch == "on":
-            create_badge(caller=caller, request=BadgeRequest(monitor=found.id))
+            create_badge(caller=caller, request=BadgeRequest(monitor=row.id))
             messages.success(request, "The badge is on. Anyone with its address can see the grades.")
         elif switch == "off":
             if badge is not None:
@@ -230,11 +230,11 @@ def _form(
     member = request.membership
     people = access.people_of(member.organization_id).order_by("email").values_list("email", flat=True)
     recipients = recipients_of([monitor])[monitor.id] if monitor else Recipients((), (), None)
-    # The user comes first: the query's limit may cut the user's own address off.
-    hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MOST_PEOPLE]], "")
+    # The user's own address comes first, because the query's limit may exclude it.
+    hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MAX_PEOPLE]], "")
     hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
     if monitor is not None and data is None:
-        initial = entered_of(monitor, recipients.emails)
+        initial = initial_values_of(monitor, recipients.emails)
     return MonitorForm(data, tier=member.organization.tier, people=hints, initial=initial, monitor=monitor)
 
 
@@ -251,38 +251,38 @@ def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: 
     return render(request, "sites/monitors/form.html", context, status=status)
 
 
-def _suggested(request: MemberRequest) -> dict[str, Any]:
-    """Return the form's initial values: from an audit of the organization (`of`), or from the query string."""
-    suggested: dict[str, Any] = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
+def _initial_values(request: MemberRequest) -> dict[str, Any]:
+    """Return the form's initial values from an audit of the organization (`of`) or from the query string."""
+    values: dict[str, Any] = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
     if "type" in request.GET:
-        suggested["type"] = request.GET.getlist("type")
+        values["type"] = request.GET.getlist("type")
     if audit_id := request.GET.get("of"):
         try:
             audit = find_audit(request.membership.organization_id, audit_id)
         except NotFound as error:
             raise Http404 from error
-        suggested = _of_audit(audit)
+        values = _values_of_audit(audit)
     shortest = request.membership.organization.tier.shortest_interval
     every = shortest if is_shorter(Interval.DAY, shortest) else Interval.DAY
-    return {"every": every, "emails": [request.membership.user.email]} | suggested
+    return {"every": every, "emails": [request.membership.user.email]} | values
 
 
-def _of_audit(audit: Audit) -> dict[str, Any]:
-    """Return the target of an audit as initial values, without its credentials: the user must enter them again."""
-    suggested: dict[str, Any] = {"scope": audit.kind, "type": audit.types}
+def _values_of_audit(audit: Audit) -> dict[str, Any]:
+    """Return the target of an audit as initial values, without its credentials, which the user must enter again."""
+    values: dict[str, Any] = {"scope": audit.kind, "type": audit.types}
     if audit.kind == Audit.Kind.PAGES:
         pages = audit.pages.order_by("position").values_list("url", flat=True)
-        return suggested | {"pages": "\n".join(pages)}
-    suggested["url"] = audit.url
+        return values | {"pages": "\n".join(pages)}
+    values["url"] = audit.url
     if audit.kind == Audit.Kind.SITE:
-        suggested |= {"max_pages": audit.max_pages, "discover": audit.discover}
-        suggested |= {"include": "\n".join(audit.include), "exclude": "\n".join(audit.exclude)}
-    return suggested
+        values |= {"max_pages": audit.max_pages, "discover": audit.discover}
+        values |= {"include": "\n".join(audit.include), "exclude": "\n".join(audit.exclude)}
+    return values
 
 
-def _asked(request: MemberRequest, form: MonitorForm) -> MonitorRequest:
-    """Return what a valid form asks for. Raises the refusal of an invalid or unreachable address."""
-    organization_id, entered = request.membership.organization_id, form.cleaned_data["url"].strip()
-    if form.cleaned_data["scope"] != Audit.Kind.PAGES and not has_scheme(entered):
-        entered = with_scheme(entered, scan_policy(), organization_id)
-    return form.monitor_request(entered, organization_id)
+def _request_of(request: MemberRequest, form: MonitorForm) -> MonitorRequest:
+    """Return the request of a valid form. Raises the refusal of an invalid or unreachable address."""
+    organization_id, url = request.membership.organization_id, form.cleaned_data["url"].strip()
+    if form.cleaned_data["scope"] != Audit.Kind.PAGES and not has_scheme(url):
+        url = with_scheme(url, scan_policy(), organization_id)
+    return form.monitor_request(url, organization_id)

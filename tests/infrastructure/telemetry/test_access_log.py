@@ -143,9 +143,9 @@ def test_scans_of_audit_store_id_of_request_that_created_it(home: Member, target
     assert created.status_code == 202, created.json()
     audit = Audit.objects.get(id=created.json()["id"])
     assert audit.request_id == REQUEST_ID
-    from sites.audits.release import release_pages
+    from sites.audits.dispatch import dispatch_pages
 
-    release_pages(home.organization.id)
+    dispatch_pages(home.organization.id)
     scan = Scan.objects.get(audit_page__in=AuditPage.objects.filter(audit=audit))
     assert scan.request_id == REQUEST_ID
 

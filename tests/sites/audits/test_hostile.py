@@ -25,8 +25,8 @@ from scans.visits import claims, overload
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker, running_visits
 from scans.visits.sweeping import INTERRUPTED, sweep_scans
-from sites.audits import discovering, release, services
-from sites.audits.release import release_pages
+from sites.audits import discovering, dispatch, services
+from sites.audits.dispatch import dispatch_pages
 from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from tests.factories import Member, finished_scan, make_result, make_scan
@@ -165,7 +165,7 @@ def test_a_refused_audit_leaves_its_key_free(home: Member) -> None:
 
 
 def test_who_dies_after_an_audit_is_made_leaves_its_pages_to_the_sweeper(roomy: Member) -> None:
-    with mock.patch.object(services, "release_pages", side_effect=OperationalError):
+    with mock.patch.object(services, "dispatch_pages", side_effect=OperationalError):
         assert roomy.api.post("/v1/audits", {"pages": pages(2), "types": ["seo"]}).status_code == 503
     assert running_visits(roomy.organization.id) == 0
     sweep_audits()
@@ -218,7 +218,7 @@ def test_a_database_that_is_away_at_the_end_of_a_visit_loses_nothing(
     monkeypatch.setattr(tasks, "connection", mock.Mock())
     monkeypatch.setattr(leases, "connection", mock.Mock())
     monkeypatch.setattr(claims, "finish_scan", finish)
-    with mock.patch.object(release, "release_pages", side_effect=OperationalError("away again")):
+    with mock.patch.object(dispatch, "dispatch_pages", side_effect=OperationalError("away again")):
         tasks.run_scan(scan.id)
     scan.refresh_from_db()
     assert (scan.status, running_visits(roomy.organization.id)) == ("completed", 0)
@@ -284,7 +284,7 @@ def test_an_interrupted_visit_is_given_back_and_the_audit_goes_on(roomy: Member)
 
 def test_each_page_is_taken_from_the_month_in_which_it_begins(roomy: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = mock.Mock(wraps=timezone, now=lambda: JANUARY)
-    monkeypatch.setattr(release, "timezone", clock)
+    monkeypatch.setattr(dispatch, "timezone", clock)
     created(roomy, {"pages": pages(2), "types": ["seo"]})
     clock.now = lambda: JANUARY + timedelta(minutes=2)
     assert visit(roomy)
@@ -315,7 +315,7 @@ def test_what_a_closed_organization_has_running_writes_nothing(roomy: Member) ->
     close_organization(roomy.organization)
     scans = {ScanType(each.type): each for each in Scan.objects.all()}
     assert not finish_scan(claim, *(make_result(scans[each]) for each in claim.types))
-    assert release_pages(roomy.organization.id) == 0
+    assert dispatch_pages(roomy.organization.id) == 0
     sweep_audits()
     assert (Audit.objects.get().status, Audit.objects.get().pages_planned) == ("cancelled", 1)
     assert not AuditPage.objects.filter(status="waiting").exists()

@@ -8,7 +8,7 @@ from accounts.models import MonthlyUsage, Tier
 from scans.models import Scan
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker, running_visits
-from sites.audits.release import release_pages
+from sites.audits.dispatch import dispatch_pages
 from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditFinding, AuditPage
 from tests.factories import Member, make_result, person_of
@@ -46,7 +46,7 @@ def visit(member: Member, worker: str = "one", **columns: Any) -> Scan | None:
         return None
     scans = {ScanType(each.type): each for each in Scan.objects.of_visit(claim.scan_id)}
     assert finish_scan(claim, *(make_result(scans[each], **columns) for each in claim.types))
-    release_pages(member.organization.id)
+    dispatch_pages(member.organization.id)
     return scans[claim.types[0]]
 
 
@@ -132,7 +132,7 @@ def test_what_waits_does_not_begin_when_an_audit_is_cancelled(home: Member) -> N
     assert (running_visits(home.organization.id), used(home)) == (1, 4)
     scans = {ScanType(each.type): each for each in Scan.objects.of_visit(claim.scan_id)}
     assert finish_scan(claim, *(make_result(scans[each]) for each in claim.types))
-    assert release_pages(home.organization.id) == 0
+    assert dispatch_pages(home.organization.id) == 0
     ended = shown(home, audit)
     assert (ended["status"], ended["pages"]["done"], used(home)) == ("cancelled", 2, 4)
     assert home.api.delete(f"/v1/audits/{audit['id']}").json()["status"] == "cancelled"

@@ -16,7 +16,7 @@ from accounts.models import MonthlyUsage, Tier
 from scans.models import Scan
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker, running_visits
-from sites.audits.release import release_pages
+from sites.audits.dispatch import dispatch_pages
 from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditPage
 from tests.factories import Api, Member, make_result, member_of
@@ -52,7 +52,7 @@ def visit(worker: str, chance: random.Random | None = None) -> bool:
         columns = {"status": "failed", "score": None, "grade": None, "categories": (), "error": OURS}
     # The claim is lost if the organization was closed.
     finish_scan(claim, *(make_result(scans[each], **columns) for each in claim.types))
-    release_pages(claim.organization_id)
+    dispatch_pages(claim.organization_id)
     return True
 
 
@@ -162,7 +162,7 @@ def test_an_organization_closes_while_its_audits_run(crowd: Member) -> None:
         close_organization(crowd.organization)
         for worker in workers:
             worker.result(120)
-    assert release_pages(crowd.organization.id) == 0
+    assert dispatch_pages(crowd.organization.id) == 0
     assert not Scan.objects.unfinished().exists()
     assert set(Audit.objects.values_list("status", flat=True)) <= {"cancelled", "completed"}
     assert not AuditPage.objects.filter(status="waiting").exists()

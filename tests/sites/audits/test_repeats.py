@@ -11,7 +11,7 @@ from accounts.models import Tier
 from scans.models import Scan
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker
-from sites.audits.release import release_pages
+from sites.audits.dispatch import dispatch_pages
 from tests.factories import Member, make_result
 from tests.page_reading import browser_of, page_of, text_of
 from tests.results import check_of
@@ -42,7 +42,7 @@ def visit(member: Member, found: dict[str, str], *, weighs: bool = True) -> None
         columns: dict[str, Any] = {"categories": category(found[each], weighs=weighs) if each in found else ()}
         results.append(make_result(scans[each], **columns))
     assert finish_scan(claim, *results)
-    release_pages(member.organization.id)
+    dispatch_pages(member.organization.id)
 
 
 def audited(member: Member, *visits: dict[str, str], weighs: bool = True) -> dict[str, Any]:

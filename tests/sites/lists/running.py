@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
-from sites.audits.release import release_pages
+from sites.audits.dispatch import dispatch_pages
 from sites.lists import counting, runs, starting
 from sites.models import ListEntry, ListResult, ListRun, SiteList
 from tests.factories import Member, make_result
@@ -91,7 +91,7 @@ class Script:
         assert claim is not None
         scans = {ScanType(each.type): each for each in Scan.objects.of_visit(claim.scan_id)}
         assert finish_scan(claim, *(self._result(scans[each]) for each in claim.types))
-        release_pages(organization_id)
+        dispatch_pages(organization_id)
         self.visited.append(scan.url)
         return scan.url
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from scans.models import Scan
-from sites.audits.release import release_pages
+from sites.audits.dispatch import dispatch_pages
 from sites.audits.services import add_pages
 from sites.lists import counting, runs
 from sites.models import Audit, ListCount, ListEntry, ListResult, ListRun
@@ -244,7 +244,7 @@ def test_results_of_several_pages_are_counted_as_one_site(owner: Member) -> None
     url = "https://site-0.example.com"
     add_pages(audit, [(f"{url}{path}", url) for path in ("/", "/a", "/b")])
     audit.save()
-    release_pages(owner.organization.id)
+    dispatch_pages(owner.organization.id)
 
     def found(scan: Scan) -> Found:
         status = {"/": "warn", "/a": "fail", "/b": "pass"}[scan.url.removeprefix(url)]

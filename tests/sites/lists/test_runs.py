@@ -20,7 +20,7 @@ from scans import addresses
 from scans.models import BlockedDomain, Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites import tasks
-from sites.audits.release import release_pages
+from sites.audits.dispatch import dispatch_pages
 from sites.audits.services import insert_audit
 from sites.lists import counting, runs, starting
 from sites.lists.schedule import next_run
@@ -127,7 +127,7 @@ def test_few_audits_are_under_way_and_the_next_ones_follow_their_ends(owner: Mem
     Tier.objects.update(concurrent_scans=3)
     towns, script = listed(owner, 20), Script(usual)
     begin(towns)
-    assert script.start(towns) == 3 * starting.UNFINISHED_PER_PLACE
+    assert script.start(towns) == 3 * starting.UNFINISHED_PER_SLOT
     assert script.start(towns) == 0
     script.visit(owner.organization.id)
     assert script.start(towns) == 1
@@ -161,7 +161,7 @@ def test_all_lists_together_take_turns_as_one_audit(owner: Member) -> None:
         insert_audit(owner.organization, request)
     for _ in range(24):
         script.start(towns)
-        release_pages(owner.organization.id)
+        dispatch_pages(owner.organization.id)
         script.visit(owner.organization.id)
     asked_for = [each for each in script.visited if each in pages]
     assert 9 <= len(asked_for) <= 15
@@ -228,10 +228,10 @@ def test_an_audit_that_finds_the_quota_used_up_leaves_its_site_out(owner: Member
     Tier.objects.update(concurrent_scans=5)
     towns, script = listed(owner, 4), Script(usual)
     run = begin(towns)
-    with mock.patch("sites.lists.starting.release_pages"):
+    with mock.patch("sites.lists.starting.dispatch_pages"):
         assert script.start(towns) == 4
     Tier.objects.update(scans_per_month=1)
-    release_pages(owner.organization.id)
+    dispatch_pages(owner.organization.id)
     script.work_off(towns)
     run.refresh_from_db()
     assert (run.status, run.done, run.left_out, run.error_code) == ("partial", 1, 3, "QUOTA_EXCEEDED")

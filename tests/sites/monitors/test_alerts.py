@@ -11,7 +11,7 @@ from sites.monitors import alerts
 from sites.monitors.alerts import AlertKind, AlertSerializer, Facts, reasons
 from sites.monitors.changes import ChangeGroups
 from sites.monitors.pages.forms import MonitorForm
-from sites.monitors.scores import Scored
+from sites.monitors.scores import ScoreResult
 
 CONTRIBUTING = Path(__file__).parents[3] / "CONTRIBUTING.md"
 QUIET = ChangeGroups(lambda *finding: False)
@@ -33,7 +33,7 @@ def test_an_alert_kind_that_is_added_as_contributing_says_is_in_api_form_and_mes
 ) -> None:
     kind = shown_kind()
     monkeypatch.setattr(alerts, "KINDS", (*alerts.KINDS, kind))
-    settings = {**alerts.USUAL, kind.name: 5}
+    settings = {**alerts.DEFAULT_ALERT, kind.name: 5}
     found = AlertSerializer(data=settings)
     found.field_name = "alert"
     assert found.is_valid(), found.errors
@@ -41,7 +41,7 @@ def test_an_alert_kind_that_is_added_as_contributing_says_is_in_api_form_and_mes
     form = MonitorForm(tier=Tier.objects.get(pk="free"), people={})
     labels = {each.name: [field.label for field in fields] for each, fields in form.alerts}
     assert labels[kind.name] == [kind.label]
-    risen, same = ({"seo": Scored(80, "B", before)} for before in (75, 76))
+    risen, same = ({"seo": ScoreResult(80, "B", before)} for before in (75, 76))
     assert reasons(settings, Facts(QUIET, risen, None)) == [kind.name]
     assert reasons(settings, Facts(QUIET, same, None)) == []
     assert reasons({**settings, kind.name: None}, Facts(QUIET, risen, None)) == []

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sites.models.documents import Doubts
 from sites.monitors.changes import Compared, compare, is_down
-from sites.monitors.states import reduced, silent_checks
+from sites.monitors.states import checks_without_verdict, reduce_export
 from tests.results import elements
 from tests.website_scan.report.test_diff import STATES, document
 from website_scan.catalogue import measured_checks
@@ -36,7 +36,7 @@ REPORTS = st.builds(
 
 
 def report(states: dict[str, str], answer: int = 200, **more: Any) -> ReducedJson:
-    return reduced(document(states, **more), {"status": answer})
+    return reduce_export(document(states, **more), {"status": answer})
 
 
 class Page:
@@ -50,20 +50,20 @@ class Page:
     def look(self, states: dict[str, str], *, is_partial: bool = False, **more: Any) -> list[str]:
         """Compare a report; return the confirmed changes, such as `new a`."""
         found = compare(self.known, self.doubts, report(states, **more), is_partial=is_partial, measured=self.measured)
-        self.known, self.doubts = found.document, found.doubts
+        self.known, self.doubts = found.confirmed, found.doubts
         return sorted(f"{direction} {change.id}" for direction, change in found.changes)
 
 
 @given(REPORTS, REPORTS)
 def test_what_is_kept_of_reports_tells_the_same_changes(before: ExportJson, after: ExportJson) -> None:
-    whole, kept = diff(before, after), diff(reduced(before, {}), reduced(after, {}))
+    whole, kept = diff(before, after), diff(reduce_export(before, {}), reduce_export(after, {}))
     for name in ("new", "fixed", "worse", "better", "same", "not_compared", "same_rules", "same_browser"):
         assert getattr(whole, name) == getattr(kept, name)
 
 
 @given(REPORTS)
 def test_the_same_report_changes_nothing(found: ExportJson) -> None:
-    known = reduced(found, {})
+    known = reduce_export(found, {})
     assert compare(known, {}, known, is_partial=False, measured=frozenset("abc")) == Compared(known, {}, (), known)
 
 
@@ -75,12 +75,12 @@ def test_a_report_that_goes_on_saying_the_same_is_known_at_last(
     known: ReducedJson | None = None
     doubts: Doubts = {}
     for each in [*before, *([last] * 12)]:
-        found = compare(known, doubts, reduced(each, {}), is_partial=is_partial, measured=frozenset("ab"))
-        known, doubts = found.document, found.doubts
+        found = compare(known, doubts, reduce_export(each, {}), is_partial=is_partial, measured=frozenset("ab"))
+        known, doubts = found.confirmed, found.doubts
     assert known is not None
-    left = diff(known, reduced(last, {}))
+    left = diff(known, reduce_export(last, {}))
     assert [found.changes, left.new, left.fixed, left.worse, left.better] == [()] * 5
-    assert set(doubts.get("checks", ())) <= silent_checks(reduced(last, {}))
+    assert set(doubts.get("checks", ())) <= checks_without_verdict(reduce_export(last, {}))
 
 
 def test_a_complete_report_is_believed_at_once() -> None:
@@ -206,7 +206,7 @@ def test_a_report_that_differs_in_figures_alone_changes_no_row() -> None:
     (check,) = now["categories"][0]["checks"]
     assert check["status"] == "fail"
     check["message"] = "After 312 ms."
-    assert compare(known, {}, now, is_partial=False, measured=frozenset()).document == known
+    assert compare(known, {}, now, is_partial=False, measured=frozenset()).confirmed == known
 
 
 def test_the_docs_name_the_checks_that_rest_on_measured_times() -> None:

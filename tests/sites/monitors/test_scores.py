@@ -7,7 +7,7 @@ import random
 import pytest
 
 from sites.models.documents import ScoreMemory
-from sites.monitors.scores import Run, scored
+from sites.monitors.scores import Run, judge_score
 
 
 class Type:
@@ -20,7 +20,7 @@ class Type:
 
     def run(self, score: int, *, has_gaps: bool = False, basis: str = "1") -> str:
         run = Run(score, "B", basis, self.is_measured, has_gaps)
-        found, self.memory = scored(run, self.before, self.memory, drop=self.drop, below=self.below)
+        found, self.memory = judge_score(run, self.before, self.memory, drop=self.drop, below=self.below)
         self.before = score
         return " ".join(["drop"] * found.has_dropped + ["below"] * found.fell_below)
 
@@ -38,9 +38,9 @@ def test_many_small_steps_are_a_drop() -> None:
 
 def test_the_score_before_a_drop_is_the_one_it_fell_from() -> None:
     run = Run(90, "A", "1", is_measured=False, has_gaps=False)
-    _, memory = scored(run, None, {}, drop=5, below=None)
-    _, memory = scored(Run(87, "B", "1", is_measured=False, has_gaps=False), 90, memory, drop=5, below=None)
-    found, _ = scored(Run(84, "B", "1", is_measured=False, has_gaps=False), 87, memory, drop=5, below=None)
+    _, memory = judge_score(run, None, {}, drop=5, below=None)
+    _, memory = judge_score(Run(87, "B", "1", is_measured=False, has_gaps=False), 90, memory, drop=5, below=None)
+    found, _ = judge_score(Run(84, "B", "1", is_measured=False, has_gaps=False), 87, memory, drop=5, below=None)
     assert (found.before, found.score, found.has_dropped) == (90, 84, True)
 
 

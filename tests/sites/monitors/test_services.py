@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import Membership, Tier, User
 from sites.models import Monitor, MonitorRun
-from sites.monitors.alerts import USUAL as USUAL_ALERT
+from sites.monitors.alerts import DEFAULT_ALERT
 from tests.factories import Member
 from tests.sites.monitors.cast import make_monitor
 
@@ -49,7 +49,7 @@ def test_a_monitor_is_made_read_changed_and_deleted(home: Member, target: str) -
     assert {name: monitor[name] for name in ("page", "types", "name", "every", "at", "day", "timezone")} == {
         name: body[name] for name in ("page", "types", "every", "at", "day", "timezone")
     } | {"name": "Shop window"}
-    assert monitor["alert"] == {**USUAL_ALERT, "score_drop": None, "score_below": {"seo": 80}}
+    assert monitor["alert"] == {**DEFAULT_ALERT, "score_drop": None, "score_below": {"seo": 80}}
     assert monitor["notify"] == {"emails": ["ann@example.com"], "webhooks": True}
     assert (monitor["status"], monitor["paused"], monitor["pause_reason"]) == ("ok", False, None)
     assert not {"pages", "site", "discover", "max_pages", "include", "exclude", "request"} & set(monitor)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
-from sites.audits.release import release_pages
+from sites.audits.dispatch import dispatch_pages
 from sites.models import Monitor, MonitorRun
 from sites.monitors.outcome import finish_run
 from sites.monitors.runs import start_run
@@ -100,7 +100,7 @@ class Judged:
             assert claim is not None
             scans = {ScanType(each.type): each for each in Scan.objects.of_visit(claim.scan_id)}
             assert finish_scan(claim, *(self._result(scans[each]) for each in claim.types))
-            release_pages(waiting.organization_id)
+            dispatch_pages(waiting.organization_id)
 
     def _result(self, scan: Scan) -> ScanResult:
         found = self.of.get(urlsplit(scan.url).path, self.usual)

@@ -72,7 +72,7 @@ def test_the_estimate_is_what_the_service_counts(home: Member, target: str) -> N
 def test_invalid_numbers_of_pages_cost_what_they_would(entered: str) -> None:
     form = ScanForm(QueryDict(f"scope=site&type=seo&max_pages={entered}"), pages_per_audit=25)
     (cost,) = (each for each in estimate(form, Quota(0, 0, 100, "free")).costs if each.kind == "site")
-    assert cost.pages == form.usual_pages == 25
+    assert cost.pages == form.default_pages == 25
 
 
 def test_no_form_estimates_more_pages_than_the_plan_allows() -> None:

@@ -1,6 +1,6 @@
 """Release of audits' waiting pages as scans, within the organization's concurrency limit. Waiting pages use no quota.
 
-`release_pages` is called wherever there may be room: when an audit is created, when a visit of one begins, when any
+`dispatch_pages` is called wherever there may be room: when an audit is created, when a visit of one begins, when any
 visit ends, and by the sweeper. An audit has few pages in the queue, however many slots its organization has.
 Audits of several pages, and audits of monitors, leave the last slot of their organization to interactive scans.
 """
@@ -28,7 +28,7 @@ from website_scan.findings import ScanType
 from website_scan.messages import counted
 from website_scan.urls import host_and_port_of
 
-RELEASE_LOCK = 0x70616765
+DISPATCH_LOCK = 0x70616765
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%(lock)s::int, (%(organization)s %% 2147483647)::int)"
 # Most pages of an audit in the queue, and in one batch. More are released when workers have claimed half of them: so
 # workers never wait for a release, and an audit can be cancelled at once.
@@ -86,7 +86,7 @@ NEXT = """
 """
 
 
-def release_pages(organization_id: int) -> int:
+def dispatch_pages(organization_id: int) -> int:
     """Release waiting pages while the organization has free slots; return their number.
 
     One process at a time releases an organization's pages, so that a request never waits for more than one of them.
@@ -94,26 +94,26 @@ def release_pages(organization_id: int) -> int:
     """
     released = 0
     while _next_pages(organization_id):
-        batch = _release_batch(organization_id)
+        batch = _dispatch_batch(organization_id)
         if batch is None:
             break
         released += batch
     return released
 
 
-def give_place(*, organization_id: int, **_: object) -> None:
+def fill_free_slot(*, organization_id: int, **_: object) -> None:
     """Release waiting pages into a place that a visit has freed. Receives `place_freed`."""
-    release_pages(organization_id)
+    dispatch_pages(organization_id)
 
 
-def _release_batch(organization_id: int) -> int | None:
+def _dispatch_batch(organization_id: int) -> int | None:
     """Release the next pages in one transaction, and return their number; None if another process is releasing.
 
     All code that takes pages out of the state `waiting` holds the organization's lock: this function and
     `services.cancel_audit`.
     """
     with transaction.atomic():
-        if not _is_only_releaser(organization_id):
+        if not _is_only_dispatcher(organization_id):
             return None
         try:
             limits = usage.lock_limits(organization_id)
@@ -132,13 +132,13 @@ def _release_batch(organization_id: int) -> int | None:
         except usage.QuotaExceeded as refusal:
             _stop(batch[0].audit, refusal)
             return 0
-        _release(batch, now)
+        _dispatch(batch, now)
         return len(batch)
 
 
-def _is_only_releaser(organization_id: int) -> bool:
+def _is_only_dispatcher(organization_id: int) -> bool:
     """Take the lock of releasers until the end of the transaction; return False if another process has it."""
-    ((is_taken,),) = access.fetch_rows(TRY_LOCK, organization_id, lock=RELEASE_LOCK)
+    ((is_taken,),) = access.fetch_rows(TRY_LOCK, organization_id, lock=DISPATCH_LOCK)
     return bool(is_taken)
 
 
@@ -162,7 +162,7 @@ def _affordable(pages: list[AuditPage], left: int) -> list[AuditPage]:
     return [page for page, scans in zip(pages, needed, strict=True) if scans <= left]
 
 
-def _release(pages: list[AuditPage], now: datetime) -> None:
+def _dispatch(pages: list[AuditPage], now: datetime) -> None:
     """Create the scans of these pages: one statement for all, because each waits for the counters of scans."""
     waiting = AuditPage.objects.filter(id__in=[page.id for page in pages], status=AuditPage.Status.WAITING)
     if waiting.update(status=AuditPage.Status.RELEASED) != len(pages):

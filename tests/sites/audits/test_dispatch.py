@@ -16,8 +16,8 @@ from scans import tasks
 from scans.models import Scan, ScanCount
 from scans.visits.claims import claim_next, finish_scan, renew_claim, wake_next
 from scans.visits.queue import Worker, running_visits
-from sites.audits import release
-from sites.audits.release import AHEAD, release_pages
+from sites.audits import dispatch
+from sites.audits.dispatch import AHEAD, dispatch_pages
 from sites.models import Audit
 from tests.factories import Member, make_result, member_of
 from tests.queries import counted, explained, rows_read
@@ -59,12 +59,12 @@ def test_a_batch_of_pages_is_announced_with_one_message(
     """A claim wakes the next one; more messages would be read in vain."""
     created(large, {"pages": [f"https://example{number}.com/" for number in range(100)], "types": ["seo"]})
     sent: list[str] = []
-    monkeypatch.setattr("sites.audits.release.enqueue", lambda scan_id, _: sent.append(scan_id))
+    monkeypatch.setattr("sites.audits.dispatch.enqueue", lambda scan_id, _: sent.append(scan_id))
     before = set(Scan.objects.values_list("id", flat=True))
     for _ in range(AHEAD // 2):
         assert claimed()
     with django_capture_on_commit_callbacks(execute=True):
-        released = release_pages(large.organization.id)
+        released = dispatch_pages(large.organization.id)
     assert released > 1
     assert len(sent) == 1
     assert sent[0] not in before
@@ -80,7 +80,7 @@ def test_a_page_costs_few_statements(large: Member) -> None:
         assert renew_claim(claim, Progress(40, "checking", {}))
         results = [make_result(each) for each in Scan.objects.of_visit(claim.scan_id)]
         assert finish_scan(claim, *results)
-        release_pages(large.organization.id)
+        dispatch_pages(large.organization.id)
         wake_next(claim, Worker("one", LARGE))
     assert len(asked) <= 30, asked
 
@@ -111,7 +111,7 @@ def test_a_database_that_is_away_after_a_claim_costs_no_visit(large: Member, mon
     scan = Scan.objects.get()
     monkeypatch.setattr(tasks, "_visit", lambda *_: (make_result(scan),))
     monkeypatch.setattr(tasks, "connection", mock.Mock())
-    with mock.patch.object(release, "release_pages", side_effect=OperationalError("away")):
+    with mock.patch.object(dispatch, "dispatch_pages", side_effect=OperationalError("away")):
         tasks.run_scan(scan.id)
     scan.refresh_from_db()
     assert scan.status == "completed"
@@ -125,7 +125,7 @@ def statements(large: Member, room: int) -> list[str]:
     Audit.objects.get(id=audit["id"]).pages.filter(status="released").update(status="waiting")
     Tier.objects.update(concurrent_scans=room + 1)
     with counted() as asked:
-        assert release_pages(large.organization.id) == room
+        assert dispatch_pages(large.organization.id) == room
     Scan.objects.all().delete()
     Audit.objects.all().delete()
     return asked
@@ -139,16 +139,16 @@ def test_each_page_of_a_list_is_read_once_for_a_release(large: Member) -> None:
     """Even while the first page of the only origin goes ahead, and no other one may be released."""
     created(large, {"pages": pages(1000), "types": ["seo"]})
     asked = {"organization": large.organization.id, "ahead": AHEAD, "most": AHEAD}
-    assert rows_read(explained(release.NEXT, asked)) < 20 * 1000
+    assert rows_read(explained(dispatch.NEXT, asked)) < 20 * 1000
 
 
 def test_interactive_audits_are_released_before_lists(large: Member, target: str) -> None:
     created(large, {"pages": pages(20), "types": ["seo"]})
     assert visit(large)
     Tier.objects.update(concurrent_scans=AHEAD + 1)  # one place is left, and only an interactive audit may take it
-    with mock.patch("sites.audits.services.release_pages"):
+    with mock.patch("sites.audits.services.dispatch_pages"):
         single = created(large, {"page": target, "types": ["seo"]})
-    release_pages(large.organization.id)
+    dispatch_pages(large.organization.id)
     assert Scan.objects.filter(status="queued", audit_page__audit_id=single["id"]).exists()
 
 
@@ -172,11 +172,11 @@ def elsewhere(crowd: Member) -> Iterator[Any]:
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_one_process_at_a_time_releases_and_the_others_do_not_wait(crowd: Member, elsewhere: Any) -> None:
     organization_id = crowd.organization.id
-    elsewhere.execute(release.TRY_LOCK, {"lock": release.RELEASE_LOCK, "organization": organization_id})
+    elsewhere.execute(dispatch.TRY_LOCK, {"lock": dispatch.DISPATCH_LOCK, "organization": organization_id})
     created(crowd, {"pages": pages(3), "types": ["seo"]})
-    assert release_pages(organization_id) == 0
+    assert dispatch_pages(organization_id) == 0
     elsewhere.rollback()
-    assert release_pages(organization_id) == 1
+    assert dispatch_pages(organization_id) == 1
 
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -184,15 +184,15 @@ def test_the_releaser_looks_again_for_those_that_it_turned_away(crowd: Member) -
     """A place that became free while another process was releasing is filled by that process."""
     Tier.objects.update(concurrent_scans=2)
     created(crowd, {"pages": pages(5), "types": ["seo"]})
-    with mock.patch.object(release, "_next_pages", return_value=[]):
+    with mock.patch.object(dispatch, "_next_pages", return_value=[]):
         assert visit(crowd)
-    looked = release._next_pages
+    looked = dispatch._next_pages
     turned_away: list[int] = []
 
     def come_late() -> int:
         try:
             Tier.objects.update(concurrent_scans=4)
-            return release_pages(crowd.organization.id)
+            return dispatch_pages(crowd.organization.id)
         finally:
             close_connections()
 
@@ -203,8 +203,8 @@ def test_the_releaser_looks_again_for_those_that_it_turned_away(crowd: Member) -
                 turned_away.append(pool.submit(come_late).result(30))
         return found
 
-    with mock.patch.object(release, "_next_pages", look):
-        assert release_pages(crowd.organization.id) == 3
+    with mock.patch.object(dispatch, "_next_pages", look):
+        assert dispatch_pages(crowd.organization.id) == 3
     assert turned_away == [0]
 
 
@@ -238,7 +238,7 @@ def test_cancelling_needs_the_statements_of_one_page_and_ends_all_at_once(large:
     body = answer.json()
     assert (body["status"], body["pages"]["failed"]) == ("cancelled", len(queued) // 2)
     assert claimed() is None
-    assert release_pages(large.organization.id) == 0
+    assert dispatch_pages(large.organization.id) == 0
     assert shown(large, audit) == body
 
 
