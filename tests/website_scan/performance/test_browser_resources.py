@@ -11,7 +11,7 @@ from tests.website_scan.performance.cast import resource
 from website_scan.browser.evidence import LoadedRequest
 from website_scan.page.evidence import Clock
 from website_scan.page.references import ResourceKind
-from website_scan.performance.browser_resources import from_log, is_worth_fetching, merged
+from website_scan.performance.browser_resources import is_worth_fetching, merge_resources, resources_from_log
 from website_scan.performance.checks import caching, network, server, weight
 from website_scan.performance.connections import closed_connections
 from website_scan.performance.evidence import Resource, Resources, Styles
@@ -24,7 +24,7 @@ CLOCK = Clock(datetime(2026, 11, 21, tzinfo=UTC))
 
 
 def logged(*requests: LoadedRequest) -> Resources:
-    return Resources(tuple(from_log(page(), load(*requests))))
+    return Resources(tuple(resources_from_log(page(), load(*requests))))
 
 
 def one(each: LoadedRequest) -> Resource:
@@ -86,15 +86,15 @@ def test_only_files_of_the_page_itself_are_asked_for_again(each: LoadedRequest, 
 
 def test_our_own_request_adds_what_the_browser_did_not_tell() -> None:
     ours = resource(f"{HERE}/a.js", Kind.SCRIPT, b"run()" * 9, ("Cache-Control", "no-cache"), wire=45)
-    found = merged(one(request("a.js", Kind.SCRIPT, wire_bytes=30, initiator=f"{HERE}/b.js")), ours)
+    found = merge_resources(one(request("a.js", Kind.SCRIPT, wire_bytes=30, initiator=f"{HERE}/b.js")), ours)
     assert found == replace(ours, wire_bytes=30, depth=2)
-    assert merged(one(request("a.js", Kind.SCRIPT, wire_bytes=0)), ours).wire_bytes == 45
+    assert merge_resources(one(request("a.js", Kind.SCRIPT, wire_bytes=0)), ours).wire_bytes == 45
 
 
 def test_what_came_to_the_browser_but_not_to_us_came() -> None:
     seen = one(request("a.js", Kind.SCRIPT))
-    assert merged(seen, resource(f"{HERE}/a.js", status=403)) == seen
-    assert merged(seen, replace(resource(f"{HERE}/a.js", status=None), error="Connection reset.")) == seen
+    assert merge_resources(seen, resource(f"{HERE}/a.js", status=403)) == seen
+    assert merge_resources(seen, replace(resource(f"{HERE}/a.js", status=None), error="Connection reset.")) == seen
 
 
 # The checks' verdicts.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from website_scan.net.http.response import Headers
-from website_scan.performance.caching import DAY_S, MAX_DELTA_S, YEAR_S, cache_policy, hit_probability, is_hashed_name
+from website_scan.performance.caching import DAY_S, MAX_DELTA_S, YEAR_S, cache_policy, has_hashed_name, hit_probability
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -106,4 +106,4 @@ def test_who_keeps_a_file_longer_finds_it_more_often(lifetime_s: int, more_s: in
     ],
 )
 def test_names_with_a_digest(path: str, expected: bool) -> None:
-    assert is_hashed_name(path) is expected
+    assert has_hashed_name(path) is expected

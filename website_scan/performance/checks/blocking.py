@@ -17,8 +17,8 @@ from website_scan.performance.places import LoadedFile
 from website_scan.performance.render_blocking import (
     blocking_scripts,
     blocking_sheets,
+    count_unconditional_writes,
     synchronous_scripts,
-    written_at_once,
 )
 from website_scan.places import Column, Identity, Place, Resource, as_prose
 from website_scan.urls import host_of
@@ -193,7 +193,7 @@ def document_write(document: Document, resources: Resources) -> Verdict:
         if "document.write" not in script:
             continue
         left -= len(script)
-        if count := written_at_once(script):
+        if count := count_unconditional_writes(script):
             found.append(WritingScript(excerpt(url, 80) if url else "a script in the document", count))
     if not found:
         return Pass("No script was seen that calls document.write() while the document is parsed.")

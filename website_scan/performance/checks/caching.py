@@ -15,7 +15,7 @@ from website_scan.messages import KIB, by_steps, cut, excerpt, size
 from website_scan.outcomes import Pass, Verdict, Warn, by_limits
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
-from website_scan.performance.caching import DELIBERATE, YEAR_S, is_hashed_name
+from website_scan.performance.caching import DELIBERATE, YEAR_S, has_hashed_name
 from website_scan.performance.evidence import StaticFile, StaticFiles
 from website_scan.places import Column, Place, PlaceUrl, WireBytes
 from website_scan.urls import Url
@@ -161,7 +161,7 @@ def cache_immutable(files: StaticFiles) -> Verdict:
     hashed = [
         each
         for each in files.own
-        if each.resource.kind in BUILT and is_hashed_name(Url.of(each.resource.final_url or each.resource.url).path)
+        if each.resource.kind in BUILT and has_hashed_name(Url.of(each.resource.final_url or each.resource.url).path)
     ]
     if not hashed:
         return NotApplicable("No script, style sheet or font of the site has a fingerprint in its name.")

@@ -21,7 +21,7 @@ from website_scan.page.image_headers import ImageFormat
 from website_scan.page.markup import attribute, live, resolve
 from website_scan.page.references import ResourceKind
 from website_scan.performance.evidence import Resource, Resources, Styles
-from website_scan.performance.images import SCREENS_AHEAD, offscreen, oversized
+from website_scan.performance.images import SCREENS_AHEAD, offscreen_images, oversized_images
 from website_scan.places import Column, Identity, Place, PlaceUrl, Url, WireBytes, as_written
 from website_scan.values import Bytes, Count, Share
 from website_scan.written_urls import WrittenUrl
@@ -230,7 +230,7 @@ def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> 
     """Compare the file's pixels with its box on a phone with several device pixels per CSS pixel."""
     if not any(each.is_visible for each in layout.images):
         return NO_RENDERED_IMAGES
-    found = oversized(layout, load.first.requests, resources.items)
+    found = oversized_images(layout, load.first.requests, resources.items)
     if not found:
         return Pass("No image has many more pixels than the screen shows of it.")
     total = sum(each.wasted_bytes for each in found)
@@ -269,7 +269,7 @@ def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> 
 def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Verdict:
     if not any(each.is_visible for each in layout.images):
         return NO_RENDERED_IMAGES
-    found = offscreen(layout, load.first)
+    found = offscreen_images(layout, load.first)
     if not found:
         return Pass("No image far below the first screen is loaded before it is needed.")
     return by_limits(

@@ -8,7 +8,7 @@ from website_scan.findings import Severity
 from website_scan.page.references import ResourceKind
 from website_scan.performance.checks import blocking as checks
 from website_scan.performance.evidence import Resource, StyleImport
-from website_scan.performance.render_blocking import written_at_once
+from website_scan.performance.render_blocking import count_unconditional_writes
 
 Kind = ResourceKind
 
@@ -194,7 +194,7 @@ def test_third_party_spof(markup: str, expected: str) -> None:
     ],
 )
 def test_what_is_written_whenever_a_script_runs(script: str, count: int) -> None:
-    assert written_at_once(script) == count
+    assert count_unconditional_writes(script) == count
 
 
 @pytest.mark.parametrize(
