@@ -42,7 +42,7 @@ class Resource:
     final_url: str = ""
     redirects: int = 0
     error: str = ""
-    picture: ImageHeader | None = None  # the file's own header, if it is an image of a known format
+    picture: ImageHeader | None = None  # header of the file, if the file is an image of a known format
     is_fetched: bool = True  # the scanner requested the resource; if False, headers and body are unknown
     may_exist: bool = False  # the host has no address, but perhaps only for the scanner's name servers
     may_fail: bool = False  # a failure does not break the page: a script or another site's frame made the request

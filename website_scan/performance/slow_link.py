@@ -156,8 +156,8 @@ class _Link:
             self._step()
         latest = self._now
         arrivals = tuple(
-            Arrival(latest, latest, latest) if end is None else Arrival(each.requested_s, each.ready_s, end)
-            for each, end in zip(self._transfers, self._ends, strict=True)
+            Arrival(latest, latest, latest) if end is None else Arrival(transfer.requested_s, transfer.ready_s, end)
+            for transfer, end in zip(self._transfers, self._ends, strict=True)
         )
         return Schedule(arrivals, tuple(self._document))
 
@@ -171,27 +171,27 @@ class _Link:
             max(transfer.ready_s, transfer.acknowledged_s if transfer.ready_s <= self._now else 0.0)
             for transfer in waiting
         ]
-        moments += [end_s for end_s, _, _ in self._scheduled]
+        moments += [start_s for start_s, _, _ in self._scheduled]
         steps = [transfer.next_bytes(self._now) for transfer in receiving]
-        reached = [self._now + size / rate for size, rate in zip(steps, rates, strict=True)]
-        next_s = max(min(moments + reached), self._now)
+        step_ends_s = [self._now + size / rate for size, rate in zip(steps, rates, strict=True)]
+        next_s = max(min(moments + step_ends_s), self._now)
         elapsed_s = next_s - self._now
         self._now = next_s
-        for each, size, rate, end_s in zip(receiving, steps, rates, reached, strict=True):
+        for item, size, rate, end_s in zip(receiving, steps, rates, step_ends_s, strict=True):
             # Compare the clock as well: late in a very long simulation, the last bytes take less time than a float can
             # resolve.
             moved = size if end_s <= next_s else min(size, elapsed_s * rate)
-            each.remaining_bytes -= moved
-            each.window_left_bytes -= moved
-            if not each.index:
-                self._read_document(each)
-            if each.remaining_bytes <= ALMOST_BYTES:
-                self._end(each)
-        due = [each for end_s, _, each in self._scheduled if end_s <= self._now]
+            item.remaining_bytes -= moved
+            item.window_left_bytes -= moved
+            if not item.index:
+                self._read_document(item)
+            if item.remaining_bytes <= ALMOST_BYTES:
+                self._end(item)
+        due = [transfer for start_s, _, transfer in self._scheduled if start_s <= self._now]
         self._scheduled = [entry for entry in self._scheduled if entry[0] > self._now]
         # The first requests use the idle connections; the others open new connections, the most urgent first.
-        waiting = [transfer for transfer in due if not self._uses_idle_connection(transfer)]
-        for transfer in sorted(waiting, key=lambda transfer: -_urgency(transfer.request)):
+        unconnected = [transfer for transfer in due if not self._uses_idle_connection(transfer)]
+        for transfer in sorted(unconnected, key=lambda transfer: -_urgency(transfer.request)):
             self._request(transfer)
 
     def _uses_idle_connection(self, transfer: _Transfer) -> bool:
@@ -276,9 +276,9 @@ class _Link:
         self._windows[origin] = sorted([*self._windows[origin], transfer.window_bytes + transfer.request.wire_bytes])
         if self._queued[origin]:
             waiting = self._queued[origin]
-            following = max(waiting, key=lambda transfer: _urgency(transfer.request))
-            waiting.remove(following)
-            self._request(following)
+            most_urgent = max(waiting, key=lambda transfer: _urgency(transfer.request))
+            waiting.remove(most_urgent)
+            self._request(most_urgent)
         self._schedule(transfer.index, self._now if transfer.index else self._parsed_s(self._now))
 
     def _schedule(self, index: int, at_s: float, is_due: Callable[[_Transfer], bool] = lambda _: True) -> None:
@@ -298,11 +298,11 @@ def _rates(receiving: Sequence[_Transfer]) -> list[float]:
         for transfer in receiving
     ]
     urgency: dict[str, float] = defaultdict(float)
-    for name, each in zip(connections, receiving, strict=True):
-        urgency[name] += _urgency(each.request)
+    for name, item in zip(connections, receiving, strict=True):
+        urgency[name] += _urgency(item.request)
     return [
-        BYTES_PER_S / len(urgency) * _urgency(each.request) / urgency[name]
-        for name, each in zip(connections, receiving, strict=True)
+        BYTES_PER_S / len(urgency) * _urgency(transfer.request) / urgency[name]
+        for name, transfer in zip(connections, receiving, strict=True)
     ]
 
 
@@ -353,8 +353,8 @@ def _layout_parents(requests: Sequence[LoadedRequest], index: int, parent: int, 
     began_s = requests[index].start_s
     return {
         at
-        for at, each in enumerate(requests[:index])
-        if each.is_blocking and each.end_s is not None and each.end_s <= began_s
+        for at, request in enumerate(requests[:index])
+        if request.is_blocking and request.end_s is not None and request.end_s <= began_s
     }
 
 

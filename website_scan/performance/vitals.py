@@ -119,10 +119,10 @@ def vitals(loads: Sequence[Load], markup: Markup) -> Vitals:
 def cumulative_layout_shift(shifts: Sequence[LayoutShift]) -> float:
     """Return the largest sum of shifts in a session window: less than a second apart, five seconds long at most."""
     largest = total = 0.0
-    began_s = last_s = -math.inf
+    start_s = last_s = -math.inf
     for shift in sorted(shifts, key=lambda shift: shift.time_s):
-        if shift.time_s - last_s >= WINDOW_GAP_S or shift.time_s - began_s >= WINDOW_S:
-            began_s, total = shift.time_s, 0.0
+        if shift.time_s - last_s >= WINDOW_GAP_S or shift.time_s - start_s >= WINDOW_S:
+            start_s, total = shift.time_s, 0.0
         total += shift.value
         last_s = shift.time_s
         largest = max(largest, total)
@@ -137,7 +137,7 @@ def simulated(load: Load, markup: Markup) -> Simulated:
 
 
 class _Simulation:
-    """Simulation of one load: converts observed times by the requests that each paint waited for."""
+    """Simulation of one load: converts the time of each paint by the requests that the paint waited for."""
 
     def __init__(self, load: Load, fcp_s: float, markup: Markup) -> None:
         self._load = load
@@ -159,7 +159,7 @@ class _Simulation:
         if lcp is None:
             return None
         requests = self._load.requests
-        image = next((at for at, each in enumerate(requests) if lcp.url and each.url == lcp.url), None)
+        image = next((at for at, request in enumerate(requests) if lcp.url and request.url == lcp.url), None)
         if image is not None:
             # Work before the first paint did not wait for the image.
             return max(first_s, self._simulate_paint({image}, lcp.time_s, self._first_frame_s)[0])
@@ -180,7 +180,7 @@ class _Simulation:
             return None
         index_s, rest = 0.0, 1.0
         for url, part in progress.images:
-            at = next((at for at, each in enumerate(self._load.requests) if each.url == url), None)
+            at = next((at for at, request in enumerate(self._load.requests) if request.url == url), None)
             if at is not None:
                 index_s += part * max(first_s, _drawn_s(self._arrivals[at], self._load.requests[at]))
                 rest -= part
@@ -210,19 +210,19 @@ class _Simulation:
         """Return the indexes of the document and of the needed requests that had ended before the paint."""
         return {0} | {
             at
-            for at, each in enumerate(self._load.requests)
-            if each.end_s is not None and each.end_s <= painted_s and is_needed(each)
+            for at, request in enumerate(self._load.requests)
+            if request.end_s is not None and request.end_s <= painted_s and is_needed(request)
         }
 
     def _fonts_before(self, painted_s: float) -> set[int]:
         """Return the indexes of the fonts that text waited for and that had arrived before the paint."""
         return {
             at
-            for at, each in enumerate(self._load.requests)
-            if each.kind is ResourceKind.FONT
-            and each.end_s is not None
-            and each.end_s <= painted_s
-            and each.url in self._markup.holding_fonts
+            for at, request in enumerate(self._load.requests)
+            if request.kind is ResourceKind.FONT
+            and request.end_s is not None
+            and request.end_s <= painted_s
+            and request.url in self._markup.holding_fonts
         }
 
     def _font_s(self, at: int) -> float:
@@ -239,7 +239,7 @@ class _Simulation:
         arrived_s = {at: self._font_s(at) if self._is_font(at) else self._arrivals[at].end_s for at in needed}
         share = 1.0
         if 0 in needed:
-            parsed_s = self._arrivals[0].began_s + self._commit_s
+            parsed_s = self._arrivals[0].first_byte_s + self._commit_s
             others_s = max([parsed_s, *(end for at, end in arrived_s.items() if at)])
             share = 1.0 if is_built else self._share_of_document(others_s)
             arrived_s[0] = max(parsed_s, self._schedule.arrived_s(share))
@@ -273,7 +273,7 @@ class _Simulation:
 
         Scripts that the paint needs are not included.
         """
-        by_url = {each.url: at for at, each in reversed(list(enumerate(self._load.requests)))}
+        by_url = {request.url: at for at, request in reversed(list(enumerate(self._load.requests)))}
         return [
             evaluation
             for evaluation in self._processor.evaluations
@@ -286,12 +286,12 @@ class _Simulation:
 
 def _drawn_s(arrival: Arrival, image: LoadedRequest) -> float:
     """Return the mean time at which the parts of an image are drawn: once a second, and at the end."""
-    duration_s = arrival.end_s - arrival.began_s
+    duration_s = arrival.end_s - arrival.first_byte_s
     if image.media_type in DRAWN_WHOLE or duration_s <= 0:
         return arrival.end_s
     steps = math.floor(duration_s / REDRAW_S)
     in_steps_s = REDRAW_S * steps * (steps + 1) / 2 * REDRAW_S / duration_s
-    return arrival.began_s + in_steps_s + duration_s - steps * REDRAW_S
+    return arrival.first_byte_s + in_steps_s + duration_s - steps * REDRAW_S
 
 
 def curve(value: float, good: float, median: float) -> float:
@@ -317,6 +317,6 @@ def _builds_text(request: LoadedRequest) -> bool:
 def _measured(
     values: Iterable[float | None], middle: Callable[[Sequence[float]], float] = statistics.median_low
 ) -> Measured | None:
-    found = [value for value in values if value is not None]
+    figures = [value for value in values if value is not None]
     # Of two loads, use the faster one: other programs may slow a load down, but never speed it up.
-    return Measured(middle(found), min(found), max(found), len(found)) if found else None
+    return Measured(middle(figures), min(figures), max(figures), len(figures)) if figures else None

@@ -72,8 +72,8 @@ def _from_browser(page: Page, load: BrowserLoad, loader: _Loader) -> Resources:
     """Return the resources of the browser's log, with headers and bodies from the scanner's own requests."""
     logged = resources_from_log(page, load.first)
     references = dict.fromkeys(
-        Reference(each.url, each.kind, eager=True)
-        for each, request in zip(logged, load.first.requests[1:], strict=True)
+        Reference(resource.url, resource.kind, eager=True)
+        for resource, request in zip(logged, load.first.requests[1:], strict=True)
         if is_worth_fetching(request)
     )
     fetched = {resource.url: resource for resource in loader.load(list(references)[:MAX_RESOURCES], depth=1)}
@@ -171,7 +171,7 @@ def _is_text(kind: ResourceKind, picture: ImageHeader | None) -> bool:
 
 
 def _style_sheet_references(items: Sequence[Resource]) -> list[Reference]:
-    """Return the references of the loaded style sheets. Backgrounds and fonts are not eager: browsers load used ones."""
+    """Return the references of the loaded style sheets. Backgrounds and fonts are not eager, as they may be unused."""
     references: dict[str, Reference] = {}
     ends_s = time.thread_time() + STYLE_SHEETS_S
     allowance = Allowance()

@@ -26,7 +26,7 @@ def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Tim
     """Measure the TTFB of the final document two or three times in sequence, including the page's own load.
 
     The time to connect does not count. The series ends if a request fails or has another status than the page. The
-    probe waits for `load`, without reading it, so that the browser's load and the measurement do not disturb each other.
+    probe waits for `load` without reading it, so that the measurement and the browser's load do not run together.
     """
     seconds = [page.response.ttfb_s]
     with contextlib.suppress(NetError):
