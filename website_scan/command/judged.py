@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from website_scan.findings import Severity
 from website_scan.messages import agreeing
 from website_scan.need import by_need
-from website_scan.report.elsewhere import OtherReport, told_by
-from website_scan.report.held import held
+from website_scan.report.cap_sentence import score_cap_sentence
+from website_scan.report.elsewhere import OtherReport, reported_elsewhere
 from website_scan.report.levels import level_of
 from website_scan.report_json import ExportedCategory, ExportedCheck, ExportedError, ExportedFinding, ExportJson
 from website_scan.result import Pictures
@@ -65,11 +65,13 @@ class Judged:
         return self.document["score"] if self.accepted_score is None else self.accepted_score
 
     @property
-    def held(self) -> str:
+    def score_cap_sentence(self) -> str:
         """Sentence on what holds the score of the report under a cap; empty if nothing does."""
         if not self.accepted or self.scoring is None or not self.document["held"]:
             return self.document["held"]
-        return held(self.scoring, [cap["reason"] for cap in self.document["caps"]], self.accepted, "accepted")
+        return score_cap_sentence(
+            self.scoring, [cap["reason"] for cap in self.document["caps"]], self.accepted, "accepted"
+        )
 
     @property
     def checks(self) -> Iterator[tuple[str, ExportedCheck]]:
@@ -81,14 +83,14 @@ class Judged:
         found = ((category, check) for category, check in self.checks if check["status"] != "pass")
         return [each for each in found if (each[1]["id"] in self.accepted) == accepted]
 
-    def told_by(self, others: Iterable[Judged]) -> Mapping[str, str]:
+    def reported_elsewhere(self, others: Iterable[Judged]) -> Mapping[str, str]:
         """Return the findings that another report of the same page tells, by check ID, with a sentence that says so.
 
         Accepted findings tell nothing.
         """
         reports = [each for each in others if each is not self and each.url == self.url and each.error is None]
         heard = {each.type: {check["id"] for _, check in each.findings()} for each in reports}
-        found = told_by(self.document, [OtherReport(each.document, "") for each in reports])
+        found = reported_elsewhere(self.document, [OtherReport(each.document, "") for each in reports])
         return {
             id: f"The {each.label} report has the same finding: {each.title} ({each.id})."
             for id, each in found.items()

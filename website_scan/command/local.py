@@ -16,7 +16,7 @@ from website_scan.command.arguments import Options
 from website_scan.command.credentials import request_of
 from website_scan.command.errors import WrongUsage
 from website_scan.command.judged import Judged
-from website_scan.command.of_previews import accepted_in_preview
+from website_scan.command.preview_findings import accepted_in_preview
 from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import say
 from website_scan.errors import Refusal

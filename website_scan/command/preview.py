@@ -15,7 +15,7 @@ from pathlib import Path
 from website_scan.command.access import hint, policy_of
 from website_scan.command.arguments import Options
 from website_scan.command.errors import ServerRefused, WrongUsage
-from website_scan.command.folder import served
+from website_scan.command.folder_server import served
 from website_scan.command.pages import canonical
 from website_scan.command.progress import ProgressLine
 from website_scan.net.client import Network

@@ -254,7 +254,7 @@ def _pages(server: Server, audit_id: str) -> Iterator[_Page]:
 
 
 def _judged(server: Server, audit: _Audit, page: _Page, scan_type: str) -> Judged:
-    from website_scan.command.failed import failed  # loads the engine, which only failed scans need here
+    from website_scan.command.failed_reports import failed  # loads the engine, which only failed scans need here
 
     result = page["results"].get(scan_type)
     begun = datetime.fromisoformat(audit["created_at"])

@@ -9,7 +9,7 @@ from website_scan.command.arguments import Options
 from website_scan.command.baseline import Baseline, baseline_of, read_baseline, words_in
 from website_scan.command.errors import EXIT_FAILED, EXIT_GATE, ServerRefused
 from website_scan.command.judged import Gate, Judged, Outcome
-from website_scan.command.of_previews import IN_PREVIEW
+from website_scan.command.preview_findings import IN_PREVIEW
 from website_scan.command.output import Output, refuse_what_cannot_be_written, write
 from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import say
@@ -86,7 +86,7 @@ def _unfinished(options: Options, judged: Sequence[Judged]) -> tuple[str, ...]:
 
 
 def _failed(urls: Sequence[str], types: Sequence[ScanType], error: ExportedError) -> list[Judged]:
-    from website_scan.command.failed import failed  # loads what scans need
+    from website_scan.command.failed_reports import failed  # loads what scans need
 
     return [failed(url, each, error) for url in urls for each in types]
 

@@ -1,7 +1,7 @@
-"""Documents of a scan's result: the API's report, and the JSON export, which contains the report.
+"""Serialization of a scan's result: the API's report, and the JSON export, which contains the report.
 
-They are plain dictionaries in the order of the JSON, so that the command line needs no framework.
-`website_scan.report_json` has their types, from which openapi.yaml describes them.
+Both are plain dictionaries in the order of the JSON, so that the command line needs no framework.
+`website_scan.report_json` has their types, from which openapi.yaml is generated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from website_scan.findings import Severity
 from website_scan.fingerprints import fingerprint
 from website_scan.need import need_of_result
 from website_scan.places import Column, Place, Rows
-from website_scan.report.held import held
+from website_scan.report.cap_sentence import score_cap_sentence
 from website_scan.report_json import (
     AddedByExport,
     ExportedCheck,
@@ -38,12 +38,12 @@ from website_scan.written_urls import WrittenUrl, split_url
 
 
 def report_json(result: ScanResult, *, scan_id: str, created_at: datetime, completed_at: datetime) -> ReportJson:
-    """Return the report, as docs/api.md describes it. Score and grade are None if the scan failed. Times are aware."""
+    """Return the report as docs/api.md describes it. Score and grade are None if the scan failed. Times are aware."""
     return {
         **_head(result, scan_id, created_at, completed_at),
         "categories": [
-            {"name": each.name, "score": each.score, "checks": list(map(_check, each.checks))}
-            for each in _by_need(result.categories)
+            {"name": category.name, "score": category.score, "checks": list(map(_check, category.checks))}
+            for category in _by_need(result.categories)
         ],
         "summary": _summary(result),
     }
@@ -52,37 +52,39 @@ def report_json(result: ScanResult, *, scan_id: str, created_at: datetime, compl
 def export_json(
     result: ScanResult, *, scan_id: str, report_id: str, created_at: datetime, completed_at: datetime
 ) -> ExportJson:
-    """Return the JSON export: the report with all that is stored beside it."""
+    """Return the JSON export: the report with everything that is stored about the scan."""
     return {
-        **_head(result, scan_id, created_at, completed_at),  # type: ignore[typeddict-item]  # it has no `error`
+        **_head(result, scan_id, created_at, completed_at),  # type: ignore[typeddict-item]  # without the key `error`
         "categories": [
             {
-                "name": each.name,
-                "score": each.score,
-                "checks": [exported_check(check, result.url) for check in each.checks],
+                "name": category.name,
+                "score": category.score,
+                "checks": [exported_check(check, result.url) for check in category.checks],
             }
-            for each in _by_need(result.categories)
+            for category in _by_need(result.categories)
         ],
         "summary": _summary(result),
         "report_id": report_id,
         "status": result.status,
         "skipped_checks": [
-            {"name": each.name, "reason": each.reason, "code": each.code, "id": each.id}
-            for each in result.skipped_checks
+            {"name": check.name, "reason": check.reason, "code": check.code, "id": check.id}
+            for check in result.skipped_checks
         ],
         "browser": result.browser,
-        "omitted_checks": [{"id": each.id, "name": each.name} for each in result.omitted_checks],
+        "omitted_checks": [{"id": check.id, "name": check.name} for check in result.omitted_checks],
         "repeated_checks": [
             {
-                "id": each.id,
-                "name": each.name,
-                "told_by": each.told_by,
-                "reason": f"Covered by “{each.title}” ({each.told_by}).",
+                "id": check.id,
+                "name": check.name,
+                "told_by": check.told_by,
+                "reason": f"Covered by “{check.title}” ({check.told_by}).",
             }
-            for each in result.repeated_checks
+            for check in result.repeated_checks
         ],
-        "caps": [{"limit": each.limit, "reason": each.reason} for each in result.caps],
-        "held": held(result.scoring, [each.reason for each in result.caps]) if result.scoring and result.caps else "",
+        "caps": [{"limit": cap.limit, "reason": cap.reason} for cap in result.caps],
+        "held": score_cap_sentence(result.scoring, [cap.reason for cap in result.caps])
+        if result.scoring and result.caps
+        else "",
         "catalogue_version": result.catalogue_version,
         "site_evidence_at": result.facts.get("site_evidence_at"),
     }
@@ -130,13 +132,13 @@ def _head(result: ScanResult, scan_id: str, created_at: datetime, completed_at: 
 
 
 def _by_need(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
-    """Return the categories by the need of their neediest checks, each with its neediest check first."""
-    found = [replace(each, checks=tuple(sorted(each.checks, key=need_of_result))) for each in categories]
-    return sorted(found, key=lambda each: need_of_result(each.checks[0]))
+    """Return the categories by the priority of their most urgent check, each with its checks in order of priority."""
+    ordered = [replace(category, checks=tuple(sorted(category.checks, key=need_of_result))) for category in categories]
+    return sorted(ordered, key=lambda category: need_of_result(category.checks[0]))
 
 
 def _check(check: CheckResult) -> ReportedCheck:
-    """Return a check of the report."""
+    """Return a check as in the API's report."""
     return {
         "name": check.name,
         "status": check.status,
@@ -147,7 +149,7 @@ def _check(check: CheckResult) -> ReportedCheck:
 
 
 def exported_check(check: CheckResult, url: str) -> ExportedCheck:
-    """Return a check of the export of a report on the page `url`."""
+    """Return a check as in the JSON export of a report on the page `url`."""
     own = split_url(url)
     added: AddedByExport = {
         "id": check.id,
@@ -181,15 +183,15 @@ def exported_check(check: CheckResult, url: str) -> ExportedCheck:
     }
 
 
-def _table(kind: type[Place], rows: Sequence[Place], found: Rows) -> StoredTable:
-    """Return the rows of a kind as a table, without the columns that no row has a value for."""
-    named = {name: [getattr(row, name) for row in rows] for name in kind.columns()}
-    named = {name: values for name, values in named.items() if any(value not in (None, "") for value in values)}
+def _table(kind: type[Place], rows: Sequence[Place], all_rows: Rows) -> StoredTable:
+    """Return the rows of a kind as a table, without columns that are empty in all rows."""
+    columns = {name: [getattr(row, name) for row in rows] for name in kind.columns()}
+    columns = {name: values for name, values in columns.items() if any(value not in (None, "") for value in values)}
     return {
         "kind": kind.kind,
-        "columns": [_column(name, kind.columns()[name]) for name in named],
-        "rows": [list(row) for row in zip(*named.values(), strict=True)],
-        "total": found.totals[kind],
+        "columns": [_column(name, kind.columns()[name]) for name in columns],
+        "rows": [list(row) for row in zip(*columns.values(), strict=True)],
+        "total": all_rows.totals[kind],
     }
 
 

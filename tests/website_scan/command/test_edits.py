@@ -16,7 +16,7 @@ from tests.targets.server import Site
 from tests.website_scan.command.edited_page import FAULTS, HARMLESS, PAGE, answer
 from website_scan.command import local
 from website_scan.command.judged import ACCEPTED, IN_BASELINE
-from website_scan.command.of_previews import IN_PREVIEW
+from website_scan.command.preview_findings import IN_PREVIEW
 from website_scan.findings import ScanType
 from website_scan.plan import origin_checks
 

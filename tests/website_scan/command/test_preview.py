@@ -23,7 +23,7 @@ from tests.targets.server import Answer, Site
 from website_scan.command import local, preview
 from website_scan.command.arguments import options_from
 from website_scan.command.errors import WrongUsage
-from website_scan.command.folder import served
+from website_scan.command.folder_server import served
 
 PAGE = "<!doctype html><html lang=en><head><meta charset=utf-8><title>A bakery</title></head><body><h1>Bread</h1>"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.results import elements, stored_finding
 from website_scan.json_types import JsonValue
 from website_scan.places import Column, Element, Place, Resource, Rows
-from website_scan.report.tables import END, Cell, Head, address, moment, tables, written
+from website_scan.report.tables import END, Cell, Head, address, formatted, moment, tables
 from website_scan.report_json import StoredColumn, StoredTable
 
 SENT = Column("Transferred", "number", "bytes")
@@ -48,7 +48,7 @@ def stored_tables(*places: Place) -> list[StoredTable]:
     ],
 )
 def test_a_single_value_carries_its_unit(column: Column, value: JsonValue, shown: str) -> None:
-    assert written(column, value) == shown
+    assert formatted(column, value) == shown
 
 
 def test_numbers_of_a_column_share_the_unit_of_its_head() -> None:

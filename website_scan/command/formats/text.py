@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from website_scan.command.judged import Judged
 from website_scan.command.terminal import printable
 from website_scan.messages import counted
-from website_scan.report.judge import WORTH
+from website_scan.report.browserless import WORTH
 from website_scan.report.levels import level_of
 from website_scan.report.places import occurrences_of
 from website_scan.report_json import ExportedFinding, ExportJson

@@ -19,7 +19,7 @@ from website_scan.performance.checks.loading import CLS, FCP_S, LCP_S, SPEED_IND
 from website_scan.places import Rows
 from website_scan.report.cards import card_of
 from website_scan.report.metrics import METRICS, mark, metrics
-from website_scan.report.standing import BANDS, STANDINGS, Band, standing
+from website_scan.report.web_figures import BANDS, WEB_FIGURES, Band, web_figure
 
 KNOWN = {check.id for scan_type in ScanType for check in checks(scan_type)}
 # Trusted sources, and the position of an edition's year in their URLs.
@@ -32,9 +32,9 @@ def card(id: str) -> html.HtmlElement:
     return html.fromstring(macro("report/card.html", "card")(card_of(stored_finding(id))))
 
 
-@pytest.mark.parametrize("id", STANDINGS)
+@pytest.mark.parametrize("id", WEB_FIGURES)
 def test_every_figure_is_of_a_check_and_tells_its_source(id: str) -> None:
-    found = STANDINGS[id]
+    found = WEB_FIGURES[id]
     assert id in KNOWN
     assert re.search(r"\d", found.text)
     assert not found.text.endswith(".")
@@ -55,7 +55,7 @@ def test_a_finding_says_in_one_line_where_the_web_stands() -> None:
 
 
 def test_what_nobody_measured_has_no_such_line() -> None:
-    assert standing("exposed-git") is None
+    assert web_figure("exposed-git") is None
     assert card("exposed-git").xpath("//p[@class='standing']") == []
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.results import check_of
 from website_scan.catalogue import caps
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
-from website_scan.report.held import NUMBERS, held
+from website_scan.report.cap_sentence import NUMBERS, score_cap_sentence
 from website_scan.result import CategoryResult, CheckResult
 from website_scan.score_basis import basis, score_without
 from website_scan.scoring import Cap, score
@@ -44,7 +44,7 @@ def told(
 ) -> str:
     categories = among(checks, passed)
     reasons = [cap.reason for cap in score(categories, limits).held]
-    return held(basis(categories, limits), reasons, spared, word)
+    return score_cap_sentence(basis(categories, limits), reasons, spared, word)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_the_figures_of_the_sentence_are_what_scoring_makes_of_the_page_with_tho
     categories = among(failed(*severities), passed)
     scored = score(categories, (*limits, *more))
     stored = basis(categories, (*limits, *more))
-    sentence = held(stored, [cap.reason for cap in scored.held])
+    sentence = score_cap_sentence(stored, [cap.reason for cap in scored.held])
     assert bool(sentence) is (scored.value < score(categories, ()).value)
     if "; fix " not in sentence:
         return
