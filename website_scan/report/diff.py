@@ -199,28 +199,28 @@ def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Com
     not_compared: list[NotCompared] = []
     for id in dict.fromkeys([*now, *was]):
         check_before, check_after = was.get(id), now.get(id)
-        found_before, found_after = _finding(check_before), _finding(check_after)
-        is_muted = _is_whole(muted_before, id, found_before) and _is_whole(muted_after, id, found_after)
-        if found_before and found_after:
-            new, fixed = _new_and_fixed_places(found_before, found_after) if compares_places else ((), ())
+        finding_before, finding_after = _finding(check_before), _finding(check_after)
+        is_muted = _is_whole(muted_before, id, finding_before) and _is_whole(muted_after, id, finding_after)
+        if finding_before and finding_after:
+            new, fixed = _new_and_fixed_places(finding_before, finding_after) if compares_places else ((), ())
             change = _change(
-                found_before, found_after, _without(new, muted_places[id]), _without(fixed, muted_places[id])
+                finding_before, finding_after, _without(new, muted_places[id]), _without(fixed, muted_places[id])
             )
             groups["muted" if is_muted else _direction(change)].append(change)
-        elif found_after:
+        elif finding_after:
             # A finding is new if its check passed before or did not apply. A missing check did not apply only if both
             # reports have the same catalogue version.
             reason = Reason.NOT_APPLICABLE if check_before else _reason_of_absence(id, before, has_same_rules)
             if reason is Reason.NOT_APPLICABLE:
-                places = _without(_places(found_after), muted_places[id])
-                groups["muted" if is_muted else "new"].append(_change(None, found_after, places, ()))
+                places = _without(_places(finding_after), muted_places[id])
+                groups["muted" if is_muted else "new"].append(_change(None, finding_after, places, ()))
             else:
-                not_compared.append(_not_compared(found_after, "to", reason))
-        elif found_before and check_after is not None:
-            places = _without(_places(found_before), muted_places[id])
-            groups["muted" if is_muted else "fixed"].append(_change(found_before, None, (), places))
-        elif found_before:
-            not_compared.append(_not_compared(found_before, "from", _reason_of_absence(id, after, has_same_rules)))
+                not_compared.append(_not_compared(finding_after, "to", reason))
+        elif finding_before and check_after is not None:
+            places = _without(_places(finding_before), muted_places[id])
+            groups["muted" if is_muted else "fixed"].append(_change(finding_before, None, (), places))
+        elif finding_before:
+            not_compared.append(_not_compared(finding_before, "from", _reason_of_absence(id, after, has_same_rules)))
     ordered = {name: tuple(sorted(group, key=_need)) for name, group in groups.items()}
     return Diff(before, after, not_compared=tuple(sorted(not_compared, key=_need)), **ordered)
 
@@ -242,9 +242,9 @@ def _muted_places(muted: Mapping[str, MutedPlaces], id: str) -> Iterable[str]:
     return muted[id].rules if id in muted else ()
 
 
-def _is_whole(muted: Mapping[str, MutedPlaces], id: str, found: _CategorizedFinding | None) -> bool:
+def _is_whole(muted: Mapping[str, MutedPlaces], id: str, categorized: _CategorizedFinding | None) -> bool:
     """Return True if the finding is muted as a whole, or if there is no finding."""
-    return found is None or (id in muted and muted[id].is_whole)
+    return categorized is None or (id in muted and muted[id].is_whole)
 
 
 def _without(places: tuple[Place, ...], fingerprints: Collection[str]) -> tuple[Place, ...]:
@@ -268,14 +268,14 @@ def _reason_of_absence(id: str, report: ComparableJson, has_same_rules: bool) ->
 
 
 def _new_and_fixed_places(
-    found_before: _CategorizedFinding, found_after: _CategorizedFinding
+    finding_before: _CategorizedFinding, finding_after: _CategorizedFinding
 ) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
     """Return the places that only the newer finding has, and the places that only the earlier finding has.
 
     Both are empty if one of the findings has no place. Places that are missing from a cut list are not returned. A
     place that occurs more often in one finding is missing from the other.
     """
-    was, now = found_before.finding, found_after.finding
+    was, now = finding_before.finding, finding_after.finding
     # A shortcut, because most findings did not change.
     if was["places"] == now["places"]:
         return (), ()
@@ -300,8 +300,8 @@ def _missing(places: Mapping[str, Sequence[str]], others: Mapping[str, Sequence[
     return tuple(missing)
 
 
-def _places(found: _CategorizedFinding) -> tuple[Place, ...]:
-    places = occurrences_of(found.finding)
+def _places(categorized: _CategorizedFinding) -> tuple[Place, ...]:
+    places = occurrences_of(categorized.finding)
     return tuple(Place(place, text) for place, texts in places.items() for text in texts if text)
 
 
@@ -329,8 +329,8 @@ def _change(
     )
 
 
-def _state(found: _CategorizedFinding | None) -> State | None:
-    return State(found.finding["status"], found.finding["severity"]) if found else None
+def _state(categorized: _CategorizedFinding | None) -> State | None:
+    return State(categorized.finding["status"], categorized.finding["severity"]) if categorized else None
 
 
 def _direction(change: Change) -> str:
@@ -345,13 +345,13 @@ def _direction(change: Change) -> str:
     return "better" if severity > 0 or status > 0 or change.fixed_places else "same"
 
 
-def _not_compared(found: _CategorizedFinding, found_in: str, reason: Reason) -> NotCompared:
-    finding = found.finding
+def _not_compared(categorized: _CategorizedFinding, found_in: str, reason: Reason) -> NotCompared:
+    finding = categorized.finding
     return NotCompared(
         id=finding["id"],
         name=finding["name"],
         title=finding["title"],
-        category=found.category,
+        category=categorized.category,
         severity=finding["severity"],
         found_in=found_in,
         reason=reason,

@@ -16,7 +16,7 @@ from website_scan.command.arguments import PROGRAM, is_about_lists
 from website_scan.command.errors import ServerRefused, WrongUsage
 from website_scan.command.lists import LISTS_AT_ONCE
 from website_scan.command.main import run
-from website_scan.command.remote import KEY, Server
+from website_scan.command.remote import KEY, ServiceClient
 
 __all__ = ["fake"]
 
@@ -156,7 +156,7 @@ def test_a_run_can_be_waited_for(
     fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], status: str, exit_status: int
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(Server, "wait", lambda _, seconds: waited.append(seconds))
+    monkeypatch.setattr(ServiceClient, "wait", lambda _, seconds: waited.append(seconds))
     ended = RUN | {"status": status, "done": 1200, "failed": 4}
     fake.answers = [found(), said(RUN, 202), said(RUN), said(ended)]
     assert about(fake, "run", "sites", "--wait") == exit_status

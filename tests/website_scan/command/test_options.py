@@ -9,7 +9,7 @@ import pytest
 
 from website_scan import catalogue
 from website_scan.command.arguments import Options, options_from
-from website_scan.command.configuration import KEYS, NOT_HERE, fail_under
+from website_scan.command.configuration import KEYS, ON_COMMAND_LINE_ONLY, fail_under
 from website_scan.command.errors import WrongUsage
 from website_scan.findings import ScanType, Severity
 
@@ -173,7 +173,7 @@ def test_an_outcome_is_not_both_accepted_and_a_reason_to_fail(folder: Path) -> N
         options_from([URL, "--fail-on-outcome", "hsts.short"])
 
 
-@pytest.mark.parametrize("key", sorted(NOT_HERE))
+@pytest.mark.parametrize("key", sorted(ON_COMMAND_LINE_ONLY))
 def test_a_file_that_comes_with_the_code_gives_no_access(folder: Path, key: str) -> None:
     """Otherwise a stranger's branch could send a secret to a server of its own, or overwrite a file."""
     (folder / "website-scan.toml").write_text(f'{key} = "$SECRET"\n')

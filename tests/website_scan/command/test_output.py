@@ -12,10 +12,10 @@ import pytest
 
 from tests.command_line import ROOT, run_here
 from tests.website_scan.command.reports import found, judged
-from website_scan.command.arguments import Document, options_from
+from website_scan.command.arguments import Output, options_from
 from website_scan.command.errors import WrongUsage
 from website_scan.command.judged import Outcome
-from website_scan.command.output import Output, refuse_what_cannot_be_written, write
+from website_scan.command.output import OutputWriter, refuse_unwritable, write
 
 URL = "https://example.com/"
 
@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_a_file_takes_the_format_before_it(said: str, meant: list[tuple[str, str | None]]) -> None:
     documents = options_from([URL, *said.split()]).documents
-    assert documents == tuple(Document(name, Path(path) if path else None) for name, path in meant)
+    assert documents == tuple(Output(name, Path(path) if path else None) for name, path in meant)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_all_documents_come_from_one_scan(capsys: pytest.CaptureFixture[str], fo
     wanted = (
         "--format text --format sarif --output a.sarif --format text --output a.txt --format codequality --output q"
     )
-    shown = Output(options_from([URL, *wanted.split()]))
+    shown = OutputWriter(options_from([URL, *wanted.split()]))
     reports = [judged(found("hsts")), judged(found("csp"), url="https://example.com/shop")]
     for each in reports:
         shown.show([each])
@@ -76,7 +76,9 @@ def test_all_documents_come_from_one_scan(capsys: pytest.CaptureFixture[str], fo
 
 def test_one_file_that_fails_costs_no_other(folder: Path) -> None:
     (folder / "gone").mkdir()
-    shown = Output(options_from([URL, *["--format", "csv", "--output", "gone/a", "--format", "json", "--output", "b"]]))
+    shown = OutputWriter(
+        options_from([URL, *["--format", "csv", "--output", "gone/a", "--format", "json", "--output", "b"]])
+    )
     (folder / "gone").rmdir()
     with pytest.raises(WrongUsage, match="gone/a can't be written"):
         shown.end(Outcome([judged(found("hsts"))], [], asked=1))
@@ -97,7 +99,7 @@ def test_two_documents_for_one_file_are_refused(folder: Path) -> None:
     (folder / "link").symlink_to("a")
     ran = run_here("scan", URL, "--output", "a", "--write-baseline", "link")
     assert (ran.returncode, ran.stderr) == (2, "manage.py scan: link is given twice.\n")
-    refuse_what_cannot_be_written([Path(os.devnull), Path(os.devnull)])
+    refuse_unwritable([Path(os.devnull), Path(os.devnull)])
 
 
 def test_a_file_is_the_old_one_until_the_new_one_is_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from tests.command_line import run_here
 from website_scan.command.errors import WrongUsage
-from website_scan.command.pages import canonical
+from website_scan.command.pages import canonical_pages
 
 
 def trouble(*urls: str) -> str:
     with pytest.raises(WrongUsage) as refused:
-        canonical(urls)
+        canonical_pages(urls)
     return str(refused.value)
 
 
@@ -96,12 +96,12 @@ def test_every_bad_url_is_named_once() -> None:
 
 def test_a_page_is_visited_once_however_its_url_is_written() -> None:
     same = ("https://example.com", "https://example.com/#a", "HTTPS://EXAMPLE.com:443/", "https://example.com/./#b")
-    assert canonical(same) == ("https://example.com/",)
-    assert canonical(["https://example.com/a?b#c", "https://example.com/a?"]) == (
+    assert canonical_pages(same) == ("https://example.com/",)
+    assert canonical_pages(["https://example.com/a?b#c", "https://example.com/a?"]) == (
         "https://example.com/a?b",
         "https://example.com/a?",
     )
-    assert canonical(["/about/#team", "/about/", "/a b"]) == ("/about/", "/a%20b")
+    assert canonical_pages(["/about/#team", "/about/", "/a b"]) == ("/about/", "/a%20b")
 
 
 @pytest.mark.parametrize("is_in_file", [False, True], ids=["typed", "in the file"])

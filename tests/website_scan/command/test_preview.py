@@ -23,7 +23,7 @@ from tests.targets.server import Answer, Site
 from website_scan.command import local, preview
 from website_scan.command.arguments import options_from
 from website_scan.command.errors import WrongUsage
-from website_scan.command.folder_server import served
+from website_scan.command.folder_server import serve_folder
 
 PAGE = "<!doctype html><html lang=en><head><meta charset=utf-8><title>A bakery</title></head><body><h1>Bread</h1>"
 
@@ -57,7 +57,7 @@ class Client:
 class TestServe:
     @pytest.fixture
     def client(self, public: Path) -> Iterator[Client]:
-        with served(public) as origin:
+        with serve_folder(public) as origin:
             yield Client(origin)
 
     @pytest.mark.parametrize("path", ["/", "/index.html", "/about/", "/team", "/team.html", "/team?a=b", "/%74eam"])
@@ -136,7 +136,7 @@ class TestServe:
         assert (answer.getheader("Content-Encoding"), answer.content) == ("gzip", b"")  # type: ignore[attr-defined]
 
     def test_it_listens_on_loopback_and_only_for_its_time(self, public: Path) -> None:
-        with served(public) as origin:
+        with serve_folder(public) as origin:
             port = Client(origin).port
             listening = [each.laddr for each in psutil.Process().net_connections("tcp") if each.status == "LISTEN"]
             assert [each.ip for each in listening if each.port == port] == ["127.0.0.1"]

@@ -15,7 +15,7 @@ import pytest
 from website_scan.command.arguments import Options
 from website_scan.command.errors import ServerRefused, WrongUsage
 from website_scan.command.progress import ProgressLine
-from website_scan.command.remote import KEY, Server, scans
+from website_scan.command.remote import KEY, ServiceClient, scans
 
 Answer = tuple[int, dict[str, str], bytes]
 
@@ -48,8 +48,8 @@ class Fake:
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self.http.server_port}"
 
-    def server(self) -> Server:
-        return Server(f"{self.address}/", "wss_key", sleep=self.waited.append)
+    def server(self) -> ServiceClient:
+        return ServiceClient(f"{self.address}/", "wss_key", sleep=self.waited.append)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_a_server_that_refuses_is_asked_again_for_half_a_minute_and_says_so(
         deaf.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{deaf.getsockname()[1]}"
         with pytest.raises(ServerRefused, match=f"{address} cannot be reached"):
-            Server(address, "wss_key", sleep=sleep, clock=lambda: now[0]).ask("GET", "/v1/usage")
+            ServiceClient(address, "wss_key", sleep=sleep, clock=lambda: now[0]).ask("GET", "/v1/usage")
     assert 20 <= now[0] <= 30
     assert capsys.readouterr().err == f"{address} cannot be reached. Trying again for 30 seconds.\n"
 
@@ -127,10 +127,10 @@ def test_the_key_is_sent_whatever_netrc_has(fake: Fake, tmp_path: Path, monkeypa
 def test_ctrl_c_cancels_the_audit(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "wss_key")
 
-    def interrupted(self: Server) -> None:
+    def interrupted(self: ServiceClient) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Server, "wait", interrupted)
+    monkeypatch.setattr(ServiceClient, "wait", interrupted)
     audit = {"id": "aud_1", "status": "running", "scans": {"done": 0, "planned": 4}}
     fake.answers = [(200, {}, json.dumps(audit).encode())]
     with pytest.raises(KeyboardInterrupt):

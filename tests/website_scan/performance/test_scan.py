@@ -12,7 +12,7 @@ from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.page.fetch import fetch_page, page_references, parse_document
 from website_scan.performance.evidence import Resources
-from website_scan.performance.probes.resources import HELD_BYTES, resources
+from website_scan.performance.probes.resources import MAX_STORED_BYTES, resources
 from website_scan.performance.probes.timing import timing
 from website_scan.result import Budget, ScanResult
 from website_scan.run import scan
@@ -80,6 +80,6 @@ def test_many_large_bodies_are_not_all_held() -> None:
     page = head("".join(f"<script src={path}></script>" for path in scripts))
     with Site({"/": Answer(page), **scripts}) as site, Network(POLICY) as network:
         found = loaded(site, network)
-    assert sum(len(each.body) for each in found.items) <= HELD_BYTES
+    assert sum(len(each.body) for each in found.items) <= MAX_STORED_BYTES
     assert len(found.items) + found.left_out == 40
     assert found.left_out > 20
