@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from tests.reports.sarif import MOST_BYTES, assert_is_file, assert_sarif
-from tests.website_scan.command.reports import found, judged
+from tests.website_scan.command.reports import check_result, judged
 from website_scan import __version__
 from website_scan.findings import ScanType, Severity
 from website_scan.places import Element, RedirectHop, Rows
@@ -69,7 +69,7 @@ def test_the_assertion_on_files_notices_what_github_refuses(uri: str) -> None:
 
 
 def test_the_message_says_what_is_wrong_and_links_to_the_page() -> None:
-    (result,) = results(judged(found("alt", "fail", Severity.HIGH, IMAGE), url="https://example.com/a").document)
+    (result,) = results(judged(check_result("alt", "fail", Severity.HIGH, IMAGE), url="https://example.com/a").document)
     link = "[https://example.com/a](https://example.com/a)"
     assert result["message"]["text"] == f"alt is wrong: Seen: alt. At main > img. On {link}."
 
@@ -77,7 +77,9 @@ def test_the_message_says_what_is_wrong_and_links_to_the_page() -> None:
 def test_a_site_makes_no_link() -> None:
     said = r"[x](javascript:alert(1)) \["
     url = "https://example.com/(a)]b[c](d)"
-    (result,) = results(judged(found("alt", "fail", Severity.HIGH, Element(said), summary=said), url=url).document)
+    (result,) = results(
+        judged(check_result("alt", "fail", Severity.HIGH, Element(said), summary=said), url=url).document
+    )
     assert result["message"]["text"] == (
         r"alt is wrong: \[x\](javascript:alert(1)) \\\[ At \[x\](javascript:alert(1)) \\\[. "
         r"On [https://example.com/(a)\]b\[c\](d)](https://example.com/%28a%29]b[c]%28d%29)."
@@ -87,7 +89,7 @@ def test_a_site_makes_no_link() -> None:
 def test_each_place_is_a_result_and_equal_ones_are_told_apart() -> None:
     places = [Element(f"li:nth-child({number}) > img", "<img>") for number in (1, 2)]
     logo = Element("#logo", '<img id="logo">')
-    found_here = found("alt", "fail", Severity.HIGH, *places, logo)
+    found_here = check_result("alt", "fail", Severity.HIGH, *places, logo)
     made = results(*(judged(found_here, url=f"https://example.com/{page}").document for page in "ab"))
     assert len(made) == 6
     one, two, other = (each["partialFingerprints"] for each in made[:3])
@@ -102,19 +104,21 @@ def test_a_page_at_two_addresses_of_one_file_has_two_alerts() -> None:
     urls = ("http://example.com/", "https://example.com/", "https://example.com/?")
     hashes = [
         each["partialFingerprints"]["primaryLocationLineHash"]
-        for each in results(*(judged(found("hsts"), url=url).document for url in urls))
+        for each in results(*(judged(check_result("hsts"), url=url).document for url in urls))
     ]
     assert len(set(hashes)) == 3
 
 
 def test_a_finding_without_a_place_is_one_result() -> None:
-    (result,) = results(judged(found("hsts", details=Rows.of([RedirectHop(1, "/a"), RedirectHop(2, "/b")]))).document)
+    (result,) = results(
+        judged(check_result("hsts", details=Rows.of([RedirectHop(1, "/a"), RedirectHop(2, "/b")]))).document
+    )
     assert "logicalLocations" not in result["locations"][0]
     assert result["message"]["text"].startswith("hsts is wrong: Seen: hsts. On [")
 
 
 def test_only_the_places_with_a_reason_are_suppressed() -> None:
-    document = judged(found("alt", "fail", Severity.HIGH, IMAGE, Element("#b", "<b>"))).document
+    document = judged(check_result("alt", "fail", Severity.HIGH, IMAGE, Element("#b", "<b>"))).document
     place = results(document)[0]["partialFingerprints"]["place/v1"]
     (run,) = logged(document, reasons={"alt": {place: ["Known."]}})["runs"]
     assert [each["suppressions"] for each in run["results"]] == [
@@ -124,7 +128,7 @@ def test_only_the_places_with_a_reason_are_suppressed() -> None:
 
 
 def test_the_driver_has_the_version_of_the_scanner_and_only_an_address_that_is_known() -> None:
-    document = judged(found("hsts")).document
+    document = judged(check_result("hsts")).document
     (bare,), (served,) = (logged(document, pages=pages)["runs"] for pages in ("", PAGES))
     driver = bare["tool"]["driver"]
     assert (driver["version"], driver["semanticVersion"]) == (__version__, __version__)
@@ -139,7 +143,7 @@ def rule_of(*documents: ExportJson) -> Mapping[str, Any]:
 
 
 def test_a_rule_is_as_serious_as_its_worst_result() -> None:
-    warned, failed, passed = (judged(found("csp", status)).document for status in ("warn", "fail", "pass"))
+    warned, failed, passed = (judged(check_result("csp", status)).document for status in ("warn", "fail", "pass"))
     assert rule_of(passed).keys().isdisjoint({"defaultConfiguration"})
     assert rule_of(passed, warned)["properties"]["security-severity"] == "5.5"
     rule = rule_of(warned, failed, passed)
@@ -149,7 +153,7 @@ def test_a_rule_is_as_serious_as_its_worst_result() -> None:
 
 
 def test_rules_of_other_types_are_no_security_alerts() -> None:
-    rule = rule_of(judged(found("lcp", "fail", Severity.LOW), type=ScanType.PERFORMANCE).document)
+    rule = rule_of(judged(check_result("lcp", "fail", Severity.LOW), type=ScanType.PERFORMANCE).document)
     assert rule["properties"] == {
         "tags": ["performance"],
         "references": ["CWE-693"],
@@ -159,7 +163,7 @@ def test_rules_of_other_types_are_no_security_alerts() -> None:
 
 def test_long_names_are_cut_to_what_github_stores() -> None:
     long = "x" * 3000
-    rule = rule_of(judged(replace(found("hsts"), name=long, title=long)).document)
+    rule = rule_of(judged(replace(check_result("hsts"), name=long, title=long)).document)
     assert (len(rule["name"]), len(rule["shortDescription"]["text"]), len(rule["fullDescription"]["text"])) == (
         255,
         1024,
@@ -169,7 +173,7 @@ def test_long_names_are_cut_to_what_github_stores() -> None:
 
 def several(count: int) -> ExportJson:
     checks = (
-        found(f"check-{number}", "warn" if number % 2 else "fail", list(Severity)[number % 4])
+        check_result(f"check-{number}", "warn" if number % 2 else "fail", list(Severity)[number % 4])
         for number in range(count)
     )
     return judged(*checks).document
@@ -189,7 +193,7 @@ def test_results_beyond_the_size_are_left_out_and_counted(monkeypatch: pytest.Mo
     assert sarif.MOST_BYTES < MOST_BYTES
     monkeypatch.setattr(sarif, "MOST_BYTES", 400_000)
     noise = (hashlib.sha512(bytes([number % 256, number // 256])).hexdigest() for number in range(2_000))
-    document = judged(*(found(f"check-{number}", summary=text) for number, text in enumerate(noise))).document
+    document = judged(*(check_result(f"check-{number}", summary=text) for number, text in enumerate(noise))).document
     made = sarif.run([(document, {})], "security", runs=4)
     assert 100 < len(made["results"]) < 2_000
     assert len(gzip.compress(json.dumps(made["results"], indent=2).encode())) < 120_000

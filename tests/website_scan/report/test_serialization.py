@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.generated import description
-from tests.website_scan.command.reports import NOW, found, judged
+from tests.website_scan.command.reports import NOW, check_result, judged
 from website_scan.findings import HIGH, ScanType
 from website_scan.performance.places import LoadedFile
 from website_scan.places import Element, Rows
@@ -43,8 +43,8 @@ def assert_described(document: Any, component: str) -> None:
 def test_an_export_is_as_it_is_described() -> None:
     seen = Rows.of([LoadedFile("/a.js", "script", 900)])
     snippets = HowToFix("Compress it.", (("nginx", "gzip on;"),))
-    lcp = found("lcp", "fail", HIGH, Element("#a"), details=seen, includes=("FCP is late",), how_to_fix=snippets)
-    fcp = found("fcp", "pass", details=seen)
+    lcp = check_result("lcp", "fail", HIGH, Element("#a"), details=seen, includes=("FCP is late",), how_to_fix=snippets)
+    fcp = check_result("fcp", "pass", details=seen)
     document: Any = exported(judged(lcp, fcp, type=ScanType.PERFORMANCE).document)
     document["caps"] = [{"limit": 49, "reason": "It is slow."}]
     assert_described(document, "ReportExport")
@@ -52,7 +52,7 @@ def test_an_export_is_as_it_is_described() -> None:
 
 
 def test_a_report_is_as_it_is_described() -> None:
-    check: CheckResult = found("hsts")
+    check: CheckResult = check_result("hsts")
     result = ScanResult(
         type=ScanType.SECURITY,
         url="https://example.com/",
