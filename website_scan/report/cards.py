@@ -53,7 +53,7 @@ class CheckCard:
     anchor: str
     need: Need
     page_url: str = ""
-    standing: WebFigure | None = None
+    web_figure: WebFigure | None = None
     mute_url: str = ""
     muted: tuple[MutedPart, ...] = ()
     is_muted: bool = False
@@ -131,7 +131,7 @@ def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> Check
         anchor=f"{context.prefix}check-{id}",
         need=need_of(exported),
         page_url=page,
-        standing=web_figure(id),
+        web_figure=web_figure(id),
         mute_url="" if is_muted or exported["status"] == "pass" else context.muting.url_of(id),
         muted=muted_parts(exported, covered) if covered and exported["status"] != "pass" else (),
         is_muted=is_muted,

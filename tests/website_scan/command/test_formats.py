@@ -283,7 +283,7 @@ def test_junit_counts_failures_errors_and_skipped_checks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gate", "status", "failed"),
+    ("gate", "status", "failing_cases"),
     [
         (Gate(), "fail", set()),
         (Gate(fail_on=Severity.CRITICAL), "fail", set()),
@@ -296,11 +296,11 @@ def test_junit_counts_failures_errors_and_skipped_checks() -> None:
         (Gate({"": 51}, Severity.HIGH), "fail", {"hsts is well", "score is at least 51"}),
     ],
 )
-def test_junit_has_exactly_the_failures_of_the_gate(gate: Gate, status: str, failed_scan: set[str]) -> None:
+def test_junit_has_exactly_the_failures_of_the_gate(gate: Gate, status: str, failing_cases: set[str]) -> None:
     report = judged(check_result("hsts", status), check_result("csp", "pass"))
     (suite,) = junit_suites(Outcome([report], list(gate.complaints(report)), 1, gate=gate))
-    assert {case.attrib["name"] for case in suite if case.find("failure") is not None} == failed_scan
-    assert bool(failed_scan) is bool(list(gate.complaints(report)))
+    assert {case.attrib["name"] for case in suite if case.find("failure") is not None} == failing_cases
+    assert bool(failing_cases) is bool(list(gate.complaints(report)))
     # A finding that passes the gate is reported nevertheless.
     case = next(case for case in suite if case.attrib["name"] == "hsts is well")
     assert "hsts is wrong" in ElementTree.tostring(case, encoding="unicode")
